@@ -1,0 +1,3 @@
+//! The toprank command.
+
+fn main() {}

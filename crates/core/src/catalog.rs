@@ -1,0 +1,228 @@
+/*!
+Catalogs: tables of named things (metrics, readers, later objectives and models) and the one grammar that names
+an entry on the command line, in a config file and in a report:
+
+```text
+name[@cut][:key=value]*        ndcg@10:gain=linear   pauc:fpr=0.1   rbp:p=0.8
+```
+
+A comma separates entries. No character that a shell would eat is needed; the quoted forms people know,
+`pauc@fpr<=0.1` and `p@recall=0.5`, are read as `pauc:fpr=0.1` and `p:recall=0.5`.
+*/
+
+use std::fmt;
+
+/// One entry as written by a user: a name, a cut-off, parameters.
+///
+/// ```
+/// use toprank_core::Spec;
+/// let specs = Spec::parse_all("ndcg@10:gain=linear, pauc@fpr<=0.1").unwrap();
+/// assert_eq!(specs[0].name, "ndcg");
+/// assert_eq!(specs[0].cut, Some(10));
+/// assert_eq!(specs[1].to_string(), "pauc:fpr=0.1");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Name in the catalog.
+    pub name: String,
+    /// The k of `name@k`.
+    pub cut: Option<u32>,
+    /// Parameters in the order given.
+    pub args: Args,
+}
+
+/// Parameters in the order given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Args(pub Vec<(String, String)>);
+
+impl Args {
+    /// The value given for `key`.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// The number given for `key`, or `default`; refused unless `ok` holds, with `range` in the message.
+    ///
+    /// ```
+    /// let args = toprank_core::Args(vec![("p".into(), "1.5".into())]);
+    /// let error = args.number("p", 0.8, "in (0, 1)", |p| 0.0 < p && p < 1.0).unwrap_err();
+    /// assert_eq!(error.to_string(), "p must be in (0, 1), but is 1.5");
+    /// ```
+    pub fn number(
+        &self,
+        key: &str,
+        default: f64,
+        range: &str,
+        ok: impl Fn(f64) -> bool,
+    ) -> Result<f64, ParamError> {
+        let Some(text) = self.get(key) else { return Ok(default) };
+        match text.parse::<f64>() {
+            Ok(value) if ok(value) => Ok(value),
+            _ => Err(ParamError::new(key, text, range)),
+        }
+    }
+}
+
+impl Spec {
+    /// Reads one entry.
+    pub fn parse(text: &str) -> Result<Spec, ParamError> {
+        let text = text.trim();
+        let mut parts = text.split(':');
+        let head = parts.next().unwrap_or_default();
+        let grammar =
+            || ParamError::new("metric", text, "name[@cut][:key=value]…, for example ndcg@10:gain=linear");
+        let mut args = Vec::new();
+        let (name, cut) = match head.split_once('@') {
+            None => (head, None),
+            Some((name, cut)) if cut.contains('=') => {
+                // The quoted forms: pauc@fpr<=0.1, p@recall=0.5.
+                let (key, value) = cut.split_once('=').ok_or_else(grammar)?;
+                args.push((key.trim_end_matches(['<', '>']).to_string(), value.to_string()));
+                (name, None)
+            }
+            Some((name, cut)) => match cut.parse::<u32>() {
+                Ok(k) if k > 0 => (name, Some(k)),
+                _ => {
+                    return Err(ParamError::new(
+                        &format!("the cut-off of {name}"),
+                        cut,
+                        "a whole number from 1 on",
+                    ));
+                }
+            },
+        };
+        for part in parts {
+            let (key, value) = part.split_once('=').ok_or_else(grammar)?;
+            args.push((key.to_string(), value.to_string()));
+        }
+        let word =
+            |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        if !word(name) || args.iter().any(|(key, value)| !word(key) || value.is_empty()) {
+            return Err(grammar());
+        }
+        if let Some((i, (key, _))) =
+            args.iter().enumerate().find(|(i, (k, _))| args[..*i].iter().any(|a| a.0 == *k))
+        {
+            return Err(ParamError::new(key, &args[i].1, "given once"));
+        }
+        Ok(Spec { name: name.to_ascii_lowercase(), cut, args: Args(args) })
+    }
+
+    /// Reads entries separated by commas; an entry given twice stays once.
+    pub fn parse_all(text: &str) -> Result<Vec<Spec>, ParamError> {
+        let mut specs: Vec<Spec> = Vec::new();
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let spec = Spec::parse(part)?;
+            if !specs.contains(&spec) {
+                specs.push(spec);
+            }
+        }
+        Ok(specs)
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        if let Some(k) = self.cut {
+            write!(f, "@{k}")?;
+        }
+        self.args.0.iter().try_for_each(|(key, value)| write!(f, ":{key}={value}"))
+    }
+}
+
+/// One line of a catalog. The command, the docs listing and the contract tests read only this.
+pub struct Entry<T: ?Sized + 'static> {
+    /// Name in the grammar.
+    pub name: &'static str,
+    /// Heading under which it is listed.
+    pub family: &'static str,
+    /// One line for the listing.
+    pub about: &'static str,
+    /// The whole page, shown by `toprank metrics NAME`: formula, source, ties, empty lists, cost.
+    pub page: &'static str,
+    /// Parameters besides the policy's rules, which every metric takes.
+    pub params: &'static [Param],
+    /// Makes the thing, or says which parameter is wrong.
+    pub make: fn(&Spec) -> Result<Box<T>, ParamError>,
+}
+
+/// One parameter of an entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Param {
+    /// Its key; `@` stands for the cut-off.
+    pub name: &'static str,
+    /// Its default, as it would be written.
+    pub default: &'static str,
+    /// What is allowed.
+    pub range: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// A parameter outside its range, or a name nobody knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamError {
+    /// The parameter.
+    pub param: String,
+    /// What was given.
+    pub found: String,
+    /// What is allowed.
+    pub expected: String,
+}
+
+impl ParamError {
+    /// `param must be expected, but is found`.
+    pub fn new(param: &str, found: &str, expected: &str) -> ParamError {
+        ParamError { param: param.into(), found: found.into(), expected: expected.into() }
+    }
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} must be {}, but is {}", self.param, self.expected, self.found)
+    }
+}
+
+impl std::error::Error for ParamError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quoted_forms_are_aliases() {
+        for (quoted, plain) in [
+            ("pauc@fpr<=0.1", "pauc:fpr=0.1"),
+            ("p@recall=0.5", "p:recall=0.5"),
+            ("pauc@fpr<=0.3:tpr=0.5", "pauc:fpr=0.3:tpr=0.5"),
+        ] {
+            assert_eq!(Spec::parse(quoted).unwrap(), Spec::parse(plain).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_the_grammar_is_refused() {
+        for bad in [
+            "",
+            "ndcg@",
+            "ndcg@0",
+            "ndcg@-1",
+            "ndcg@x",
+            "ndcg:gain",
+            "ndcg:=1",
+            "ndcg:gain=",
+            "nd cg",
+            "a:b=1:b=2",
+            "@5",
+        ] {
+            assert!(Spec::parse(bad).is_err(), "{bad:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn an_entry_given_twice_stays_once() {
+        let specs = Spec::parse_all("map,ndcg@5,map,").unwrap();
+        assert_eq!(specs.iter().map(Spec::to_string).collect::<Vec<_>>(), ["map", "ndcg@5"]);
+    }
+}

@@ -1,0 +1,245 @@
+/*!
+Lists: a query's documents, a user's items, a label's samples, a whole binary data set.
+
+One ragged layout from the reader to the kernels: `offsets` cut flat columns into lists, without padding.
+An **entry** is one item of one list; a **row** is one row of features. They are the same thing unless lists
+share rows (several labels over the same samples, users over the same items): then `rows` says which row each
+entry reads and `output` which output of the model.
+*/
+
+/// Ragged numbers: list `q` owns `values[offsets[q]..offsets[q + 1]]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ragged {
+    /// `len + 1` ascending positions, the first 0.
+    pub offsets: Vec<u64>,
+    /// All values, list after list.
+    pub values: Vec<f32>,
+}
+
+impl Ragged {
+    /// The values of list `q`.
+    pub fn of(&self, q: usize) -> &[f32] {
+        &self.values[self.offsets[q] as usize..self.offsets[q + 1] as usize]
+    }
+}
+
+/// A collection of lists: labels, weights and places; scores come from outside.
+///
+/// ```
+/// use toprank_core::Lists;
+/// let lists = Lists::from_lengths(&[2, 3], vec![1.0, 0.0, 0.0, 2.0, 1.0]);
+/// assert_eq!(lists.len(), 2);
+/// assert_eq!(lists.list(1, &[0.1, 0.2, 0.3, 0.4, 0.5]).labels, &[0.0, 2.0, 1.0]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lists {
+    /// `len + 1` ascending positions into the columns below, the first 0.
+    pub offsets: Vec<u64>,
+    /// Feature row of each entry; `None`: entry `i` reads row `i`.
+    pub rows: Option<Vec<u32>>,
+    /// Model output that list `q` reads; `None`: output 0.
+    pub output: Option<Vec<u16>>,
+    /// Label of each entry; NaN = not judged.
+    pub labels: Vec<f32>,
+    /// Weight of each entry, finite and ≥ 0.
+    pub item_weights: Option<Vec<f32>>,
+    /// Weight of each list, finite and ≥ 0.
+    pub list_weights: Option<Vec<f32>>,
+    /// Place of each entry's name in **descending** name order within its list: trec ties without strings.
+    pub tie_keys: Option<Vec<u32>>,
+    /// Labels of judged items that were not retrieved (they count in the ideal DCG, in R and in bpref).
+    pub missed: Option<Ragged>,
+}
+
+/// One list as metrics and objectives see it: slices only.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'a> {
+    /// Number of the list in its collection, for messages.
+    pub id: u32,
+    /// One finite score per item; higher is better.
+    pub scores: &'a [f64],
+    /// One label per item; NaN = not judged.
+    pub labels: &'a [f32],
+    /// One weight per item.
+    pub weights: Option<&'a [f32]>,
+    /// Weight of the whole list.
+    pub list_weight: f64,
+    /// Place in descending name order.
+    pub tie_keys: Option<&'a [u32]>,
+    /// Labels of judged items that were not retrieved.
+    pub missed: &'a [f32],
+}
+
+impl<'a> List<'a> {
+    /// A list of scores and labels, with nothing else known about it.
+    ///
+    /// ```
+    /// let list = toprank_core::List::new(&[0.9, 0.1], &[1.0, 0.0]);
+    /// assert_eq!(list.len(), 2);
+    /// ```
+    ///
+    /// # Panics
+    /// If the two lengths differ.
+    pub fn new(scores: &'a [f64], labels: &'a [f32]) -> List<'a> {
+        assert_eq!(scores.len(), labels.len(), "one score per label");
+        List { id: 0, scores, labels, weights: None, list_weight: 1.0, tie_keys: None, missed: &[] }
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    /// True if the list has no item.
+    pub fn is_empty(&self) -> bool {
+        self.scores.is_empty()
+    }
+}
+
+impl Lists {
+    /// Lists of the given lengths over `labels`, without weights or names.
+    ///
+    /// # Panics
+    /// If the lengths do not add up to the number of labels.
+    pub fn from_lengths(lengths: &[usize], labels: Vec<f32>) -> Lists {
+        let mut offsets = Vec::with_capacity(lengths.len() + 1);
+        let mut end = 0u64;
+        offsets.push(0);
+        for &length in lengths {
+            end += length as u64;
+            offsets.push(end);
+        }
+        assert_eq!(end, labels.len() as u64, "list lengths add up to the number of labels");
+        Lists { offsets, labels, ..Lists::default() }
+    }
+
+    /// Number of lists.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// True if there is no list.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of entries in all lists together.
+    pub fn entries(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Where list `q` stands in the flat columns.
+    pub fn range(&self, q: usize) -> std::ops::Range<usize> {
+        self.offsets[q] as usize..self.offsets[q + 1] as usize
+    }
+
+    /// List `q` with its part of `scores` (one per entry of all lists).
+    pub fn list<'a>(&'a self, q: usize, scores: &'a [f64]) -> List<'a> {
+        let range = self.range(q);
+        List {
+            id: q as u32,
+            scores: &scores[range.clone()],
+            labels: &self.labels[range.clone()],
+            weights: self.item_weights.as_ref().map(|w| &w[range.clone()]),
+            list_weight: self.list_weights.as_ref().map_or(1.0, |w| f64::from(w[q])),
+            tie_keys: self.tie_keys.as_ref().map(|t| &t[range.clone()]),
+            missed: self.missed.as_ref().map_or(&[], |m| m.of(q)),
+        }
+    }
+
+    /// Scores per row (`outputs` numbers a row, row after row) as scores per entry.
+    ///
+    /// ```
+    /// use toprank_core::Lists;
+    /// // Two labels over the same two rows: list 0 reads output 0, list 1 output 1.
+    /// let mut lists = Lists::from_lengths(&[2, 2], vec![1.0, 0.0, 0.0, 1.0]);
+    /// lists.rows = Some(vec![0, 1, 0, 1]);
+    /// lists.output = Some(vec![0, 1]);
+    /// assert_eq!(lists.scores_of_entries(&[0.1, 0.2, 0.3, 0.4], 2), vec![0.1, 0.3, 0.2, 0.4]);
+    /// ```
+    pub fn scores_of_entries(&self, by_row: &[f64], outputs: usize) -> Vec<f64> {
+        let mut scores = Vec::with_capacity(self.entries());
+        for q in 0..self.len() {
+            let output = self.output.as_ref().map_or(0, |o| o[q] as usize);
+            for entry in self.range(q) {
+                let row = self.rows.as_ref().map_or(entry, |r| r[entry] as usize);
+                scores.push(by_row[row * outputs + output]);
+            }
+        }
+        scores
+    }
+
+    /// Checks the promises written at the fields.
+    pub fn check(&self) -> Result<(), ListsError> {
+        let entries = self.entries();
+        let wrong = |what, found: String, expected: String| Err(ListsError { what, found, expected });
+        if self.offsets.first() != Some(&0) || self.offsets.last() != Some(&(entries as u64)) {
+            return wrong("offsets", format!("{:?}", self.offsets.last()), format!("0 … {entries}"));
+        }
+        if let Some(q) = self.offsets.windows(2).position(|w| w[0] > w[1]) {
+            return wrong("offsets", format!("list {q} ends before it starts"), "ascending numbers".into());
+        }
+        let lengths = [
+            ("rows", self.rows.as_ref().map(Vec::len), entries),
+            ("item_weights", self.item_weights.as_ref().map(Vec::len), entries),
+            ("tie_keys", self.tie_keys.as_ref().map(Vec::len), entries),
+            ("list_weights", self.list_weights.as_ref().map(Vec::len), self.len()),
+            ("output", self.output.as_ref().map(Vec::len), self.len()),
+            ("missed", self.missed.as_ref().map(|m| m.offsets.len().saturating_sub(1)), self.len()),
+        ];
+        for (what, found, expected) in lengths {
+            if let Some(found) = found.filter(|&found| found != expected) {
+                return wrong(what, format!("{found} values"), format!("{expected} values"));
+            }
+        }
+        for (what, weights) in [("item_weights", &self.item_weights), ("list_weights", &self.list_weights)] {
+            if let Some(bad) = weights.iter().flatten().find(|w| !w.is_finite() || **w < 0.0) {
+                return wrong(what, bad.to_string(), "finite weights ≥ 0".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A collection of lists that breaks one of its promises.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListsError {
+    /// The column at fault.
+    pub what: &'static str,
+    /// What was found there.
+    pub found: String,
+    /// What was expected.
+    pub expected: String,
+}
+
+impl std::fmt::Display for ListsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}: found {}, expected {}", self.what, self.found, self.expected)
+    }
+}
+
+impl std::error::Error for ListsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_names_the_column_at_fault() {
+        let good = Lists::from_lengths(&[1, 2], vec![0.0, 1.0, 2.0]);
+        assert_eq!(good.check(), Ok(()));
+        let short = Lists { item_weights: Some(vec![1.0]), ..good.clone() };
+        assert_eq!(short.check().unwrap_err().to_string(), "item_weights: found 1 values, expected 3 values");
+        let negative = Lists { list_weights: Some(vec![1.0, -1.0]), ..good.clone() };
+        assert_eq!(negative.check().unwrap_err().what, "list_weights");
+        let unsorted = Lists { offsets: vec![0, 4, 3], ..good };
+        assert_eq!(unsorted.check().unwrap_err().what, "offsets");
+    }
+
+    #[test]
+    fn an_empty_list_keeps_its_place() {
+        let lists = Lists::from_lengths(&[0, 2], vec![1.0, 0.0]);
+        assert!(lists.list(0, &[0.5, 0.4]).is_empty());
+        assert_eq!(lists.list(1, &[0.5, 0.4]).scores, &[0.5, 0.4]);
+    }
+}

@@ -1,0 +1,224 @@
+/*!
+The one thing every reader returns.
+
+```text
+lists ──offsets──▶ entries ──rows──▶ rows of features
+  │                   │                  │
+list names      labels, weights,     item names, feature values,
+                times, positions     extra columns
+```
+*/
+
+use toprank_core::Lists;
+
+use crate::names::Names;
+
+/// Lists of items with features, labels, weights and names, and the line each row came from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dataset {
+    /// Labels and weights of every entry, cut into lists.
+    pub lists: Lists,
+    /// One row of features per item; NaN = missing.
+    pub features: Matrix,
+    /// Names and kinds of the features, one per column of `features`.
+    pub columns: Vec<Column>,
+    /// Name of each row.
+    pub item_names: Option<Names>,
+    /// Name of each list.
+    pub list_names: Option<Names>,
+    /// Name of each model output (label of multi-label data), if there are several.
+    pub output_names: Option<Names>,
+    /// Time of each entry (interactions).
+    pub times: Option<Vec<f64>>,
+    /// Position at which each row was shown (LightGBM `.position`).
+    pub positions: Option<Vec<u32>>,
+    /// Score to start from, one per row (LightGBM `.init`).
+    pub init_scores: Option<Vec<f64>>,
+    /// Further columns asked for by name, one text per row (slices, baselines).
+    pub extra: Vec<(String, Names)>,
+    /// Line of each row in its file.
+    pub lines: LineNumbers,
+}
+
+/// A feature.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name; LETOR features are called by their number.
+    pub name: String,
+    /// `Some`: categorical, the values are 0, 1, 2, … and stand for these words.
+    pub levels: Option<Names>,
+}
+
+/// Features of all rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matrix {
+    /// Row after row; NaN = missing.
+    Dense {
+        /// Features per row.
+        width: usize,
+        /// `rows × width` numbers.
+        values: Vec<f32>,
+    },
+    /// Only what is stated; what is not stated is 0.
+    Sparse(Sparse),
+}
+
+/// Compressed sparse rows. A value not stored is 0; a stored NaN is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sparse {
+    /// Features per row.
+    pub width: usize,
+    /// `rows + 1` ascending positions.
+    pub offsets: Vec<u64>,
+    /// Feature numbers from 0, ascending within a row.
+    pub indices: Vec<u32>,
+    /// Their values.
+    pub values: Vec<f32>,
+}
+
+impl Default for Matrix {
+    fn default() -> Matrix {
+        Matrix::Dense { width: 0, values: Vec::new() }
+    }
+}
+
+impl Matrix {
+    /// Features per row.
+    pub fn width(&self) -> usize {
+        match self {
+            Matrix::Dense { width, .. } => *width,
+            Matrix::Sparse(sparse) => sparse.width,
+        }
+    }
+
+    /// One value; NaN = missing.
+    ///
+    /// ```
+    /// use toprank_data::{Matrix, Sparse};
+    /// let sparse = Sparse { width: 3, offsets: vec![0, 1], indices: vec![2], values: vec![0.5] };
+    /// assert_eq!(Matrix::Sparse(sparse).get(0, 2), 0.5);
+    /// ```
+    pub fn get(&self, row: usize, feature: usize) -> f32 {
+        match self {
+            Matrix::Dense { width, values } => values[row * width + feature],
+            Matrix::Sparse(sparse) => {
+                let range = sparse.offsets[row] as usize..sparse.offsets[row + 1] as usize;
+                match sparse.indices[range.clone()].binary_search(&(feature as u32)) {
+                    Ok(i) => sparse.values[range.start + i],
+                    Err(_) => 0.0,
+                }
+            }
+        }
+    }
+
+    /// Writes row `row` into `out`, one number per feature.
+    pub fn row_into(&self, row: usize, out: &mut [f32]) {
+        match self {
+            Matrix::Dense { width, values } => out.copy_from_slice(&values[row * width..(row + 1) * width]),
+            Matrix::Sparse(sparse) => {
+                out.fill(0.0);
+                let range = sparse.offsets[row] as usize..sparse.offsets[row + 1] as usize;
+                for i in range {
+                    out[sparse.indices[i] as usize] = sparse.values[i];
+                }
+            }
+        }
+    }
+
+    /// Bytes held in memory.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Matrix::Dense { values, .. } => values.capacity() * 4,
+            Matrix::Sparse(s) => s.offsets.capacity() * 8 + (s.indices.capacity() + s.values.capacity()) * 4,
+        }
+    }
+}
+
+/// The line of each row, in little memory: files rarely skip lines, so only the jumps are kept.
+///
+/// ```
+/// use toprank_data::dataset::LineNumbers;
+/// let mut lines = LineNumbers::default();
+/// for (row, line) in [1, 2, 5, 6].into_iter().enumerate() {
+///     lines.push(row, line);
+/// }
+/// assert_eq!((lines.of(1), lines.of(3)), (Some(2), Some(6)));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineNumbers {
+    /// (first row, its line): within a run, line = first line + (row − first row).
+    jumps: Vec<(u64, u64)>,
+}
+
+impl LineNumbers {
+    /// Notes that `row`, the next one, stands on `line`.
+    pub fn push(&mut self, row: usize, line: u64) {
+        if self.of(row) != Some(line) {
+            self.jumps.push((row as u64, line));
+        }
+    }
+
+    /// The line of `row`, counted from 1; `None` where lines mean nothing (Parquet, generated data).
+    pub fn of(&self, row: usize) -> Option<u64> {
+        let after = self.jumps.partition_point(|jump| jump.0 <= row as u64);
+        let (first_row, first_line) = *self.jumps.get(after.checked_sub(1)?)?;
+        Some(first_line + (row as u64 - first_row))
+    }
+}
+
+impl Dataset {
+    /// Number of rows of features.
+    pub fn rows(&self) -> usize {
+        match &self.features {
+            Matrix::Sparse(sparse) => sparse.offsets.len().saturating_sub(1),
+            Matrix::Dense { width, values } if *width > 0 => values.len() / width,
+            Matrix::Dense { .. } => match (&self.item_names, &self.lists.rows) {
+                (Some(names), _) => names.len(),
+                (None, Some(rows)) => rows.iter().max().map_or(0, |&r| r as usize + 1),
+                (None, None) => self.lists.entries(),
+            },
+        }
+    }
+
+    /// Number of model outputs the lists read: 1, or the number of labels of multi-label data.
+    pub fn outputs(&self) -> usize {
+        self.lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| o as usize + 1)
+    }
+
+    /// The name of list `q`, or its number from 0 where lists have no names.
+    pub fn list_name(&self, q: usize) -> String {
+        self.list_names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
+    }
+
+    /// Number of the feature with this name; LETOR features may be called by number (`7`) or as `f7`.
+    pub fn feature(&self, name: &str) -> Option<usize> {
+        let find = |wanted: &str| self.columns.iter().position(|column| column.name == wanted);
+        find(name).or_else(|| name.strip_prefix('f').and_then(find))
+    }
+
+    /// Bytes held in memory by everything that grows with the data.
+    pub fn bytes(&self) -> usize {
+        let lists = &self.lists;
+        let four = [
+            lists.rows.as_ref().map_or(0, Vec::capacity),
+            lists.labels.capacity(),
+            lists.item_weights.as_ref().map_or(0, Vec::capacity),
+            lists.list_weights.as_ref().map_or(0, Vec::capacity),
+            lists.tie_keys.as_ref().map_or(0, Vec::capacity),
+            lists.missed.as_ref().map_or(0, |m| m.values.capacity() + 2 * m.offsets.capacity()),
+            self.positions.as_ref().map_or(0, Vec::capacity),
+        ];
+        let eight = [
+            lists.offsets.capacity(),
+            self.times.as_ref().map_or(0, Vec::capacity),
+            self.init_scores.as_ref().map_or(0, Vec::capacity),
+            2 * self.lines.jumps.capacity(),
+        ];
+        let names = [&self.item_names, &self.list_names, &self.output_names];
+        four.iter().sum::<usize>() * 4
+            + eight.iter().sum::<usize>() * 8
+            + names.into_iter().flatten().map(Names::bytes).sum::<usize>()
+            + self.extra.iter().map(|(_, names)| names.bytes()).sum::<usize>()
+            + self.features.bytes()
+    }
+}

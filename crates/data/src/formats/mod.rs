@@ -1,0 +1,96 @@
+/*!
+The table of formats and the one way in: [`read`].
+
+Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry that the command, the docs, the
+attack tests and the fuzzers read.
+*/
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Dataset;
+use crate::error::ReadError;
+use crate::source::Source;
+
+/// Every format, in the order in which a file's content is tried.
+pub static FORMATS: &[Format] = &[];
+
+/// A format of ranking data.
+pub struct Format {
+    /// Name for `--format`.
+    pub name: &'static str,
+    /// One line for the listing.
+    pub about: &'static str,
+    /// File extensions (below `.gz` and `.zst`) that mean this format.
+    pub extensions: &'static [&'static str],
+    /// Reads a whole source.
+    pub read: fn(&Source, &ReadOptions) -> Result<Dataset, ReadError>,
+    /// Writes a whole data set, if the format can be written.
+    pub write: Option<fn(&Dataset, &mut dyn std::io::Write) -> std::io::Result<()>>,
+    /// A small valid file, the seed of the attack tests and of the fuzz target.
+    pub example: &'static [u8],
+}
+
+/// What a feature that a sparse row does not state is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Absent {
+    /// 0, as SVMrank and LIBSVM have it.
+    #[default]
+    Zero,
+    /// Missing.
+    Missing,
+}
+
+/// Options of all readers; each reader uses those that mean something to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadOptions {
+    /// Name of the format; `None`: by extension, then by content.
+    pub format: Option<String>,
+    /// Accept rows of a list that are not adjacent (they are brought together, in order of first appearance).
+    pub regroup: bool,
+    /// What an unstated feature is worth.
+    pub absent: Absent,
+    /// Column that names the list (tables); user column of interactions.
+    pub list: Option<String>,
+    /// Column of the label (tables; default `label`); rating column of interactions.
+    pub label: Option<String>,
+    /// Several label columns: multi-label data, one list per label.
+    pub labels: Vec<String>,
+    /// Column of the item weight.
+    pub weight: Option<String>,
+    /// Column of the list weight (constant within a list).
+    pub list_weight: Option<String>,
+    /// Column of the item name; item column of interactions.
+    pub item: Option<String>,
+    /// Column of the time of an interaction.
+    pub time: Option<String>,
+    /// Feature columns, names or patterns with `*`; empty: every numeric column that has no other use.
+    pub features: Vec<String>,
+    /// Feature columns to be read as categories, names or patterns with `*`.
+    pub categorical: Vec<String>,
+    /// Columns to keep as text (slices, score columns).
+    pub keep: Vec<String>,
+    /// Mulan XML file with the label names of an ARFF file; `None`: the file of the same stem, if there is one.
+    pub label_xml: Option<String>,
+    /// Most features a row may have; a larger index is an error, not an allocation. `None`: 16,777,216.
+    pub max_features: Option<u32>,
+}
+
+impl ReadOptions {
+    /// The limit on feature indices.
+    pub fn feature_limit(&self) -> u32 {
+        self.max_features.unwrap_or(1 << 24)
+    }
+}
+
+/// Finds a format by name.
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Finds a format by the source's extension.
+pub fn by_extension(source: &Source) -> Option<&'static Format> {
+    let extension = source.extension();
+    FORMATS.iter().find(|format| format.extensions.contains(&extension.as_str()))
+}

@@ -1,0 +1,24 @@
+//! **What are the lists, and where did each number come from?** Readers that turn any ranking file into one
+//! [`Dataset`], judgements and runs, writers, splits, feature transforms, generators.
+//!
+//! Invariants:
+//! - every reader returns the same [`Dataset`] or a [`ReadError`] that names file, line, what was found and what
+//!   was expected; no input makes it panic or take memory without bound;
+//! - missing stays missing (NaN); nothing is imputed while reading;
+//! - a list is never split, and the rows keep the order of the file;
+//! - no metric and no model is known here.
+//!
+//! A new reader is one file with a `FORMAT` constant and one line in [`formats::FORMATS`].
+
+pub mod dataset;
+pub mod error;
+pub mod formats;
+pub mod lines;
+pub mod names;
+pub mod source;
+
+pub use dataset::{Column, Dataset, Matrix, Sparse};
+pub use error::{Fault, ReadError};
+pub use formats::{Absent, Format, ReadOptions};
+pub use names::Names;
+pub use source::Source;

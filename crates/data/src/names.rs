@@ -1,0 +1,68 @@
+//! Many short names in one piece of memory.
+
+/// Names of items or lists: one text, cut by offsets.
+///
+/// ```
+/// use toprank_data::Names;
+/// let names: Names = ["doc-1", "", "doc-3"].into_iter().collect();
+/// assert_eq!(names.get(2), "doc-3");
+/// assert_eq!(names.len(), 3);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    text: String,
+    ends: Vec<u64>,
+}
+
+impl Names {
+    /// No name yet.
+    pub fn new() -> Names {
+        Names::default()
+    }
+
+    /// Number of names.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if there is no name.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Name `i`.
+    pub fn get(&self, i: usize) -> &str {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.text[start..self.ends[i] as usize]
+    }
+
+    /// Adds a name at the end.
+    pub fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len() as u64);
+    }
+
+    /// All names in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// Bytes held in memory.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<u64>()
+    }
+
+    /// Gives spare memory back.
+    pub fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Names {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Names {
+        let mut all = Names::new();
+        names.into_iter().for_each(|name| all.push(name.as_ref()));
+        all
+    }
+}
