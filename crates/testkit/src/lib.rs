@@ -13,10 +13,8 @@ use std::path::{Path, PathBuf};
 /// }
 /// ```
 pub fn real_data(file: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("TOPRANK_REAL_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
+    let folder = std::env::var_os("TOPRANK_REAL_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
     let path = folder.join(file);
     if path.exists() {
         return Some(path);
