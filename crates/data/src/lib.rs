@@ -15,10 +15,11 @@ pub mod error;
 pub mod formats;
 pub mod lines;
 pub mod names;
+pub mod sink;
 pub mod source;
 
 pub use dataset::{Column, Dataset, Matrix, Sparse};
 pub use error::{Fault, ReadError};
-pub use formats::{Absent, Format, ReadOptions};
+pub use formats::{Absent, Format, ReadOptions, read, write};
 pub use names::Names;
 pub use source::Source;

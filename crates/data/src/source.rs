@@ -25,7 +25,8 @@ pub struct Source {
 #[derive(Clone, Debug)]
 enum Place {
     Path(PathBuf),
-    Stdin,
+    /// Standard input, with what was peeked from it already.
+    Stdin(Arc<[u8]>),
     Bytes(Arc<[u8]>),
 }
 
@@ -34,7 +35,7 @@ impl Source {
     pub fn path(path: impl AsRef<Path>) -> Source {
         let path = path.as_ref();
         if path == Path::new("-") {
-            return Source { name: "stdin".into(), place: Place::Stdin };
+            return Source { name: "stdin".into(), place: Place::Stdin(Arc::default()) };
         }
         Source { name: path.display().to_string(), place: Place::Path(path.to_path_buf()) }
     }
@@ -82,7 +83,7 @@ impl Source {
     /// Opens the bytes as they are, without unpacking.
     pub fn open_raw(&self) -> Result<Box<dyn Read + Send>, ReadError> {
         match &self.place {
-            Place::Stdin => Ok(Box::new(io::stdin())),
+            Place::Stdin(peeked) => Ok(Box::new(Cursor::new(peeked.clone()).chain(io::stdin()))),
             Place::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
             Place::Path(path) => {
                 let file = std::fs::File::open(path).map_err(|e| ReadError::io(&self.name, &e))?;
@@ -92,6 +93,29 @@ impl Source {
                 Ok(Box::new(file))
             }
         }
+    }
+
+    /// The first bytes of the text (unpacked, about 64 KB at most) and a source that still starts with them: standard
+    /// input can be read only once, so go on with the source returned.
+    ///
+    /// ```
+    /// let (head, source) = toprank_data::Source::bytes("t", *b"1 qid:1").peek().unwrap();
+    /// assert_eq!(head, b"1 qid:1");
+    /// assert_eq!(source.name(), "t");
+    /// ```
+    pub fn peek(&self) -> Result<(Vec<u8>, Source), ReadError> {
+        const MOST: u64 = 1 << 16;
+        let mut raw = Vec::new();
+        self.open_raw()?.take(MOST).read_to_end(&mut raw).map_err(|e| ReadError::io(&self.name, &e))?;
+        let raw: Arc<[u8]> = raw.into();
+        let source = match &self.place {
+            Place::Stdin(_) => Source { name: self.name.clone(), place: Place::Stdin(raw.clone()) },
+            _ => self.clone(),
+        };
+        // The piece may end inside a packed block: what came before is enough, damage is found while reading.
+        let mut head = Vec::new();
+        let _ = Source::bytes(self.name.clone(), raw).open()?.take(MOST).read_to_end(&mut head);
+        Ok((head, source))
     }
 
     /// Opens the text; what starts like gzip or zstd is unpacked on the way.

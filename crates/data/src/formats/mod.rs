@@ -5,6 +5,9 @@ Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry th
 attack tests and the fuzzers read.
 */
 
+use std::io::{self, Write};
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
@@ -22,13 +25,19 @@ pub struct Format {
     pub about: &'static str,
     /// File extensions (below `.gz` and `.zst`) that mean this format.
     pub extensions: &'static [&'static str],
+    /// True if the first bytes of a text (unpacked, about 64 KB at most, the last line maybe cut) look like this.
+    pub sniff: fn(&[u8]) -> bool,
     /// Reads a whole source.
     pub read: fn(&Source, &ReadOptions) -> Result<Dataset, ReadError>,
-    /// Writes a whole data set, if the format can be written.
-    pub write: Option<fn(&Dataset, &mut dyn std::io::Write) -> std::io::Result<()>>,
+    /// Writes a whole data set, if the format can be written. What the format cannot hold is an error of kind
+    /// [`io::ErrorKind::Unsupported`] that says so.
+    pub write: Option<WriteFn>,
     /// A small valid file, the seed of the attack tests and of the fuzz target.
     pub example: &'static [u8],
 }
+
+/// Writes a whole data set.
+pub type WriteFn = fn(&Dataset, &mut (dyn Write + Send)) -> io::Result<()>;
 
 /// What a feature that a sparse row does not state is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,4 +102,56 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 pub fn by_extension(source: &Source) -> Option<&'static Format> {
     let extension = source.extension();
     FORMATS.iter().find(|format| format.extensions.contains(&extension.as_str()))
+}
+
+/// Reads a data set: the format is the one named in the options, else that of the extension, else that of the
+/// content.
+pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
+    if let Some(name) = &options.format {
+        let format = by_name(name).ok_or_else(|| unknown(source.name(), name, |_| true))?;
+        return (format.read)(source, options);
+    }
+    if let Some(format) = by_extension(source) {
+        return (format.read)(source, options);
+    }
+    let (head, source) = source.peek()?;
+    match FORMATS.iter().find(|format| (format.sniff)(&head)) {
+        Some(format) => (format.read)(&source, options),
+        None if head.is_empty() => Err(ReadError::data(source.name(), "an empty file", "at least one row")),
+        None => {
+            let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let found = format!("content of no known format, starting with {}", crate::error::show(first));
+            Err(ReadError::data(source.name(), found, listing(|_| true))
+                .advice("Name the format with --format."))
+        }
+    }
+}
+
+/// Writes a data set to `path` (`-`: standard output; `.gz`, `.zst`: packed) in the format named, else that of the
+/// extension. The file appears whole or not at all.
+pub fn write(dataset: &Dataset, path: &Path, format: Option<&str>) -> Result<(), ReadError> {
+    let file = path.display().to_string();
+    let chosen = match format {
+        Some(name) => {
+            by_name(name).ok_or_else(|| unknown(&file, name, |format: &Format| format.write.is_some()))?
+        }
+        None => by_extension(&Source::path(path)).ok_or_else(|| {
+            ReadError::options(&file, "an extension of no known format", listing(|f| f.write.is_some()))
+                .advice("Name the format with --format.")
+        })?,
+    };
+    let Some(fill) = chosen.write else {
+        let found = format!("format {}, which can only be read", chosen.name);
+        return Err(ReadError::options(&file, found, listing(|f| f.write.is_some())));
+    };
+    crate::sink::write_file(path, |out| fill(dataset, out))
+}
+
+fn unknown(file: &str, name: &str, wanted: impl Fn(&Format) -> bool) -> ReadError {
+    ReadError::options(file, format!("unknown format {name:?}"), listing(wanted))
+}
+
+fn listing(wanted: impl Fn(&Format) -> bool) -> String {
+    let names: Vec<&str> = FORMATS.iter().filter(|f| wanted(f)).map(|f| f.name).collect();
+    format!("one of {}", names.join(", "))
 }
