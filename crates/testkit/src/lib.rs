@@ -1,5 +1,9 @@
 //! **What do tests share?** Real data sets when they are there, and the attacks every reader must survive.
 
+pub mod attacks;
+
+pub use attacks::{ATTACKS, Attack, Owes};
+
 use std::path::{Path, PathBuf};
 
 /// A file of the real data sets, or `None` with a message when this machine has none.
