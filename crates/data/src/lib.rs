@@ -13,6 +13,7 @@
 pub mod dataset;
 pub mod error;
 pub mod formats;
+pub mod generate;
 pub mod lines;
 pub mod names;
 pub mod sink;
