@@ -14,6 +14,7 @@ pub mod dataset;
 pub mod error;
 pub mod formats;
 pub mod generate;
+pub mod judged;
 pub mod lines;
 pub mod names;
 pub mod sink;
@@ -22,5 +23,8 @@ pub mod source;
 pub use dataset::{Column, Dataset, Matrix, Sparse};
 pub use error::{Fault, ReadError};
 pub use formats::{Absent, Format, ReadOptions, read, write};
+pub use judged::{
+    Aligned, JoinOptions, Joined, MissingLists, Qrels, Run, align, join, read_qrels, read_run, write_run,
+};
 pub use names::Names;
 pub use source::Source;

@@ -20,6 +20,11 @@ impl Names {
         Names::default()
     }
 
+    /// No name yet, with room for `names` names of `bytes` bytes in all.
+    pub fn with_capacity(names: usize, bytes: usize) -> Names {
+        Names { text: String::with_capacity(bytes), ends: Vec::with_capacity(names) }
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -40,6 +45,20 @@ impl Names {
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len() as u64);
+    }
+
+    /// Adds all names of `other` at the end.
+    ///
+    /// ```
+    /// use toprank_data::Names;
+    /// let mut names: Names = ["a"].into_iter().collect();
+    /// names.append(&["b", "c"].into_iter().collect());
+    /// assert_eq!(names, ["a", "b", "c"].into_iter().collect());
+    /// ```
+    pub fn append(&mut self, other: &Names) {
+        let before = self.text.len() as u64;
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| before + end));
     }
 
     /// All names in order.

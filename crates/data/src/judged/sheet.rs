@@ -1,0 +1,284 @@
+/*!
+What qrels and runs have in common: queries, the documents of each, one number per document.
+
+```text
+queries ──offsets──▶ docs, values          index: query name → query; (query, doc name) → row
+```
+
+Gathering (`Gather`) takes rows in file order, brings those of a query together (they rarely are apart) and
+refuses a document that a query names twice. Names are kept once, in one text, and never hashed across queries:
+the table of one query fits the cache, one table of all documents would not.
+*/
+
+use hashbrown::HashTable;
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Kind;
+use crate::dataset::LineNumbers;
+use crate::error::{ReadError, show};
+use crate::names::Names;
+
+/// Queries in order of first appearance; the documents of a query in file order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sheet {
+    pub queries: Names,
+    /// `queries + 1` positions into `docs` and `values`.
+    pub offsets: Vec<u64>,
+    pub docs: Names,
+    pub values: Vec<f64>,
+    query_ids: HashTable<u32>,
+    index: Index,
+}
+
+impl Sheet {
+    pub fn range(&self, query: usize) -> std::ops::Range<usize> {
+        self.offsets[query] as usize..self.offsets[query + 1] as usize
+    }
+
+    pub fn query(&self, name: &str) -> Option<usize> {
+        let same = |&id: &u32| self.queries.get(id as usize) == name;
+        self.query_ids.find(xxh3_64(name.as_bytes()), same).map(|&id| id as usize)
+    }
+
+    /// The row of document `name` within query `query`.
+    pub fn row(&self, query: usize, name: &str) -> Option<usize> {
+        let start = self.offsets[query] as usize;
+        let slots = self.index.slots(query);
+        let mask = slots.len().wrapping_sub(1);
+        let mut slot = xxh3_64(name.as_bytes()) as usize & mask;
+        loop {
+            match slots.get(slot) {
+                None | Some(&EMPTY) => return None,
+                Some(&place) if self.docs.get(start + place as usize) == name => {
+                    return Some(start + place as usize);
+                }
+                Some(_) => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    /// Query numbers in ascending byte order of their names.
+    pub fn sorted_queries(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.queries.len() as u32).collect();
+        order.sort_by(|&a, &b| self.queries.get(a as usize).cmp(self.queries.get(b as usize)));
+        order
+    }
+}
+
+/// A slot of [`Index`] that holds no document.
+const EMPTY: u32 = u32::MAX;
+
+/// Queries that one task handles at a time; fixed, so that work is cut alike at any thread count.
+pub(super) const BLOCK: usize = 64;
+
+/// One open-addressing table per query, at most half full: hash of the document's name → its place in the query.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    offsets: Vec<u64>,
+    slots: Vec<u32>,
+}
+
+/// Rows `first` and `second` of one query carry the same document name.
+#[derive(Clone, Copy)]
+struct Twice {
+    first: usize,
+    second: usize,
+}
+
+impl Index {
+    fn slots(&self, query: usize) -> &[u32] {
+        &self.slots[self.offsets[query] as usize..self.offsets[query + 1] as usize]
+    }
+
+    /// Builds all tables; also returns the first document that stands twice in each query that has one.
+    fn build(offsets: &[u64], docs: &Names) -> (Index, Vec<Twice>) {
+        let mut ends = Vec::with_capacity(offsets.len());
+        let mut end = 0u64;
+        ends.push(0);
+        for range in offsets.windows(2) {
+            let rows = range[1] - range[0];
+            end += if rows == 0 { 0 } else { (2 * rows).next_power_of_two() };
+            ends.push(end);
+        }
+        let mut slots = vec![EMPTY; end as usize];
+        let mut rest = slots.as_mut_slice();
+        let mut tasks = Vec::with_capacity(offsets.len() / BLOCK + 1);
+        for first in (0..offsets.len() - 1).step_by(BLOCK) {
+            let last = (first + BLOCK).min(offsets.len() - 1);
+            let block = rest.split_off_mut(..(ends[last] - ends[first]) as usize);
+            tasks.push((first..last, block.unwrap_or_default()));
+        }
+        let twice: Vec<Vec<Twice>> = tasks
+            .into_par_iter()
+            .map(|(queries, mut block)| {
+                let mut found = Vec::new();
+                for query in queries {
+                    let slots = block.split_off_mut(..(ends[query + 1] - ends[query]) as usize);
+                    let rows = offsets[query] as usize..offsets[query + 1] as usize;
+                    found.extend(fill(slots.unwrap_or_default(), rows, docs));
+                }
+                found
+            })
+            .collect();
+        (Index { offsets: ends, slots }, twice.into_iter().flatten().collect())
+    }
+}
+
+/// Fills the table of one query; returns its first repeated document.
+fn fill(slots: &mut [u32], rows: std::ops::Range<usize>, docs: &Names) -> Option<Twice> {
+    let mask = slots.len().wrapping_sub(1);
+    let mut twice = None;
+    for (place, row) in rows.clone().enumerate() {
+        let name = docs.get(row);
+        let mut slot = xxh3_64(name.as_bytes()) as usize & mask;
+        while slots[slot] != EMPTY {
+            let first = rows.start + slots[slot] as usize;
+            if docs.get(first) == name && twice.is_none() {
+                twice = Some(Twice { first, second: row });
+            }
+            slot = (slot + 1) & mask;
+        }
+        slots[slot] = place as u32;
+    }
+    twice
+}
+
+/// Rows in file order, on their way to a [`Sheet`].
+#[derive(Default)]
+pub(super) struct Gather {
+    queries: Names,
+    query_ids: HashTable<u32>,
+    /// (query, row after its last): neighbours are of different queries.
+    segments: Vec<(u32, u64)>,
+    docs: Names,
+    values: Vec<f64>,
+    lines: LineNumbers,
+}
+
+/// Rows of one piece of a file, lines counted from 1 at its start.
+#[derive(Default)]
+pub(super) struct Piece {
+    /// Name of the query and number of rows, for each change of query.
+    pub queries: Names,
+    pub counts: Vec<u32>,
+    pub docs: Names,
+    pub values: Vec<f64>,
+    /// (row, line) wherever the line is not the one after the row before.
+    pub jumps: Vec<(u32, u32)>,
+    pub lines: u64,
+}
+
+impl Gather {
+    /// True if there is no row yet.
+    pub fn is_empty(&self) -> bool {
+        self.docs.is_empty()
+    }
+
+    /// Starts or continues a query; false if the query was already there.
+    pub fn query(&mut self, name: &str) -> bool {
+        let hash = xxh3_64(name.as_bytes());
+        let queries = &mut self.queries;
+        let known = self.query_ids.find(hash, |&id| queries.get(id as usize) == name).copied();
+        let id = known.unwrap_or_else(|| {
+            let id = queries.len() as u32;
+            queries.push(name);
+            self.query_ids.insert_unique(hash, id, |&id| xxh3_64(queries.get(id as usize).as_bytes()));
+            id
+        });
+        if self.segments.last().is_none_or(|last| last.0 != id) {
+            self.segments.push((id, self.docs.len() as u64));
+        }
+        known.is_none()
+    }
+
+    /// Adds a document to the query started last.
+    pub fn push(&mut self, doc: &str, value: f64, line: Option<u64>) {
+        if let Some(line) = line {
+            self.lines.push(self.docs.len(), line);
+        }
+        self.docs.push(doc);
+        self.values.push(value);
+        if let Some(last) = self.segments.last_mut() {
+            last.1 = self.docs.len() as u64;
+        }
+    }
+
+    /// Adds the rows of a piece whose first line is the one after `lines_before`.
+    pub fn piece(&mut self, piece: &Piece, lines_before: u64) {
+        let mut row = self.docs.len() as u64;
+        for &(row, line) in &piece.jumps {
+            self.lines.push(self.docs.len() + row as usize, lines_before + u64::from(line));
+        }
+        for (name, &count) in piece.queries.iter().zip(&piece.counts) {
+            self.query(name);
+            row += u64::from(count);
+            if let Some(last) = self.segments.last_mut() {
+                last.1 = row;
+            }
+        }
+        self.docs.append(&piece.docs);
+        self.values.extend_from_slice(&piece.values);
+    }
+
+    /// Groups, indexes and checks.
+    pub fn finish(self, file: &str, kind: Kind) -> Result<Sheet, ReadError> {
+        let Gather { queries, query_ids, segments, mut docs, mut values, lines } = self;
+        if queries.is_empty() {
+            return Err(ReadError::data(file, "no query at all", kind.layout()));
+        }
+        if docs.len() >= EMPTY as usize {
+            return Err(ReadError::data(file, format!("{} documents", docs.len()), "fewer than 4294967295"));
+        }
+        let mut offsets = vec![0; queries.len() + 1];
+        let mut order = None;
+        if segments.len() == queries.len() {
+            offsets.iter_mut().skip(1).zip(&segments).for_each(|(end, segment)| *end = segment.1);
+        } else {
+            let rows = regroup(&segments, &mut offsets);
+            let mut grouped = Names::with_capacity(docs.len(), docs.bytes());
+            for &row in &rows {
+                grouped.push(docs.get(row as usize));
+            }
+            docs = grouped;
+            values = rows.iter().map(|&row| values[row as usize]).collect();
+            order = Some(rows);
+        }
+        let (index, twice) = Index::build(&offsets, &docs);
+        let line = |row: usize| lines.of(order.as_ref().map_or(row, |rows| rows[row] as usize));
+        if let Some(Twice { first, second }) = twice.into_iter().min_by_key(|twice| line(twice.second)) {
+            let query = offsets.partition_point(|&end| end <= first as u64) - 1;
+            let (doc, query) = (show(docs.get(first).as_bytes()), show(queries.get(query).as_bytes()));
+            let expected = "each document at most once per query";
+            return Err(match (line(first), line(second)) {
+                (Some(first), Some(second)) => {
+                    let found = format!("document {doc} of query {query} again, first on line {first}");
+                    ReadError::data(file, found, expected).at_line(second)
+                }
+                _ => ReadError::data(file, format!("document {doc} twice in query {query}"), expected),
+            });
+        }
+        Ok(Sheet { queries, offsets, docs, values, query_ids, index })
+    }
+}
+
+/// Fills `offsets` and returns the file row of each grouped row; rows of a query keep their order.
+fn regroup(segments: &[(u32, u64)], offsets: &mut [u64]) -> Vec<u32> {
+    let ranges = || {
+        let starts = std::iter::once(0).chain(segments.iter().map(|segment| segment.1));
+        starts.zip(segments).map(|(start, &(query, end))| (query as usize, start..end))
+    };
+    ranges().for_each(|(query, rows)| offsets[query + 1] += rows.end - rows.start);
+    for query in 1..offsets.len() {
+        offsets[query] += offsets[query - 1];
+    }
+    let mut next = offsets.to_vec();
+    let mut order = vec![0; offsets[offsets.len() - 1] as usize];
+    for (query, rows) in ranges() {
+        for row in rows {
+            order[next[query] as usize] = row as u32;
+            next[query] += 1;
+        }
+    }
+    order
+}

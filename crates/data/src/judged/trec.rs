@@ -1,0 +1,251 @@
+/*!
+TREC text: `query iteration document relevance` and `query Q0 document rank score tag`.
+
+```text
+read a block of whole lines (the next one while this one is parsed)
+cut it into pieces of about 1 MiB at line ends
+parse the pieces in parallel, gather them in order
+```
+
+Columns are separated by blanks or tabs; lines that are empty or start with `#` are skipped, as trec_eval 10 does.
+The size of a piece is fixed, so rows, messages and bytes do not depend on the number of threads.
+*/
+
+use std::io::Read;
+
+use rayon::prelude::*;
+
+use super::Kind;
+use super::sheet::{Gather, Piece};
+use crate::error::{ReadError, show};
+use crate::lines::LONGEST;
+
+const BLOCK: usize = 8 << 20;
+const PIECE: usize = 1 << 20;
+
+/// Reads the whole text; also returns the tag of its last line (runs).
+pub(super) fn read(
+    file: &str,
+    input: &mut (dyn Read + Send),
+    kind: Kind,
+) -> Result<(Gather, String), ReadError> {
+    let mut blocks = Blocks { file, input, carry: Vec::new(), finished: false };
+    let (mut gather, mut tag, mut lines) = (Gather::default(), String::new(), 0);
+    let (mut block, mut next) = (Vec::new(), Vec::new());
+    blocks.fill(&mut block).map_err(|(error, line)| error.at_line(line))?;
+    strip_byte_order_mark(file, &mut block)?;
+    while !block.is_empty() {
+        let (parsed, read) = rayon::join(
+            || cut(&block).into_par_iter().map(|piece| parse(file, piece, kind)).collect::<Vec<_>>(),
+            || blocks.fill(&mut next),
+        );
+        for parsed in parsed {
+            let (piece, last_tag) = parsed.map_err(|(error, line)| error.at_line(lines + line))?;
+            gather.piece(&piece, lines);
+            lines += piece.lines;
+            if !last_tag.is_empty() {
+                tag = last_tag;
+            }
+        }
+        read.map_err(|(error, line)| error.at_line(lines + line))?;
+        std::mem::swap(&mut block, &mut next);
+    }
+    Ok((gather, tag))
+}
+
+/// An error with its line, counted from 1 at the start of the piece or block.
+type Located = (ReadError, u64);
+
+struct Blocks<'a> {
+    file: &'a str,
+    input: &'a mut (dyn Read + Send),
+    carry: Vec<u8>,
+    finished: bool,
+}
+
+impl Blocks<'_> {
+    /// Replaces `block` by the next whole lines, the last with its newline; empty at the end of the file.
+    fn fill(&mut self, block: &mut Vec<u8>) -> Result<(), Located> {
+        block.clear();
+        block.append(&mut self.carry);
+        while !self.finished {
+            let searched = block.len();
+            let wanted = BLOCK.max(2 * searched).min(LONGEST + 1) - searched;
+            block.reserve(wanted);
+            let got = self.input.take(wanted as u64).read_to_end(block).map_err(|error| {
+                let line = memchr::memchr_iter(b'\n', block).count() as u64 + 1;
+                (ReadError::io(self.file, &error), line)
+            })?;
+            self.finished = got < wanted;
+            if let Some(newline) = memchr::memrchr(b'\n', &block[searched..]) {
+                self.carry.extend_from_slice(&block[searched + newline + 1..]);
+                block.truncate(searched + newline + 1);
+                if !self.finished || self.carry.is_empty() {
+                    return Ok(());
+                }
+                block.append(&mut self.carry);
+            } else if block.len() > LONGEST {
+                let found = format!("a line of more than {LONGEST} bytes");
+                return Err((ReadError::data(self.file, found, "shorter lines"), 1));
+            }
+        }
+        if block.last().is_some_and(|&last| last != b'\n') {
+            block.push(b'\n');
+        }
+        Ok(())
+    }
+}
+
+fn strip_byte_order_mark(file: &str, block: &mut Vec<u8>) -> Result<(), ReadError> {
+    if block.starts_with(b"\xef\xbb\xbf") {
+        block.drain(..3);
+    } else if block.starts_with(b"\xff\xfe") || block.starts_with(b"\xfe\xff") {
+        return Err(ReadError::data(file, "UTF-16 text", "UTF-8 or ASCII")
+            .at_line(1)
+            .advice("Convert it first: iconv -f UTF-16 -t UTF-8."));
+    }
+    Ok(())
+}
+
+/// Cuts a block of whole lines into pieces of whole lines.
+fn cut(block: &[u8]) -> Vec<&[u8]> {
+    let mut pieces = Vec::with_capacity(block.len() / PIECE + 1);
+    let mut rest = block;
+    while rest.len() > PIECE {
+        let end = memchr::memchr(b'\n', &rest[PIECE..]).map_or(rest.len(), |newline| PIECE + newline + 1);
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+/// Parses a piece up to its first fault; bytes that are not UTF-8 count as one.
+fn parse(file: &str, piece: &[u8], kind: Kind) -> Result<(Piece, String), Located> {
+    let (text, bad) = match std::str::from_utf8(piece) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let bad = error.valid_up_to();
+            let line = memchr::memrchr(b'\n', &piece[..bad]).map_or(0, |newline| newline + 1);
+            (std::str::from_utf8(&piece[..line]).unwrap_or_default(), Some((line, bad)))
+        }
+    };
+    let parsed = parse_text(file, text, kind)?;
+    match bad {
+        None => Ok(parsed),
+        Some((line, bad)) => {
+            let found = format!(
+                "bytes that are not UTF-8: {}",
+                show(&piece[bad.saturating_sub(10).max(line)..][..20.min(piece.len() - bad)])
+            );
+            Err((ReadError::data(file, found, "UTF-8 text"), parsed.0.lines + 1))
+        }
+    }
+}
+
+fn parse_text(file: &str, text: &str, kind: Kind) -> Result<(Piece, String), Located> {
+    let bytes = text.as_bytes();
+    let mut piece = Piece::default();
+    let (mut query, mut tag) = (0..0, 0..0);
+    let (mut at, mut line, mut line_before) = (0, 0u32, u32::MAX);
+    let (value_column, columns) = match kind {
+        Kind::Qrels => (3, 4),
+        Kind::Run => (4, 6),
+    };
+    while at < bytes.len() {
+        line += 1;
+        let mut words = [(0, 0); 6];
+        let mut found = 0;
+        let start = at;
+        while found < columns {
+            let word = next_word(bytes, at);
+            at = word.1;
+            if word.0 == word.1 || (found == 0 && bytes[word.0] == b'#') {
+                break;
+            }
+            words[found] = word;
+            found += 1;
+        }
+        let end = at + memchr::memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
+        let rest = &bytes[at..end];
+        at = end + 1;
+        if found == 0 {
+            continue;
+        }
+        let fault = |error: ReadError| (error, u64::from(line));
+        if found < columns || !rest.is_empty() {
+            check_columns(file, &bytes[start..end], rest, found, kind).map_err(fault)?;
+        }
+        let value = &bytes[words[value_column].0..words[value_column].1];
+        let value = super::number(value, kind).ok_or_else(|| {
+            fault(ReadError::data(file, format!("{} {}", kind.value(), show(value)), "a finite number"))
+        })?;
+        let name = words[0].0..words[0].1;
+        if piece.counts.is_empty() || bytes[name.clone()] != bytes[query.clone()] {
+            query = name;
+            piece.queries.push(&text[query.clone()]);
+            piece.counts.push(0);
+        }
+        if let Some(count) = piece.counts.last_mut() {
+            *count += 1;
+        }
+        if line_before.wrapping_add(1) != line || piece.values.is_empty() {
+            piece.jumps.push((piece.values.len() as u32, line));
+        }
+        line_before = line;
+        piece.docs.push(&text[words[2].0..words[2].1]);
+        piece.values.push(value);
+        tag = words[5].0..words[5].1;
+    }
+    piece.lines = u64::from(line);
+    Ok((piece, text[tag].to_string()))
+}
+
+/// The next word of the line, from its first byte to the one after its last; empty at the end of the line.
+fn next_word(bytes: &[u8], mut at: usize) -> (usize, usize) {
+    while bytes.get(at).is_some_and(|&byte| CLASS[byte as usize] == BLANK) {
+        at += 1;
+    }
+    let start = at;
+    while bytes.get(at).is_some_and(|&byte| CLASS[byte as usize] == WORD) {
+        at += 1;
+    }
+    (start, at)
+}
+
+const WORD: u8 = 0;
+const BLANK: u8 = 1;
+const NEWLINE: u8 = 2;
+/// What C's `isspace` calls a blank, newline apart.
+static CLASS: [u8; 256] = {
+    let mut class = [WORD; 256];
+    class[b' ' as usize] = BLANK;
+    class[b'\t' as usize] = BLANK;
+    class[b'\r' as usize] = BLANK;
+    class[0x0b] = BLANK;
+    class[0x0c] = BLANK;
+    class[b'\n' as usize] = NEWLINE;
+    class
+};
+
+/// What a line may have after its columns: blanks, in a run also further words.
+fn check_columns(file: &str, line: &[u8], rest: &[u8], found: usize, kind: Kind) -> Result<(), ReadError> {
+    let blank = |byte: &u8| CLASS[*byte as usize] == BLANK;
+    if rest.strip_suffix(b"\r").unwrap_or(rest).contains(&b'\r') {
+        return Err(ReadError::data(file, "a carriage return inside a line", "lines that end in LF or CRLF"));
+    }
+    let total = line.split(blank).filter(|word| !word.is_empty()).count();
+    let (wanted, other) = match kind {
+        Kind::Qrels => (4, "This looks like a run: are qrels and run swapped?"),
+        Kind::Run => (6, "This looks like a qrels file: are qrels and run swapped?"),
+    };
+    if found == wanted && (kind == Kind::Run || rest.iter().all(blank)) {
+        return Ok(());
+    }
+    let columns = if total == 1 { "1 column".to_string() } else { format!("{total} columns") };
+    let error = ReadError::data(file, format!("{columns}: {}", show(line)), kind.layout());
+    Err(if total == 10 - wanted { error.advice(other) } else { error })
+}
