@@ -19,6 +19,7 @@ pub mod lines;
 pub mod names;
 pub mod sink;
 pub mod source;
+pub mod split;
 
 pub use dataset::{Column, Dataset, Matrix, Sparse};
 pub use error::{Fault, ReadError};

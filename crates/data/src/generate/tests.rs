@@ -8,7 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::*;
 
 /// Small parameters for each generator and the xxh3 of the files they give.
-const PINNED: &[(&str, &[(&str, &str)], &[(&str, u64)])] = &[(
+type Pairs<T> = &'static [(&'static str, T)];
+const PINNED: &[(&str, Pairs<&str>, Pairs<u64>)] = &[(
     "letor",
     &[("lists", "40"), ("length", "8"), ("features", "18"), ("missing", "0.1")],
     &[

@@ -1,0 +1,295 @@
+/*!
+Parts of a data set: train, validation and test, or folds.
+
+A list is never split, with two exceptions that are the point: of a single list (a binary data set) and of
+several labels over the same rows, the rows are divided; leave-last-out takes each user's last items.
+
+```
+use toprank_core::{Lists, Spec};
+use toprank_data::{Dataset, split};
+let data = Dataset { lists: Lists::from_lengths(&[2; 10], vec![0.0; 20]), ..Dataset::default() };
+let parts = split::plan(&data, &Spec::parse("lists:shares=60/20/20").unwrap(), 1).unwrap();
+let lists: Vec<usize> = parts.iter().map(|part| part.take(&data).lists.len()).collect();
+assert_eq!(lists, [6, 2, 2]); // train, vali, test
+```
+*/
+
+mod subset;
+
+use toprank_core::{Param, ParamError, Spec, Stream};
+
+use crate::dataset::Dataset;
+pub use subset::{subset_entries, subset_lists, subset_rows};
+
+/// One way to divide a data set.
+pub struct Split {
+    /// Name in the grammar `name[:key=value]*`.
+    pub name: &'static str,
+    /// One line for the listing.
+    pub about: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    plan: fn(&Dataset, &Spec, u64) -> Result<Vec<Part>, ParamError>,
+}
+
+const SHARES: Param = Param {
+    name: "shares",
+    default: "60/20/20",
+    range: "two or three shares ≥ 0 separated by /",
+    about: "train/vali/test, or train/test",
+};
+
+/// Every way to divide a data set.
+pub static SPLITS: &[Split] = &[
+    Split {
+        name: "lists",
+        about: "whole lists at random; rows of a single list and of multi-label data",
+        params: &[SHARES],
+        plan: |data, spec, seed| by_shares(data, &units(data), spec, seed),
+    },
+    Split {
+        name: "k-fold",
+        about: "k tests that together are the data, each with the rest as train; a single list is stratified",
+        params: &[Param { name: "k", default: "5", range: "2 to 1000", about: "number of folds" }],
+        plan: k_fold,
+    },
+    Split {
+        name: "stratified",
+        about: "rows of a single list at random, each label in the same share in every part",
+        params: &[SHARES],
+        plan: |data, spec, seed| by_shares(data, &Units::Rows(strata(data)?), spec, seed),
+    },
+    Split {
+        name: "leave-last-out",
+        about: "each list's last item is test, the one before it vali, the others train",
+        params: &[Param {
+            name: "by",
+            default: "time, where the data have times, else file",
+            range: "time or file",
+            about: "what last means; equal times count in file order",
+        }],
+        plan: leave_last_out,
+    },
+];
+
+/// A named part of a data set: numbers only, so that any number of folds costs little.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// `train`, `vali`, `test`, or `fold1.train`, `fold1.test`, …
+    pub name: String,
+    /// What belongs to it.
+    pub pick: Pick,
+}
+
+/// Numbers of what belongs to a part, ascending.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pick {
+    /// Whole lists.
+    Lists(Vec<u32>),
+    /// Rows, in whichever lists they stand.
+    Rows(Vec<u32>),
+    /// Single entries.
+    Entries(Vec<u64>),
+}
+
+impl Part {
+    /// The part as a data set of its own.
+    pub fn take(&self, data: &Dataset) -> Dataset {
+        match &self.pick {
+            Pick::Lists(lists) => subset_lists(data, lists),
+            Pick::Rows(rows) => subset_rows(data, rows),
+            Pick::Entries(entries) => subset_entries(data, entries),
+        }
+    }
+}
+
+/// Divides `data` as `spec` says: `lists:shares=80/20`, `k-fold:k=10`, `stratified`, `leave-last-out:by=time`.
+pub fn plan(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let Some(split) = SPLITS.iter().find(|split| split.name == spec.name) else {
+        let known: Vec<&str> = SPLITS.iter().map(|split| split.name).collect();
+        return Err(ParamError::new("the split", &spec.name, &format!("one of {}", known.join(", "))));
+    };
+    if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| split.params.iter().all(|p| p.name != *key)) {
+        let known: Vec<&str> = split.params.iter().map(|p| p.name).collect();
+        let range = format!("one of {}", known.join(", "));
+        return Err(ParamError::new(&format!("the parameter of {}", split.name), key, &range));
+    }
+    (split.plan)(data, spec, seed)
+}
+
+/// What is dealt out, in groups that are dealt out separately.
+enum Units {
+    Lists(Vec<Vec<u32>>),
+    Rows(Vec<Vec<u32>>),
+}
+
+impl Units {
+    fn groups(&self) -> &[Vec<u32>] {
+        match self {
+            Units::Lists(groups) | Units::Rows(groups) => groups,
+        }
+    }
+
+    fn pick(&self, mut numbers: Vec<u32>) -> Pick {
+        numbers.sort_unstable();
+        match self {
+            Units::Lists(_) => Pick::Lists(numbers),
+            Units::Rows(_) => Pick::Rows(numbers),
+        }
+    }
+}
+
+fn units(data: &Dataset) -> Units {
+    if data.lists.len() == 1 || data.lists.output.is_some() {
+        Units::Rows(vec![(0..data.rows() as u32).collect()])
+    } else {
+        Units::Lists(vec![(0..data.lists.len() as u32).collect()])
+    }
+}
+
+/// The rows of a single list by label; NaN (not judged) is a group too.
+fn strata(data: &Dataset) -> Result<Vec<Vec<u32>>, ParamError> {
+    const MOST: usize = 100;
+    let refuse =
+        |found: String, expected| Err(ParamError::new("the data of a stratified split", &found, expected));
+    if data.lists.len() != 1 {
+        return refuse(format!("{} lists", data.lists.len()), "one list of items, as binary data are");
+    }
+    let mut groups: Vec<(f32, Vec<u32>)> = Vec::new();
+    for (entry, &label) in data.lists.labels.iter().enumerate() {
+        let row = data.lists.rows.as_ref().map_or(entry as u32, |rows| rows[entry]);
+        match groups.iter().position(|(of, _)| *of == label || of.is_nan() && label.is_nan()) {
+            Some(g) => groups[g].1.push(row),
+            None if groups.len() == MOST => {
+                return refuse(format!("more than {MOST} different labels"), "few different labels");
+            }
+            None => groups.push((label, vec![row])),
+        }
+    }
+    // The highest label first: that group gets the tightest promise of `deal`.
+    groups.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Ok(groups.into_iter().map(|(_, rows)| rows).collect())
+}
+
+fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let text = spec.args.get(SHARES.name).unwrap_or(SHARES.default);
+    let refuse = || ParamError::new(SHARES.name, text, SHARES.range);
+    let shares: Vec<f64> = text.split('/').map(str::parse).collect::<Result<_, _>>().map_err(|_| refuse())?;
+    let total: f64 = shares.iter().sum();
+    let names: &[&str] = match shares.len() {
+        2 => &["train", "test"],
+        3 => &["train", "vali", "test"],
+        _ => return Err(refuse()),
+    };
+    if !shares.iter().all(|share| share.is_finite() && *share >= 0.0) || total <= 0.0 || !total.is_finite() {
+        return Err(refuse());
+    }
+    check_numbers(data)?;
+    let mut upto = 0.0;
+    let ends: Vec<f64> = shares
+        .iter()
+        .map(|share| {
+            upto += share;
+            upto / total
+        })
+        .collect();
+    let dealt = deal(units.groups(), &ends, seed);
+    Ok(names
+        .iter()
+        .zip(dealt)
+        .map(|(name, numbers)| Part { name: (*name).into(), pick: units.pick(numbers) })
+        .collect())
+}
+
+fn k_fold(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let range = "a whole number in [2, 1000]";
+    let k = spec.args.number("k", 5.0, range, |k| (2.0..=1000.0).contains(&k) && k.fract() == 0.0)? as usize;
+    check_numbers(data)?;
+    let units = strata(data).map_or_else(|_| units(data), Units::Rows);
+    let count: usize = units.groups().iter().map(Vec::len).sum();
+    if count < k {
+        return Err(ParamError::new("k", &k.to_string(), &format!("at most {count}, one for each fold")));
+    }
+    let ends: Vec<f64> = (1..=k).map(|fold| fold as f64 / k as f64).collect();
+    let folds = deal(units.groups(), &ends, seed);
+    let mut parts = Vec::with_capacity(2 * k);
+    for test in 0..k {
+        let rest = |fold: &usize| *fold != test;
+        let train = (0..k).filter(rest).flat_map(|fold| folds[fold].iter().copied()).collect();
+        parts.push(Part { name: format!("fold{}.train", test + 1), pick: units.pick(train) });
+        parts.push(Part { name: format!("fold{}.test", test + 1), pick: units.pick(folds[test].clone()) });
+    }
+    Ok(parts)
+}
+
+/// Shuffles each group and cuts it at the shares `ends` (ascending, the last 1): every part gets its share of the
+/// first group at most one unit off. What a group leaves over by rounding is carried to the next, so that the parts
+/// as a whole are at most one unit off too, and the share of any other group at most two.
+fn deal(groups: &[Vec<u32>], ends: &[f64], seed: u64) -> Vec<Vec<u32>> {
+    let mut parts = vec![Vec::new(); ends.len()];
+    let mut before = 0;
+    for (g, group) in groups.iter().enumerate() {
+        let mut numbers = group.clone();
+        Stream::new(seed, "split").of_list(g as u32).open().shuffle(&mut numbers);
+        let cut = |units: usize, end: f64| (units as f64 * end).round() as usize;
+        let mut start = 0;
+        for (part, &end) in parts.iter_mut().zip(ends) {
+            let stop = (cut(before + numbers.len(), end) - cut(before, end)).clamp(start, numbers.len());
+            part.extend_from_slice(&numbers[start..stop]);
+            start = stop;
+        }
+        before += numbers.len();
+    }
+    parts
+}
+
+fn leave_last_out(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, ParamError> {
+    let default = if data.times.is_some() { "time" } else { "file" };
+    let times = match spec.args.get("by").unwrap_or(default) {
+        "file" => None,
+        "time" => match &data.times {
+            Some(times) => Some(times),
+            None => return Err(ParamError::new("by", "time", "file, as the data have no times")),
+        },
+        other => return Err(ParamError::new("by", other, "time or file")),
+    };
+    if let Some(entry) = times.and_then(|times| times.iter().position(|time| time.is_nan())) {
+        return Err(ParamError::new("by", "time", &format!("file, as entry {entry} has no time")));
+    }
+    let [mut train, mut vali, mut test] = [const { Vec::new() }; 3];
+    let mut order: Vec<u64> = Vec::new();
+    for q in 0..data.lists.len() {
+        order.clear();
+        order.extend(data.lists.range(q).map(|entry| entry as u64));
+        if let Some(times) = times {
+            order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
+        }
+        // One item is not enough to learn from and to be judged by: it stays in train.
+        if order.len() > 1 {
+            test.extend(order.pop());
+        }
+        if order.len() > 1 {
+            vali.extend(order.pop());
+        }
+        train.extend_from_slice(&order);
+    }
+    train.sort_unstable();
+    let part = |name: &str, entries| Part { name: name.into(), pick: Pick::Entries(entries) };
+    Ok(vec![part("train", train), part("vali", vali), part("test", test)])
+}
+
+/// Lists and rows are numbered by 32 bits here.
+fn check_numbers(data: &Dataset) -> Result<(), ParamError> {
+    let most = data.lists.len().max(data.rows());
+    if u32::try_from(most).is_err() {
+        return Err(ParamError::new(
+            "the data to be split",
+            &format!("{most} rows"),
+            "at most 4294967295 rows",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Some lists, rows or entries of a data set as a data set, with every column that belongs to them.
+
+use toprank_core::{Lists, Ragged};
+
+use crate::dataset::{Dataset, LineNumbers, Matrix, Sparse};
+use crate::names::Names;
+
+/// The given lists, in the given order, whole.
+///
+/// Where lists share rows (users over the same items), the table of rows stays whole: a row number means the same
+/// item in every part.
+///
+/// ```
+/// use toprank_core::Lists;
+/// use toprank_data::{Dataset, split::subset_lists};
+/// let data = Dataset { lists: Lists::from_lengths(&[1, 2], vec![3.0, 1.0, 0.0]), ..Dataset::default() };
+/// assert_eq!(subset_lists(&data, &[1]).lists.labels, [1.0, 0.0]);
+/// ```
+///
+/// # Panics
+/// If there is no list of that number.
+pub fn subset_lists(data: &Dataset, lists: &[u32]) -> Dataset {
+    let mut kept = Kept::default();
+    for &q in lists {
+        kept.open(q as usize);
+        kept.entries.extend(data.lists.range(q as usize));
+        kept.close();
+    }
+    kept.of(data)
+}
+
+/// The given entries (ascending numbers); lists left without any are dropped. Shared rows stay whole, as in
+/// [`subset_lists`].
+///
+/// # Panics
+/// If there is no entry of that number, or the numbers do not ascend.
+pub fn subset_entries(data: &Dataset, entries: &[u64]) -> Dataset {
+    assert!(entries.windows(2).all(|pair| pair[0] < pair[1]), "entries ascend");
+    assert!(entries.last().is_none_or(|&last| last < data.lists.entries() as u64), "entries exist");
+    let mut kept = Kept::default();
+    let mut rest = entries;
+    for q in 0..data.lists.len() {
+        let here = rest.partition_point(|&entry| entry < data.lists.offsets[q + 1]);
+        if here > 0 {
+            kept.open(q);
+            kept.entries.extend(rest[..here].iter().map(|&entry| entry as usize));
+            kept.close();
+        }
+        rest = &rest[here..];
+    }
+    kept.of(data)
+}
+
+/// The given rows (ascending numbers) and the entries that read them. Every list keeps its place, even if nothing
+/// is left of it: a list of multi-label data stands for a label.
+///
+/// # Panics
+/// If there is no row of that number, or the numbers do not ascend.
+pub fn subset_rows(data: &Dataset, rows: &[u32]) -> Dataset {
+    const GONE: u32 = u32::MAX;
+    assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "rows ascend");
+    let mut new_row = vec![GONE; data.rows()];
+    for (new, &old) in rows.iter().enumerate() {
+        new_row[old as usize] = new as u32;
+    }
+    let row_of = |entry: usize| data.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
+    let mut kept = Kept::default();
+    for q in 0..data.lists.len() {
+        kept.open(q);
+        kept.entries.extend(data.lists.range(q).filter(|&entry| new_row[row_of(entry)] != GONE));
+        kept.close();
+    }
+    let mut part = kept.of(data);
+    if let Some(shared) = &mut part.lists.rows {
+        let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+        shared.iter_mut().for_each(|row| *row = new_row[*row as usize]);
+        copy_rows(data, &rows, &mut part);
+    }
+    part
+}
+
+/// Lists and entries to keep.
+#[derive(Default)]
+struct Kept {
+    lists: Vec<usize>,
+    entries: Vec<usize>,
+    offsets: Vec<u64>,
+}
+
+impl Kept {
+    fn open(&mut self, q: usize) {
+        self.lists.push(q);
+    }
+
+    fn close(&mut self) {
+        self.offsets.push(self.entries.len() as u64);
+    }
+
+    fn of(mut self, data: &Dataset) -> Dataset {
+        self.offsets.insert(0, 0);
+        let Kept { lists: kept, entries, offsets } = self;
+        let old = &data.lists;
+        let lists = Lists {
+            rows: old.rows.as_ref().map(|rows| gather(rows, &entries)),
+            output: old.output.as_ref().map(|output| gather(output, &kept)),
+            labels: gather(&old.labels, &entries),
+            item_weights: old.item_weights.as_ref().map(|weights| gather(weights, &entries)),
+            list_weights: old.list_weights.as_ref().map(|weights| gather(weights, &kept)),
+            tie_keys: old.tie_keys.as_ref().map(|keys| places(&gather(keys, &entries), &offsets)),
+            missed: old.missed.as_ref().map(|missed| gather_lists(missed, &kept)),
+            offsets,
+        };
+        let mut part = Dataset {
+            columns: data.columns.clone(),
+            list_names: data.list_names.as_ref().map(|names| gather_names(names, &kept)),
+            output_names: data.output_names.clone(),
+            times: data.times.as_ref().map(|times| gather(times, &entries)),
+            lists,
+            ..Dataset::default()
+        };
+        if part.lists.rows.is_none() {
+            copy_rows(data, &entries, &mut part);
+        } else {
+            part.features = data.features.clone();
+            part.item_names.clone_from(&data.item_names);
+            part.positions.clone_from(&data.positions);
+            part.init_scores.clone_from(&data.init_scores);
+            part.extra.clone_from(&data.extra);
+            part.lines = data.lines.clone();
+        }
+        part
+    }
+}
+
+/// Everything that is kept per row.
+fn copy_rows(data: &Dataset, rows: &[usize], part: &mut Dataset) {
+    part.features = match &data.features {
+        Matrix::Dense { width, values } => {
+            let mut copy = Vec::with_capacity(rows.len() * width);
+            rows.iter().for_each(|row| copy.extend_from_slice(&values[row * width..(row + 1) * width]));
+            Matrix::Dense { width: *width, values: copy }
+        }
+        Matrix::Sparse(sparse) => {
+            let mut copy = Sparse { width: sparse.width, offsets: vec![0], ..Sparse::default() };
+            for &row in rows {
+                let range = sparse.offsets[row] as usize..sparse.offsets[row + 1] as usize;
+                copy.indices.extend_from_slice(&sparse.indices[range.clone()]);
+                copy.values.extend_from_slice(&sparse.values[range]);
+                copy.offsets.push(copy.indices.len() as u64);
+            }
+            Matrix::Sparse(copy)
+        }
+    };
+    part.item_names = data.item_names.as_ref().map(|names| gather_names(names, rows));
+    part.positions = data.positions.as_ref().map(|positions| gather(positions, rows));
+    // LightGBM allows several starting scores a row; they stand row after row.
+    let starts = data.init_scores.as_ref().map_or(1, |scores| scores.len() / data.rows().max(1));
+    part.init_scores = data.init_scores.as_ref().map(|scores| {
+        rows.iter().flat_map(|row| &scores[row * starts..(row + 1) * starts]).copied().collect()
+    });
+    part.extra = data.extra.iter().map(|(name, texts)| (name.clone(), gather_names(texts, rows))).collect();
+    part.lines = LineNumbers::default();
+    for (new, &row) in rows.iter().enumerate() {
+        if let Some(line) = data.lines.of(row) {
+            part.lines.push(new, line);
+        }
+    }
+}
+
+fn gather<T: Copy>(values: &[T], at: &[usize]) -> Vec<T> {
+    at.iter().map(|&i| values[i]).collect()
+}
+
+fn gather_names(names: &Names, at: &[usize]) -> Names {
+    let mut copy: Names = at.iter().map(|&i| names.get(i)).collect();
+    copy.shrink();
+    copy
+}
+
+fn gather_lists(ragged: &Ragged, at: &[usize]) -> Ragged {
+    let mut copy = Ragged { offsets: vec![0], values: Vec::new() };
+    for &q in at {
+        copy.values.extend_from_slice(ragged.of(q));
+        copy.offsets.push(copy.values.len() as u64);
+    }
+    copy
+}
+
+/// The place of each key within its list: the gaps that left entries made are closed, equal keys stay equal.
+fn places(keys: &[u32], offsets: &[u64]) -> Vec<u32> {
+    let mut places = vec![0; keys.len()];
+    let mut order: Vec<usize> = Vec::new();
+    for bounds in offsets.windows(2) {
+        order.clear();
+        order.extend(bounds[0] as usize..bounds[1] as usize);
+        order.sort_by_key(|&entry| keys[entry]);
+        for (place, &entry) in order.iter().enumerate() {
+            let before = place.checked_sub(1).map(|p| order[p]).filter(|&b| keys[b] == keys[entry]);
+            places[entry] = before.map_or(place as u32, |b| places[b]);
+        }
+    }
+    places
+}

@@ -1,0 +1,244 @@
+//! Parts are disjoint, together they are the whole, and every column goes along.
+
+use proptest::prelude::*;
+use toprank_core::{Lists, Ragged};
+
+use super::*;
+use crate::dataset::{Column, LineNumbers, Matrix, Sparse};
+use crate::names::Names;
+
+/// A data set in which every column of entry e, row r and list q can be told from its number.
+fn numbered(lengths: &[usize], sparse: bool) -> Dataset {
+    let entries: usize = lengths.iter().sum();
+    let per = |scale: f64| (0..entries).map(move |e| e as f64 * scale);
+    let mut lists = Lists::from_lengths(lengths, per(1.0).map(|x| x as f32).collect());
+    lists.item_weights = Some(per(10.0).map(|x| x as f32).collect());
+    lists.list_weights = Some((0..lengths.len()).map(|q| q as f32 + 0.5).collect());
+    lists.tie_keys = Some(lengths.iter().flat_map(|&n| (0..n as u32).rev()).collect());
+    lists.missed = Some(Ragged {
+        offsets: (0..=lengths.len() as u64).collect(),
+        values: (0..lengths.len()).map(|q| q as f32).collect(),
+    });
+    let mut lines = LineNumbers::default();
+    (0..entries).for_each(|row| lines.push(row, 2 * row as u64 + 1));
+    let features = if sparse {
+        Matrix::Sparse(Sparse {
+            width: 3,
+            offsets: (0..=entries as u64).collect(),
+            indices: (0..entries as u32).map(|r| r % 3).collect(),
+            values: per(1.0).map(|x| x as f32).collect(),
+        })
+    } else {
+        Matrix::Dense { width: 2, values: per(1.0).flat_map(|x| [x as f32, -x as f32]).collect() }
+    };
+    Dataset {
+        lists,
+        columns: (0..features.width()).map(|f| Column { name: f.to_string(), levels: None }).collect(),
+        features,
+        item_names: Some((0..entries).map(|r| format!("item{r}")).collect()),
+        list_names: Some((0..lengths.len()).map(|q| format!("list{q}")).collect()),
+        output_names: None,
+        times: Some(per(-1.0).collect()),
+        positions: Some((0..entries as u32).collect()),
+        init_scores: Some(per(1.0).flat_map(|x| [x, x + 0.5]).collect()),
+        extra: vec![("slice".into(), (0..entries).map(|r| format!("s{r}")).collect())],
+        lines,
+    }
+}
+
+/// Labels over shared rows, as multi-label readers make them: label l of row r is 100 l + r.
+fn multi_label(rows: usize, labels: usize) -> Dataset {
+    let entries = (0..labels).flat_map(|l| (0..rows).map(move |r| (l, r)));
+    let mut lists = Lists::from_lengths(
+        &vec![rows; labels],
+        entries.clone().map(|(l, r)| (100 * l + r) as f32).collect(),
+    );
+    lists.rows = Some(entries.map(|(_, r)| r as u32).collect());
+    lists.output = Some((0..labels as u16).collect());
+    Dataset {
+        lists,
+        features: Matrix::Dense { width: 1, values: (0..rows).map(|r| r as f32).collect() },
+        item_names: Some((0..rows).map(|r| format!("row{r}")).collect()),
+        output_names: Some((0..labels).map(|l| format!("label{l}")).collect()),
+        ..Dataset::default()
+    }
+}
+
+/// Checks that every column of every entry of `part` is the one of the entry its label names.
+fn check_columns(part: &Dataset) -> Result<(), TestCaseError> {
+    prop_assert_eq!(part.lists.check(), Ok(()));
+    let width = part.features.width();
+    for q in 0..part.lists.len() {
+        let name = part.list_name(q);
+        let old_q: f32 = name.strip_prefix("list").unwrap().parse().unwrap();
+        prop_assert_eq!(part.lists.list_weights.as_ref().unwrap()[q], old_q + 0.5);
+        prop_assert_eq!(part.lists.missed.as_ref().unwrap().of(q), &[old_q]);
+        let range = part.lists.range(q);
+        // Names descend with the entry in `numbered`, so places descend too, down to 0.
+        let places: Vec<u32> = part.lists.tie_keys.as_ref().unwrap()[range.clone()].to_vec();
+        prop_assert_eq!(places, (0..range.len() as u32).rev().collect::<Vec<_>>());
+        for row in range {
+            let old = part.lists.labels[row] as usize;
+            prop_assert_eq!(part.lists.item_weights.as_ref().unwrap()[row], 10.0 * old as f32);
+            prop_assert_eq!(part.times.as_ref().unwrap()[row], -(old as f64));
+            prop_assert_eq!(part.positions.as_ref().unwrap()[row], old as u32);
+            prop_assert_eq!(part.item_names.as_ref().unwrap().get(row), format!("item{old}"));
+            prop_assert_eq!(part.extra[0].1.get(row), format!("s{old}"));
+            prop_assert_eq!(part.lines.of(row), Some(2 * old as u64 + 1));
+            prop_assert_eq!(
+                &part.init_scores.as_ref().unwrap()[2 * row..2 * row + 2],
+                &[old as f64, old as f64 + 0.5]
+            );
+            let expected: &[f32] = match (width, old % 3) {
+                (2, _) => &[old as f32, -(old as f32)],
+                (_, 0) => &[old as f32, 0.0, 0.0],
+                (_, 1) => &[0.0, old as f32, 0.0],
+                _ => &[0.0, 0.0, old as f32],
+            };
+            let mut found = vec![0.0; width];
+            part.features.row_into(row, &mut found);
+            prop_assert_eq!(&found[..], expected);
+        }
+    }
+    prop_assert_eq!(part.rows(), part.lists.entries());
+    Ok(())
+}
+
+fn parts(data: &Dataset, spec: &str, seed: u64) -> Vec<Part> {
+    plan(data, &Spec::parse(spec).unwrap(), seed).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn parts_are_disjoint_and_together_the_whole_with_every_column(
+        lengths in prop::collection::vec(1usize..6, 2..40),
+        seed: u64,
+        sparse: bool,
+        spec in prop::sample::select(vec!["lists", "lists:shares=1/1", "leave-last-out:by=file", "leave-last-out:by=time"]),
+    ) {
+        let data = numbered(&lengths, sparse);
+        let mut seen: Vec<f32> = Vec::new();
+        for part in parts(&data, spec, seed) {
+            let part = part.take(&data);
+            check_columns(&part)?;
+            seen.extend(&part.lists.labels);
+        }
+        seen.sort_by(f32::total_cmp);
+        prop_assert_eq!(seen, data.lists.labels);
+    }
+
+    #[test]
+    fn the_whole_is_its_own_subset(lengths in prop::collection::vec(1usize..6, 1..20), sparse: bool) {
+        let data = numbered(&lengths, sparse);
+        let all = |n: usize| (0..n as u32).collect::<Vec<_>>();
+        prop_assert_eq!(&subset_lists(&data, &all(lengths.len())), &data);
+        prop_assert_eq!(&subset_rows(&data, &all(data.rows())), &data);
+        let entries: Vec<u64> = (0..data.lists.entries() as u64).collect();
+        prop_assert_eq!(&subset_entries(&data, &entries), &data);
+    }
+
+    #[test]
+    fn folds_test_everything_once_and_train_on_the_rest(lists in 5usize..40, k in 2usize..6, seed: u64) {
+        let data = numbered(&vec![2; lists], false);
+        let folds = parts(&data, &format!("k-fold:k={k}"), seed);
+        let mut tested: Vec<u32> = Vec::new();
+        for fold in folds.chunks(2) {
+            let [Pick::Lists(train), Pick::Lists(test)] = [&fold[0].pick, &fold[1].pick] else { panic!() };
+            prop_assert_eq!(train.len() + test.len(), lists);
+            prop_assert!(test.iter().all(|q| !train.contains(q)));
+            prop_assert!(test.len().abs_diff(lists / k) <= 1);
+            tested.extend(test);
+        }
+        tested.sort_unstable();
+        prop_assert_eq!(tested, (0..lists as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn stratified_parts_keep_the_positive_share_within_one_row(
+        labels in prop::collection::vec(prop::bool::weighted(0.1), 1..300),
+        seed: u64,
+    ) {
+        let labels: Vec<f32> = labels.into_iter().map(|p| f32::from(u8::from(p))).collect();
+        let positives = labels.iter().sum::<f32>() as f64;
+        let rows = labels.len() as f64;
+        let data = Dataset { lists: Lists::from_lengths(&[labels.len()], labels), ..Dataset::default() };
+        for (part, share) in parts(&data, "stratified:shares=60/20/20", seed).iter().zip([0.6, 0.2, 0.2]) {
+            let part = part.take(&data);
+            let found = part.lists.labels.iter().sum::<f32>() as f64;
+            prop_assert!((found - share * positives).abs() <= 1.0, "{} of {}", found, positives);
+            prop_assert!((part.rows() as f64 - share * rows).abs() <= 1.0);
+        }
+    }
+
+    #[test]
+    fn rows_of_several_labels_stay_together(rows in 3usize..30, labels in 1usize..5, seed: u64) {
+        let data = multi_label(rows, labels);
+        let mut seen = 0;
+        for part in parts(&data, "lists", seed) {
+            let part = part.take(&data);
+            prop_assert_eq!(part.lists.check(), Ok(()));
+            prop_assert_eq!(part.lists.len(), labels, "every label keeps its list");
+            prop_assert_eq!(part.outputs(), labels);
+            for q in 0..labels {
+                for entry in part.lists.range(q) {
+                    let row = part.lists.rows.as_ref().unwrap()[entry] as usize;
+                    let old = part.features.get(row, 0);
+                    prop_assert_eq!(part.lists.labels[entry], 100.0 * q as f32 + old);
+                    prop_assert_eq!(part.item_names.as_ref().unwrap().get(row), format!("row{old}"));
+                }
+            }
+            seen += part.rows();
+        }
+        prop_assert_eq!(seen, rows);
+    }
+}
+
+#[test]
+fn the_last_item_by_time_is_test_and_the_one_before_it_vali() {
+    let mut data = numbered(&[4, 1, 2], false);
+    data.times = Some(vec![3.0, 9.0, 5.0, 9.0, 1.0, 2.0, 1.0]);
+    let found: Vec<Pick> = parts(&data, "leave-last-out", 1).into_iter().map(|part| part.pick).collect();
+    // Entries 1 and 3 are equally late: file order decides. One item stays in train; of two none is left for vali.
+    let expected = [vec![0, 2, 4, 6], vec![1], vec![3, 5]];
+    assert_eq!(found, expected.map(Pick::Entries));
+    let by_file = parts(&data, "leave-last-out:by=file", 1).pop().unwrap();
+    assert_eq!(by_file.pick, Pick::Entries(vec![3, 6]));
+}
+
+#[test]
+fn users_over_the_same_items_keep_the_whole_table_of_items() {
+    let mut lists = Lists::from_lengths(&[2, 1], vec![1.0, 1.0, 1.0]);
+    lists.rows = Some(vec![0, 2, 1]);
+    let names: Names = ["a", "b", "c"].into_iter().collect();
+    let data = Dataset { lists, item_names: Some(names), ..Dataset::default() };
+    let part = subset_lists(&data, &[1]);
+    assert_eq!((part.lists.rows, part.item_names), (Some(vec![1]), data.item_names));
+}
+
+#[test]
+fn the_seed_decides_and_nothing_else() {
+    let data = numbered(&[1; 50], false);
+    assert_eq!(parts(&data, "lists", 1), parts(&data, "lists", 1));
+    assert_ne!(parts(&data, "lists", 1), parts(&data, "lists", 2));
+}
+
+#[test]
+fn a_wrong_split_is_refused_with_what_would_be_right() {
+    let data = Dataset { times: None, ..numbered(&[1; 4], false) };
+    for (spec, expected) in [
+        ("random", "the split must be one of lists, k-fold, stratified, leave-last-out, but is random"),
+        ("lists:k=3", "the parameter of lists must be one of shares, but is k"),
+        ("lists:shares=1", "shares must be two or three shares ≥ 0 separated by /, but is 1"),
+        ("lists:shares=1/x", "shares must be two or three shares ≥ 0 separated by /, but is 1/x"),
+        ("lists:shares=0/0", "shares must be two or three shares ≥ 0 separated by /, but is 0/0"),
+        ("k-fold:k=5", "k must be at most 4, one for each fold, but is 5"),
+        (
+            "stratified",
+            "the data of a stratified split must be one list of items, as binary data are, but is 4 lists",
+        ),
+        ("leave-last-out:by=time", "by must be file, as the data have no times, but is time"),
+    ] {
+        let error = plan(&data, &Spec::parse(spec).unwrap(), 1).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
