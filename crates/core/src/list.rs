@@ -169,6 +169,54 @@ impl Lists {
         scores
     }
 
+    /// The lists with only those entries that `wanted` says yes to, and which entries these are. A list that
+    /// keeps no entry is left out.
+    ///
+    /// ```
+    /// let lists = toprank_core::Lists::from_lengths(&[2, 1, 1], vec![1.0, 0.0, 2.0, 3.0]);
+    /// let (some, entries) = lists.keep(|entry| entry != 1 && entry != 2);
+    /// assert_eq!(some.labels, [1.0, 3.0]);
+    /// assert_eq!(some.offsets, [0, 1, 2]);
+    /// assert_eq!(entries, [0, 3]);
+    /// ```
+    pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> (Lists, Vec<usize>) {
+        let mut entries = Vec::new();
+        let mut lists = Vec::new();
+        let mut offsets = vec![0];
+        for q in 0..self.len() {
+            let before = entries.len();
+            entries.extend(self.range(q).filter(|&entry| wanted(entry)));
+            if entries.len() > before {
+                lists.push(q);
+                offsets.push(entries.len() as u64);
+            }
+        }
+        fn pick<T: Copy>(column: Option<&Vec<T>>, places: &[usize]) -> Option<Vec<T>> {
+            column.map(|column| places.iter().map(|&place| column[place]).collect())
+        }
+        let missed = self.missed.as_ref().map(|missed| {
+            let mut kept = Ragged { offsets: vec![0], values: Vec::new() };
+            for &q in &lists {
+                kept.values.extend_from_slice(missed.of(q));
+                kept.offsets.push(kept.values.len() as u64);
+            }
+            kept
+        });
+        let kept = Lists {
+            offsets,
+            rows: Some(
+                entries.iter().map(|&e| self.rows.as_ref().map_or(e as u32, |rows| rows[e])).collect(),
+            ),
+            output: pick(self.output.as_ref(), &lists),
+            labels: entries.iter().map(|&entry| self.labels[entry]).collect(),
+            item_weights: pick(self.item_weights.as_ref(), &entries),
+            list_weights: pick(self.list_weights.as_ref(), &lists),
+            tie_keys: pick(self.tie_keys.as_ref(), &entries),
+            missed,
+        };
+        (kept, entries)
+    }
+
     /// Checks the promises written at the fields.
     pub fn check(&self) -> Result<(), ListsError> {
         let entries = self.entries();
@@ -234,6 +282,23 @@ mod tests {
         assert_eq!(negative.check().unwrap_err().what, "list_weights");
         let unsorted = Lists { offsets: vec![0, 4, 3], ..good };
         assert_eq!(unsorted.check().unwrap_err().what, "offsets");
+    }
+
+    #[test]
+    fn kept_entries_take_all_their_columns_along() {
+        let lists = Lists {
+            item_weights: Some(vec![1.0, 2.0, 3.0]),
+            list_weights: Some(vec![5.0, 6.0]),
+            tie_keys: Some(vec![1, 0, 0]),
+            missed: Some(Ragged { offsets: vec![0, 1, 2], values: vec![7.0, 8.0] }),
+            ..Lists::from_lengths(&[2, 1], vec![0.0, 1.0, 2.0])
+        };
+        let (kept, entries) = lists.keep(|entry| entry == 2);
+        assert_eq!(kept.check(), Ok(()));
+        assert_eq!(entries, [2]);
+        assert_eq!((kept.item_weights, kept.list_weights), (Some(vec![3.0]), Some(vec![6.0])));
+        assert_eq!((kept.rows, kept.tie_keys), (Some(vec![2]), Some(vec![0])));
+        assert_eq!(kept.missed.unwrap().values, [8.0]);
     }
 
     #[test]

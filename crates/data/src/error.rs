@@ -36,6 +36,7 @@ struct Inner {
     found: String,
     expected: String,
     advice: String,
+    broken_pipe: bool,
 }
 
 impl ReadError {
@@ -48,6 +49,7 @@ impl ReadError {
             found: found.into(),
             expected: expected.into(),
             advice: String::new(),
+            broken_pipe: false,
         }))
     }
 
@@ -68,7 +70,11 @@ impl ReadError {
             InvalidData | InvalidInput | UnexpectedEof => {
                 ReadError::data(file, error.to_string(), "an undamaged file")
             }
-            _ => ReadError::new(Fault::Io, file, &error.to_string(), ""),
+            kind => {
+                let mut error = ReadError::new(Fault::Io, file, &error.to_string(), "");
+                error.0.broken_pipe = kind == std::io::ErrorKind::BrokenPipe;
+                error
+            }
         }
     }
 
@@ -96,6 +102,11 @@ impl ReadError {
     /// What kind of fault it is.
     pub fn fault(&self) -> Fault {
         self.0.fault
+    }
+
+    /// True if the reader of our output has gone away, as `head` does: no reason to complain.
+    pub fn is_broken_pipe(&self) -> bool {
+        self.0.broken_pipe
     }
 
     /// The line at fault, counted from 1, where one is known.
