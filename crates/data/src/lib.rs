@@ -14,6 +14,7 @@ pub mod dataset;
 pub mod error;
 pub mod formats;
 pub mod generate;
+pub mod group;
 pub mod judged;
 pub mod lines;
 pub mod names;

@@ -30,6 +30,7 @@ pub struct Lines {
     start: usize,
     end: usize,
     number: u64,
+    carriage_return: bool,
     finished: bool,
 }
 
@@ -43,6 +44,7 @@ impl Lines {
             start: 0,
             end: 0,
             number: 0,
+            carriage_return: false,
             finished: false,
         })
     }
@@ -50,6 +52,11 @@ impl Lines {
     /// Number of the line returned last, counted from 1.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// True if the line returned last ended in CRLF: what continues it (a quoted field) needs to know.
+    pub fn had_carriage_return(&self) -> bool {
+        self.carriage_return
     }
 
     /// Name of the source.
@@ -96,7 +103,8 @@ impl Lines {
                     .advice("Convert it first: iconv -f UTF-16 -t UTF-8."));
             }
         }
-        if self.buffer[line.clone()].ends_with(b"\r") {
+        self.carriage_return = self.buffer[line.clone()].ends_with(b"\r");
+        if self.carriage_return {
             line.end -= 1;
         }
         Ok(&self.buffer[line])

@@ -5,6 +5,13 @@ Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry th
 attack tests and the fuzzers read.
 */
 
+mod cell;
+pub mod csv;
+mod records;
+mod roles;
+mod sheet;
+mod table;
+
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,7 +22,7 @@ use crate::error::ReadError;
 use crate::source::Source;
 
 /// Every format, in the order in which a file's content is tried.
-pub static FORMATS: &[Format] = &[];
+pub static FORMATS: &[Format] = &[csv::FORMAT, csv::TSV];
 
 /// A format of ranking data.
 pub struct Format {
