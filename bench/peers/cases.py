@@ -47,6 +47,15 @@ def edge_lists(top):
     ]
 
 
+def almost():
+    """1 and 1 + 1e-10 are equal in f32: who rounds sees ties."""
+    return [
+        {"scores": [1.0, 1.0000000001, 0.5, 1.0], "labels": [1, 0, 1, 0]},
+        {"scores": [1.0, 1.0000000001, 0.5, 1.0], "labels": [0, 1, 1, 0]},
+        {"scores": [1.0, 1.0000000001, 0.5], "labels": [2, 0, 1]},
+    ]
+
+
 def with_list_weights(rng, lists):
     return [dict(one, weight=float(rng.choice(WEIGHTS))) for one in lists]
 
@@ -55,18 +64,20 @@ def with_item_weights(rng, one):
     return dict(one, item_weights=[float(w) for w in rng.choice(WEIGHTS, size=len(one["scores"]))])
 
 
-def grouped(seed):
-    """Cases for peers that judge a data set cut into lists; weighted ones have a relevant item in every list."""
+def grouped(seed, times=1):
+    """Cases for peers that judge a data set cut into lists; weighted ones have a relevant item in every list.
+    `times`: so many times more lists."""
     rng = np.random.default_rng(seed)
     return [
-        ("graded, all scores differ", make_lists(rng, 24, 30, GRADES)),
-        ("graded, tied scores", make_lists(rng, 24, 30, GRADES, levels=5)),
-        ("binary, all scores differ", make_lists(rng, 24, 30, BINARY)),
-        ("binary, tied scores", make_lists(rng, 24, 30, BINARY, levels=5)),
+        ("graded, all scores differ", make_lists(rng, 24 * times, 30, GRADES)),
+        ("graded, tied scores", make_lists(rng, 24 * times, 30, GRADES, levels=5)),
+        ("binary, all scores differ", make_lists(rng, 24 * times, 30, BINARY)),
+        ("binary, tied scores", make_lists(rng, 24 * times, 30, BINARY, levels=5)),
         ("graded edges", edge_lists(4)),
         ("binary edges", edge_lists(1)),
-        ("graded, list weights", with_list_weights(rng, make_lists(rng, 20, 20, GRADES, levels=5, relevant=True))),
-        ("binary, list weights", with_list_weights(rng, make_lists(rng, 20, 20, BINARY, levels=5, relevant=True))),
+        ("scores that tie only in f32", almost()),
+        ("graded, list weights", with_list_weights(rng, make_lists(rng, 20 * times, 20, GRADES, levels=5, relevant=True))),
+        ("binary, list weights", with_list_weights(rng, make_lists(rng, 20 * times, 20, BINARY, levels=5, relevant=True))),
     ]
 
 
@@ -94,7 +105,7 @@ def single(seed):
     ]
 
 
-def judged(seed, longest):
+def judged(seed, longest, times=1):
     """Cases of qrels and a run: names, judged items that were not retrieved, retrieved ones that are not judged."""
     rng = np.random.default_rng(seed + 2)
 
@@ -114,11 +125,6 @@ def judged(seed, longest):
     def named(lists):
         return [dict(one, names=[f"d{i}" for i in range(len(one["scores"]))], missed=[]) for one in lists]
 
-    # Equal in f32, different in f64: who rounds sees ties.
-    almost = [
-        {"scores": [1.0, 1.0000000001, 0.5, 1.0], "labels": [2, 0, 1, 0], "names": ["a", "b", "c", "d"], "missed": []},
-        {"scores": [1.0, 1.0000000001, 0.5, 1.0], "labels": [0, 1, 1, 2], "names": ["d", "c", "b", "a"], "missed": [1]},
-    ]
     # trec_eval counts a judgement below 0 as no judgement.
     negative = [
         {"scores": [0.9, 0.7, 0.5, 0.3], "labels": [-1, 0, 1, 2], "names": ["a", "b", "c", "d"], "missed": [-1, 1]},
@@ -126,10 +132,30 @@ def judged(seed, longest):
         {"scores": [0.9, 0.7], "labels": [-1, -1], "names": ["a", "b"], "missed": []},
     ]
     return [
-        ("graded, all scores differ", dress(make_lists(rng, 24, 30, GRADES))),
-        ("graded, tied scores", dress(make_lists(rng, 24, longest, GRADES, levels=4))),
-        ("binary, tied scores", dress(make_lists(rng, 16, longest, BINARY, levels=4))),
+        ("graded, all scores differ", dress(make_lists(rng, 24 * times, 30, GRADES))),
+        ("graded, tied scores", dress(make_lists(rng, 24 * times, longest, GRADES, levels=4))),
+        ("binary, tied scores", dress(make_lists(rng, 16 * times, longest, BINARY, levels=4))),
         ("graded edges", named(edge_lists(4))),
-        ("scores that tie only in f32", almost),
+        ("scores that tie only in f32", named(almost())),
         ("judgements below 0", negative),
     ]
+
+
+# numba's argsort is not stable beyond 15 items: ranx's order among ties is then arbitrary.
+RANX_STABLE = 15
+
+
+def of(peer, seed, times=1):
+    """The cases that a peer can judge: (name, lists)."""
+    if peer in ("pytrec_eval", "ranx"):
+        return judged(seed, RANX_STABLE if peer == "ranx" else 30, times)
+    found = grouped(seed, times) + single(seed)
+    if peer == "sklearn":
+        found = [(name, [one for one in lists if defined(name, one)]) for name, lists in found]
+    return found
+
+
+def defined(name, one):
+    """ndcg_score refuses a list of one item, roc_auc_score one class, kendalltau constants (edges: the first only)."""
+    varied = len(set(one["labels"])) > 1 and len(set(one["scores"])) > 1
+    return len(one["labels"]) > 1 and (varied or "edges" in name or "constant" in name)

@@ -15,23 +15,6 @@ import cases
 import peers
 
 SEED = 8
-# numba's argsort is not stable beyond 15 items: ranx's order among ties is then arbitrary.
-RANX_STABLE = 15
-
-
-def cases_of(peer):
-    if peer in ("pytrec_eval", "ranx"):
-        return cases.judged(SEED, RANX_STABLE if peer == "ranx" else 30)
-    found = cases.grouped(SEED) + cases.single(SEED)
-    if peer == "sklearn":
-        found = [(name, [one for one in lists if defined(name, one)]) for name, lists in found]
-    return found
-
-
-def defined(name, one):
-    """ndcg_score refuses a list of one item, roc_auc_score one class, kendalltau constants (edges: the first only)."""
-    varied = len(set(one["labels"])) > 1 and len(set(one["scores"])) > 1
-    return len(one["labels"]) > 1 and (varied or "edges" in name or "constant" in name)
 
 
 def bugs_of(peer, function):
@@ -124,7 +107,7 @@ def main():
             "cases": [],
             "bugs": bugs_of(peer, function),
         }
-        for name, lists in cases_of(peer):
+        for name, lists in cases.of(peer, SEED):
             values = function(lists)
             if not values:
                 continue
