@@ -81,6 +81,13 @@ def grouped(seed, times=1):
     ]
 
 
+def fractional(seed, times=1):
+    """Labels 0.25 apart, some of them exactly at 0.5, above which an item is relevant to some peers."""
+    rng = np.random.default_rng(seed + 3)
+    lists = make_lists(rng, 12 * times, 12, (list(range(12)), [1 / 12] * 12), levels=5)
+    return [dict(one, labels=[y / 4 for y in one["labels"]]) for one in lists]
+
+
 def empty_and_weighted():
     """Trap: two lists, the second without a relevant item, weights (1, 0.1) and (0.1, 0.1)."""
     first = {"scores": [3.0, 2.0, 1.0], "labels": [1, 0, 0]}
@@ -150,6 +157,8 @@ def of(peer, seed, times=1):
     if peer in ("pytrec_eval", "ranx"):
         return judged(seed, RANX_STABLE if peer == "ranx" else 30, times)
     found = grouped(seed, times) + single(seed)
+    if peer in ("catboost", "sklearn"):  # the others refuse such labels
+        found.append(("labels that are not whole", fractional(seed, times)))
     if peer == "sklearn":
         found = [(name, [one for one in lists if defined(name, one)]) for name, lists in found]
     return found

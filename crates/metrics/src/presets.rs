@@ -60,28 +60,30 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "xgboost",
-        about: "XGBoost 3: 2^label - 1, ties as given, empty lists count 1 for ndcg and map",
+        about: "XGBoost 3: 2^label - 1, scores in f32, ties as given, empty lists count 1 for ndcg and map",
         rules: &[
             ("ties", "input"),
             ("empty", "one"),
             ("ideal", "present"),
             ("divisor", "cut"),
             ("short", "length"),
+            ("scores", "f32"),
         ],
         overrides: &[("p", &[("empty", "zero")])],
     },
     Preset {
         name: "catboost",
-        about: "CatBoost 1.2: linear gain, ties against you, empty lists count 1 for ndcg and 0 for the others",
+        about: "CatBoost 1.2: linear gain, ties against you, empty lists count 1 for ndcg and recall, 0 for the others",
         rules: &[
             ("gain", "linear"),
             ("ties", "worst"),
             ("empty", "zero"),
+            ("relevant", ">0.5"),
             ("ideal", "present"),
             ("divisor", "cut"),
             ("short", "length"),
         ],
-        overrides: &[("ndcg", &[("empty", "one")])],
+        overrides: &[("ndcg", &[("empty", "one")]), ("recall", &[("empty", "one")])],
     },
     Preset {
         name: "sklearn",
