@@ -123,6 +123,14 @@ mod tests {
     }
 
     #[test]
+    fn an_unjudged_item_gains_nothing_in_the_ideal_order_either() {
+        // Label 0 gains 1 in this table; the unjudged item and the one below 0 gain nothing.
+        for labels in [[1.0, 0.0, f32::NAN], [1.0, 0.0, -1.0]] {
+            assert_eq!(value("ndcg:gain=1/2", &[3.0, 2.0, 1.0], &labels), Some(1.0));
+        }
+    }
+
+    #[test]
     fn a_table_whose_gains_fall_still_has_the_greatest_gains_first_in_the_ideal() {
         // labels 0, 1, 2 gain 0, 5, 1: the ideal order puts the label 1 first.
         let got = value("ndcg:gain=0/5/1", &[2.0, 1.0], &[2.0, 1.0]).unwrap();
