@@ -117,8 +117,7 @@ fn grades_dcg(labels: &[f32], missed: &[f32], gain: &Gain, k: usize) -> Option<f
     for &label in labels.iter().chain(missed) {
         let grade = label as usize;
         whole &= grade as f32 == label || label.is_nan() || label < 0.0;
-        // An unjudged item gains nothing, even where the table gives label 0 a gain.
-        counts[grade.min(GRADES - 1)] += usize::from(label >= 0.0);
+        counts[grade.min(GRADES - 1)] += 1;
         whole &= grade < GRADES;
     }
     if !whole {
