@@ -66,7 +66,7 @@ def ask_toprank(command, peer, lists, metrics):
             files = write_csv(folder, lists)
         else:
             files = write_letor(folder, lists)
-        line = [command, "evaluate", *files, "--like", peer, "--metrics", ",".join(metrics), "--json", "--quiet"]
+        line = [command, "evaluate", *files, "--like", peer, "--metrics", ",".join(metrics), "--json", "--quiet", "--replicates", "0"]
         done = subprocess.run([str(word) for word in line], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{' '.join(map(str, line))}\n{done.stderr}")
