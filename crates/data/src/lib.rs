@@ -15,6 +15,7 @@ pub mod error;
 pub mod formats;
 pub mod generate;
 pub mod group;
+pub mod inspect;
 pub mod judged;
 pub mod lines;
 pub mod names;
