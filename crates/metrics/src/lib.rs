@@ -11,15 +11,19 @@
 
 mod at_cut;
 mod average_precision;
+pub mod bootstrap;
 mod catalog;
+pub mod compare;
 mod dcg;
 mod evaluate;
+pub mod fusion;
 mod gain;
 mod measure;
 mod metric;
 mod presets;
 mod rank;
 mod reciprocal_rank;
+pub mod significance;
 #[cfg(test)]
 mod testing;
 
