@@ -19,6 +19,7 @@ pub mod inspect;
 pub mod judged;
 pub mod lines;
 pub mod names;
+mod pieces;
 pub mod sink;
 pub mod source;
 pub mod split;

@@ -61,6 +61,17 @@ impl Names {
         self.ends.extend(other.ends.iter().map(|end| before + end));
     }
 
+    /// The name added last.
+    pub fn last(&self) -> Option<&str> {
+        self.len().checked_sub(1).map(|last| self.get(last))
+    }
+
+    /// Takes all names out and keeps the memory for others.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
     /// All names in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|i| self.get(i))

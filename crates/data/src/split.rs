@@ -19,6 +19,7 @@ mod subset;
 use toprank_core::{Param, ParamError, Spec, Stream};
 
 use crate::dataset::Dataset;
+pub(crate) use subset::copy_rows;
 pub use subset::{subset_entries, subset_lists, subset_rows};
 
 /// One way to divide a data set.

@@ -7,6 +7,7 @@ attack tests and the fuzzers read.
 
 mod cell;
 pub mod csv;
+pub mod letor;
 mod records;
 mod roles;
 mod sheet;
@@ -22,7 +23,7 @@ use crate::error::ReadError;
 use crate::source::Source;
 
 /// Every format, in the order in which a file's content is tried.
-pub static FORMATS: &[Format] = &[csv::FORMAT, csv::TSV];
+pub static FORMATS: &[Format] = &[letor::FORMAT, letor::LIBSVM, csv::FORMAT, csv::TSV];
 
 /// A format of ranking data.
 pub struct Format {
@@ -89,14 +90,14 @@ pub struct ReadOptions {
     pub keep: Vec<String>,
     /// Mulan XML file with the label names of an ARFF file; `None`: the file of the same stem, if there is one.
     pub label_xml: Option<String>,
-    /// Most features a row may have; a larger index is an error, not an allocation. `None`: 16,777,216.
+    /// Most features a row may have; a larger index is an error, not an allocation. `None`: 1,048,576.
     pub max_features: Option<u32>,
 }
 
 impl ReadOptions {
     /// The limit on feature indices.
     pub fn feature_limit(&self) -> u32 {
-        self.max_features.unwrap_or(1 << 24)
+        self.max_features.unwrap_or(1 << 20)
     }
 }
 

@@ -132,8 +132,8 @@ impl Kept {
     }
 }
 
-/// Everything that is kept per row.
-fn copy_rows(data: &Dataset, rows: &[usize], part: &mut Dataset) {
+/// Fills in everything that is kept per row: rows `rows[0]`, `rows[1]`, … of `data`.
+pub(crate) fn copy_rows(data: &Dataset, rows: &[usize], part: &mut Dataset) {
     part.features = match &data.features {
         Matrix::Dense { width, values } => {
             let mut copy = Vec::with_capacity(rows.len() * width);
