@@ -1,6 +1,6 @@
-//! Counts in the first k places: precision, recall, success, F1, judged.
+//! Counts in the first k places: precision, R-precision, recall, success, F1, judged.
 
-use toprank_core::{Policy, Short};
+use toprank_core::{Param, ParamError, Policy, Short, Spec};
 
 use crate::dcg::places;
 use crate::metric::{Metric, Top, relevant};
@@ -41,6 +41,21 @@ pub struct Judged {
     pub cut: Option<u32>,
 }
 
+#[doc = include_str!("pages/rprec.md")]
+#[derive(Clone, Copy, Debug)]
+pub struct RPrecision {
+    /// Multiple of R at which precision is taken.
+    pub times: f64,
+}
+
+pub(crate) const RPREC_PARAMS: &[Param] =
+    &[Param { name: "times", default: "1", range: "in (0, 1000]", about: "multiple of R" }];
+
+pub(crate) fn rprec(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
+    let times = spec.args.number("times", 1.0, "in (0, 1000]", |x| 0.0 < x && x <= 1000.0)?;
+    Ok(Box::new(RPrecision { times }))
+}
+
 /// Whether an item was judged at all: TREC writes −1 for an item that was pooled but not judged.
 pub(crate) fn is_judged(label: f32) -> bool {
     label >= 0.0
@@ -74,6 +89,15 @@ impl Metric for Precision {
 
     fn rules(&self) -> &'static [&'static str] {
         if self.cut.is_some() { &["relevant", "short"] } else { &["relevant"] }
+    }
+}
+
+impl Metric for RPrecision {
+    fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
+        let total = relevant(ranked, policy);
+        let cut = ((self.times * total as f64 + 0.9) as usize).max(1);
+        let top = Top::count(ranked, cut, |y| policy.relevant.is(y));
+        (total > 0).then(|| top.expected() / cut as f64)
     }
 }
 

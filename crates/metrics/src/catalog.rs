@@ -4,7 +4,10 @@
 use toprank_core::{Entry, Param};
 
 use crate::metric::Metric;
-use crate::{AveragePrecision, Dcg, F1, Judged, Ndcg, Precision, Recall, ReciprocalRank, Success};
+use crate::{
+    Auroc, AveragePrecision, Bpref, Dcg, F1, Judged, Kendall, Ndcg, Pairs, PapAtK, PartialAuroc,
+    ReciprocalRank, Spearman, Success, TopPush, at_cut, cascade, precision_recall, push, roc,
+};
 
 /// The cut-off of `name@k`, shared by all metrics that have one.
 pub(crate) const CUT: Param = Param {
@@ -16,7 +19,10 @@ pub(crate) const CUT: Param = Param {
 
 const GRADED: &str = "graded gain";
 const RELEVANCE: &str = "relevance";
-const COVERAGE: &str = "judgements";
+const INCOMPLETE: &str = "incomplete judgements";
+const AREAS: &str = "areas";
+const PUSHES: &str = "top of the list";
+const PAIRS: &str = "pairs";
 
 /// An entry whose page is `pages/NAME.md`.
 macro_rules! entry {
@@ -39,17 +45,41 @@ macro_rules! cut_entry {
     };
 }
 
+/// An entry without parameters.
+macro_rules! plain_entry {
+    ($name:literal, $family:expr, $metric:ident, $about:literal) => {
+        entry!($name, $family, $about, &[], |_| Ok(Box::new($metric)))
+    };
+}
+
 /// Every metric.
+#[rustfmt::skip]
 pub static METRICS: &[Entry<dyn Metric>] = &[
     cut_entry!("ndcg", GRADED, Ndcg, "DCG divided by the best possible DCG"),
     cut_entry!("dcg", GRADED, Dcg, "gains discounted by rank"),
+    entry!("err", GRADED, "expected reciprocal rank at which a reader is satisfied", cascade::ERR_PARAMS, cascade::err),
     cut_entry!("map", RELEVANCE, AveragePrecision, "average precision (its mean over lists is MAP)"),
     cut_entry!("mrr", RELEVANCE, ReciprocalRank, "reciprocal rank of the first relevant item"),
-    cut_entry!("p", RELEVANCE, Precision, "share of relevant items at the top"),
-    cut_entry!("recall", RELEVANCE, Recall, "share of the relevant items found at the top"),
+    entry!("p", RELEVANCE, "precision: share of relevant items at the top, or at a recall", precision_recall::P_PARAMS, precision_recall::p),
+    entry!("recall", RELEVANCE, "share of the relevant items found at the top, or at a precision", precision_recall::RECALL_PARAMS, precision_recall::recall),
     cut_entry!("success", RELEVANCE, Success, "1 if a relevant item stands at the top"),
     cut_entry!("f1", RELEVANCE, F1, "harmonic mean of precision and recall at the top"),
-    cut_entry!("judged", COVERAGE, Judged, "share of judged items at the top"),
+    entry!("rprec", RELEVANCE, "precision at rank R, the number of relevant items", at_cut::RPREC_PARAMS, at_cut::rprec),
+    entry!("rbp", RELEVANCE, "rank-biased precision of a reader who goes on with chance p", cascade::RBP_PARAMS, cascade::rbp),
+    entry!("iprec", RELEVANCE, "greatest precision from a recall on", precision_recall::IPREC_PARAMS, precision_recall::iprec),
+    entry!("11pt", RELEVANCE, "interpolated precision averaged over eleven recalls", precision_recall::ELEVEN_PARAMS, precision_recall::eleven_point),
+    plain_entry!("bpref", INCOMPLETE, Bpref, "relevant items above judged other ones"),
+    cut_entry!("judged", INCOMPLETE, Judged, "share of the top that is judged"),
+    entry!("rbp-residual", INCOMPLETE, "how much rbp could rise if unjudged items were relevant (lower is better)", cascade::RBP_PARAMS, cascade::rbp_residual),
+    plain_entry!("auroc", AREAS, Auroc, "chance that a relevant item stands above another one"),
+    entry!("pauc", AREAS, "area under a part of the ROC curve", roc::PAUC_PARAMS, |spec| Ok(Box::new(PartialAuroc::from_args(&spec.args)?))),
+    entry!("auprc", AREAS, "area under the precision-recall curve", precision_recall::AUPRC_PARAMS, precision_recall::auprc),
+    cut_entry!("pap", PUSHES, PapAtK, "pairs in order among the K highest of each class"),
+    plain_entry!("top-push", PUSHES, TopPush, "share of relevant items above the highest other one"),
+    entry!("p-norm-push", PUSHES, "how far others stand above relevant items (lower is better)", push::PUSH_PARAMS, push::p_norm_push),
+    plain_entry!("pairs", PAIRS, Pairs, "share of pairs of different label in order"),
+    plain_entry!("kendall", PAIRS, Kendall, "Kendall's tau-b of scores and labels"),
+    plain_entry!("spearman", PAIRS, Spearman, "Spearman's rho of scores and labels"),
 ];
 
 /// Other names under which people know them.
@@ -60,6 +90,11 @@ pub static ALIASES: &[(&str, &str)] = &[
     ("precision", "p"),
     ("hit", "success"),
     ("hits", "success"),
+    ("auc", "auroc"),
+    ("r-prec", "rprec"),
+    ("tau", "kendall"),
+    ("11pt_avg", "11pt"),
+    ("iprec_at_recall", "iprec"),
 ];
 
 /// The entry of a name or an alias.

@@ -12,7 +12,10 @@
 mod at_cut;
 mod average_precision;
 pub mod bootstrap;
+mod bpref;
+mod cascade;
 mod catalog;
+mod classes;
 pub mod compare;
 mod dcg;
 mod evaluate;
@@ -20,15 +23,21 @@ pub mod fusion;
 mod gain;
 mod measure;
 mod metric;
+mod pairwise;
+mod precision_recall;
 mod presets;
+mod push;
 mod rank;
 mod reciprocal_rank;
+mod roc;
 pub mod significance;
 #[cfg(test)]
 mod testing;
 
-pub use at_cut::{F1, Judged, Precision, Recall, Success};
+pub use at_cut::{F1, Judged, Precision, RPrecision, Recall, Success};
 pub use average_precision::AveragePrecision;
+pub use bpref::Bpref;
+pub use cascade::{Err, Rbp, RbpResidual, Stop};
 pub use catalog::{ALIASES, METRICS, find, nearest};
 pub use dcg::{Dcg, Ndcg};
 pub use evaluate::{
@@ -37,6 +46,12 @@ pub use evaluate::{
 pub use gain::{Discounts, MAX_EXP2_LABEL, gain_of};
 pub use measure::Measure;
 pub use metric::{Better, Labels, Metric, TieRule};
+pub use pairwise::{Kendall, Pairs, Spearman};
+pub use precision_recall::{
+    Auprc, ElevenPoint, Form, InterpolatedPrecision, PrecisionAtRecall, RecallAtPrecision,
+};
 pub use presets::{PRESETS, Preset};
+pub use push::{Anchor, PNormPush, PapAtK, TopPush};
 pub use rank::{Groups, NotANumber, Ranked, Work};
 pub use reciprocal_rank::ReciprocalRank;
+pub use roc::{Auroc, PartialAuroc, Scale};

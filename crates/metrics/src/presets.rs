@@ -19,6 +19,10 @@ pub struct Preset {
     overrides: &'static [(&'static str, &'static [(&'static str, &'static str)])],
 }
 
+/// Areas of binary problems: a tie counts half in all of these tools, and one class alone is undefined.
+const AREA: &[(&str, &str)] = &[("ties", "averaged"), ("empty", "skip")];
+const AREA_GROUPED: &[(&str, &str)] = &[("ties", "averaged"), ("empty", "skip"), ("form", "grouped")];
+
 /// Every preset.
 pub static PRESETS: &[Preset] = &[
     Preset {
@@ -56,7 +60,7 @@ pub static PRESETS: &[Preset] = &[
             ("divisor", "cut"),
             ("short", "length"),
         ],
-        overrides: &[],
+        overrides: &[("auroc", AREA), ("auprc", AREA_GROUPED)],
     },
     Preset {
         name: "xgboost",
@@ -69,7 +73,7 @@ pub static PRESETS: &[Preset] = &[
             ("short", "length"),
             ("scores", "f32"),
         ],
-        overrides: &[("p", &[("empty", "zero")])],
+        overrides: &[("p", &[("empty", "zero")]), ("auroc", AREA), ("auprc", AREA_GROUPED)],
     },
     Preset {
         name: "catboost",
@@ -83,13 +87,18 @@ pub static PRESETS: &[Preset] = &[
             ("divisor", "cut"),
             ("short", "length"),
         ],
-        overrides: &[("ndcg", &[("empty", "one")]), ("recall", &[("empty", "one")])],
+        overrides: &[
+            ("ndcg", &[("empty", "one")]),
+            ("recall", &[("empty", "one")]),
+            ("err", &[("stop", "label")]),
+            ("auroc", AREA),
+        ],
     },
     Preset {
         name: "sklearn",
         about: "scikit-learn 1.9: labels are gains, ties averaged, empty lists count 0, tied items enter the PR curve at once",
         rules: &[("gain", "linear"), ("empty", "zero"), ("ideal", "present")],
-        overrides: &[],
+        overrides: &[("auprc", &[("form", "grouped")]), ("pauc", &[("scale", "mcclish")])],
     },
 ];
 

@@ -1,0 +1,231 @@
+//! A reader who goes down the list and stops at some point: ERR and RBP.
+
+use toprank_core::{Param, ParamError, Policy, Spec};
+
+use crate::at_cut::is_judged;
+use crate::dcg::places;
+use crate::metric::{Better, Labels, Metric, relevant};
+use crate::rank::Ranked;
+
+#[doc = include_str!("pages/err.md")]
+#[derive(Clone, Copy, Debug)]
+pub struct Err {
+    /// Places that count; `None`: all.
+    pub cut: Option<u32>,
+    /// What the chance to stop comes from.
+    pub stop: Stop,
+}
+
+/// Chance that a reader is satisfied by an item.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stop {
+    /// (2^label − 1)/2^max.
+    Grade {
+        /// The greatest grade.
+        max: f64,
+    },
+    /// The label itself.
+    Label,
+}
+
+#[doc = include_str!("pages/rbp.md")]
+#[derive(Clone, Copy, Debug)]
+pub struct Rbp {
+    /// Chance to look at the next item.
+    pub persistence: f64,
+}
+
+#[doc = include_str!("pages/rbp-residual.md")]
+#[derive(Clone, Copy, Debug)]
+pub struct RbpResidual {
+    /// Chance to look at the next item.
+    pub persistence: f64,
+}
+
+pub(crate) const ERR_PARAMS: &[Param] = &[
+    crate::catalog::CUT,
+    Param { name: "max", default: "4", range: "in [1, 31]", about: "the greatest grade" },
+    Param {
+        name: "stop",
+        default: "grade",
+        range: "grade or label",
+        about: "chance to stop at an item: (2^label - 1)/2^max, or the label itself",
+    },
+];
+pub(crate) const RBP_PARAMS: &[Param] =
+    &[Param { name: "p", default: "0.8", range: "in (0, 1)", about: "chance to look at the next item" }];
+
+pub(crate) fn err(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
+    let max = spec.args.number("max", 4.0, "in [1, 31]", |x| (1.0..=31.0).contains(&x))?;
+    let stop = match spec.args.get("stop") {
+        None | Some("grade") => Stop::Grade { max },
+        Some("label") => Stop::Label,
+        Some(other) => return Err(ParamError::new("stop", other, "grade or label")),
+    };
+    Ok(Box::new(Err { cut: spec.cut, stop }))
+}
+
+fn persistence(spec: &Spec) -> Result<f64, ParamError> {
+    spec.args.number("p", 0.8, "in (0, 1)", |p| 0.0 < p && p < 1.0)
+}
+
+pub(crate) fn rbp(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
+    Ok(Box::new(Rbp { persistence: persistence(spec)? }))
+}
+
+pub(crate) fn rbp_residual(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
+    Ok(Box::new(RbpResidual { persistence: persistence(spec)? }))
+}
+
+/// Places of one tie that are worked out one by one; what a reader finds further down a longer tie is put between
+/// its bounds. The chance to get there at all is tiny unless hardly any item of the tie is relevant.
+const TIE_PLACES: usize = 1024;
+
+impl Err {
+    fn chance(&self, label: f32) -> f64 {
+        let label = f64::from(label.max(0.0)); // an unjudged item stops nobody
+        match self.stop {
+            Stop::Grade { max } => (label.exp2() - 1.0) / max.exp2(),
+            Stop::Label => label,
+        }
+    }
+
+    /// Σ over the tie's places of P(stop there)/rank for a reader who enters the tie, and P(passes the whole tie).
+    ///
+    /// With q the chances to go on, p_i = mean over all i of them of their product: the chance to pass i items of
+    /// a random order, so p_{i−1} − p_i is the chance to stop at the i-th. Adding the t-th item to t − 1 others:
+    /// p_i ← (1 − i/t)·p_i + (i/t)·q_t·p_{i−1}; nothing cancels.
+    fn tie(&self, labels: &[f32], start: usize, free: usize, means: &mut Vec<f64>) -> (f64, f64) {
+        let worked = free.min(TIE_PLACES);
+        means.clear();
+        means.resize(worked + 1, 0.0);
+        means[0] = 1.0;
+        let mut through = 1.0;
+        for (t, &label) in labels.iter().enumerate() {
+            let go_on = 1.0 - self.chance(label);
+            through *= go_on;
+            let t = (t + 1) as f64;
+            for i in (1..=worked.min(t as usize)).rev() {
+                let share = i as f64 / t;
+                means[i] = (1.0 - share) * means[i] + share * go_on * means[i - 1];
+            }
+        }
+        let mut value = 0.0;
+        for i in 1..=worked {
+            value += (means[i - 1] - means[i]) / (start + i) as f64;
+        }
+        if free > worked {
+            let (near, far) = ((start + worked + 1) as f64, (start + free) as f64);
+            value += (means[worked] - through).max(0.0) * (1.0 / near + 1.0 / far) / 2.0;
+        }
+        (value, through)
+    }
+}
+
+impl Metric for Err {
+    fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
+        if relevant(ranked, policy) == 0 {
+            return None;
+        }
+        let labels = ranked.labels();
+        let k = places(self.cut).min(labels.len());
+        let (mut value, mut arrives) = (0.0, 1.0);
+        for group in ranked.groups().take_while(|group| group.start < k) {
+            if group.len() == 1 {
+                let chance = self.chance(labels[group.start]);
+                value += arrives * chance / (group.start + 1) as f64;
+                arrives *= 1.0 - chance;
+            } else {
+                let free = group.end.min(k) - group.start;
+                let (found, through) =
+                    ranked.with_scratch(|means| self.tie(&labels[group.clone()], group.start, free, means));
+                value += arrives * found;
+                arrives *= through;
+            }
+            if arrives == 0.0 {
+                break;
+            }
+        }
+        Some(value)
+    }
+
+    fn depth(&self) -> Option<usize> {
+        self.cut.map(|k| k as usize)
+    }
+
+    fn labels(&self, _policy: &Policy) -> Labels {
+        match self.stop {
+            Stop::Grade { max } => {
+                Labels { max: max as f32, whole: false, expected: "a label up to err's parameter max" }
+            }
+            Stop::Label => {
+                Labels { max: 1.0, whole: false, expected: "a chance, at most 1, as err:stop=label asks" }
+            }
+        }
+    }
+}
+
+/// (1 − p) Σ p^{rank−1} over the items that `counts` says yes to, expected over ties; and p^n.
+fn persistent_sum(ranked: &Ranked, p: f64, counts: impl Fn(f32) -> bool) -> (f64, f64) {
+    let labels = ranked.labels();
+    let (mut sum, mut reach) = (0.0, 1.0);
+    for group in ranked.groups() {
+        let share = labels[group.clone()].iter().filter(|&&y| counts(y)).count() as f64 / group.len() as f64;
+        for _ in group {
+            sum += share * reach;
+            reach *= p;
+        }
+    }
+    ((1.0 - p) * sum, reach)
+}
+
+impl Metric for Rbp {
+    fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
+        let (value, _) = persistent_sum(ranked, self.persistence, |y| policy.relevant.is(y));
+        (relevant(ranked, policy) > 0).then_some(value)
+    }
+}
+
+impl Metric for RbpResidual {
+    fn value(&self, ranked: &Ranked, _policy: &Policy) -> Option<f64> {
+        let (unjudged, reach) = persistent_sum(ranked, self.persistence, |y| !is_judged(y));
+        (!ranked.is_empty()).then_some(unjudged + reach)
+    }
+
+    fn better(&self) -> Better {
+        Better::Lower
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::value;
+
+    #[test]
+    fn worked_by_hand() {
+        let (scores, labels) = (&[0.9, 0.8, 0.7], &[1.0, 0.0, 4.0]);
+        let (first, third) = (1.0 / 16.0, 15.0 / 16.0);
+        assert_eq!(value("err", scores, labels), Some(first + (1.0 - first) * third / 3.0));
+        assert_eq!(value("err@2", scores, labels), Some(first));
+        assert_eq!(value("err:stop=label", &[0.9, 0.8], &[0.5, 1.0]), Some(0.5 + 0.5 / 2.0));
+        assert_eq!(value("rbp:p=0.5", scores, labels), Some(0.5 * (1.0 + 0.25)));
+        assert_eq!(value("rbp-residual:p=0.5", scores, &[1.0, f32::NAN, 0.0]), Some(0.5 * 0.5 + 0.125));
+    }
+
+    #[test]
+    fn a_tie_too_long_to_be_worked_out_stays_between_its_bounds() {
+        // One sure stop among n tied items: its place is uniform, so the value is H_n/n.
+        for n in [1000usize, 1024, 1025, 5000] {
+            let mut labels = vec![0.0; n];
+            labels[0] = 1.0;
+            let got = value("err:stop=label", &vec![1.0; n], &labels).unwrap();
+            let want = (1..=n).map(|i| 1.0 / i as f64).sum::<f64>() / n as f64;
+            let slack = if n <= 1024 { 1e-15 } else { 5e-4 };
+            assert!((got - want).abs() <= slack, "n = {n}: {got}, exact {want}");
+        }
+    }
+}
