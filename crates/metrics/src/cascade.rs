@@ -9,7 +9,7 @@ use crate::rank::Ranked;
 
 #[doc = include_str!("pages/err.md")]
 #[derive(Clone, Copy, Debug)]
-pub struct Err {
+pub struct ExpectedReciprocalRank {
     /// Places that count; `None`: all.
     pub cut: Option<u32>,
     /// What the chance to stop comes from.
@@ -62,7 +62,7 @@ pub(crate) fn err(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
         Some("label") => Stop::Label,
         Some(other) => return Err(ParamError::new("stop", other, "grade or label")),
     };
-    Ok(Box::new(Err { cut: spec.cut, stop }))
+    Ok(Box::new(ExpectedReciprocalRank { cut: spec.cut, stop }))
 }
 
 fn persistence(spec: &Spec) -> Result<f64, ParamError> {
@@ -81,7 +81,7 @@ pub(crate) fn rbp_residual(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
 /// its bounds. The chance to get there at all is tiny unless hardly any item of the tie is relevant.
 const TIE_PLACES: usize = 1024;
 
-impl Err {
+impl ExpectedReciprocalRank {
     fn chance(&self, label: f32) -> f64 {
         let label = f64::from(label.max(0.0)); // an unjudged item stops nobody
         match self.stop {
@@ -122,7 +122,7 @@ impl Err {
     }
 }
 
-impl Metric for Err {
+impl Metric for ExpectedReciprocalRank {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         if relevant(ranked, policy) == 0 {
             return None;

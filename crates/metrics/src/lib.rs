@@ -37,7 +37,7 @@ mod testing;
 pub use at_cut::{F1, Judged, Precision, RPrecision, Recall, Success};
 pub use average_precision::AveragePrecision;
 pub use bpref::Bpref;
-pub use cascade::{Err, Rbp, RbpResidual, Stop};
+pub use cascade::{ExpectedReciprocalRank, Rbp, RbpResidual, Stop};
 pub use catalog::{ALIASES, METRICS, find, nearest};
 pub use dcg::{Dcg, Ndcg};
 pub use evaluate::{
