@@ -31,7 +31,7 @@ use toprank_core::stream::Random;
 use toprank_core::{Param, ParamError, Stream};
 
 use super::draws::{chance, length, log_normal, noise, sigmoid};
-use super::output::{File, Output, Sheet};
+use super::output::{Output, Parts, Sheet};
 use super::settings::{MOST, SEED, SPLIT, Settings};
 use super::{GenerateError, Generator, Written};
 
@@ -120,9 +120,7 @@ struct Letor {
     missing: f64,
     label_noise: f64,
     mean_length: f64,
-    ends: [u64; 3],
-    /// File of each part; parts with a share of 0 have none.
-    file: [usize; 3],
+    parts: Parts,
     lists: Stream,
 }
 
@@ -136,38 +134,16 @@ fn make(settings: &Settings, output: Output) -> Result<Written, GenerateError> {
         return Err(ParamError::new("length × features", &found, "at most 10000000").into());
     }
     let seed = settings.seed()?;
-    let ends = settings.ends(lists)?;
-    let (files, file) = part_files(ends, "txt", "");
+    let (parts, files) = Parts::new(settings.ends(lists)?, "txt", "");
     let letor = Letor {
         features: (0..width).map(|f| feature(seed, f, width)).collect(),
         missing: settings.number("missing", 0.0, 1.0)?,
         label_noise: settings.number("noise", 0.0, 1.0)?,
         mean_length,
-        ends,
-        file,
+        parts,
         lists: Stream::new(seed, "letor lists"),
     };
     output.write(&files, lists, |q, sheet| letor.list(q, sheet))
-}
-
-/// The files train, vali and test that have a share, and the place of each part among them.
-pub(super) fn part_files(ends: [u64; 3], extension: &str, head: &str) -> (Vec<File>, [usize; 3]) {
-    let mut files = Vec::new();
-    let mut place = [0; 3];
-    let mut start = 0;
-    for (part, name) in ["train", "vali", "test"].into_iter().enumerate() {
-        place[part] = files.len();
-        if ends[part] > start {
-            files.push(File { name: format!("{name}.{extension}"), head: head.into() });
-        }
-        start = ends[part];
-    }
-    (files, place)
-}
-
-/// The part that unit `u` belongs to.
-pub(super) fn part_of(ends: [u64; 3], u: u64) -> usize {
-    ends.iter().position(|&end| u < end).unwrap_or(2)
 }
 
 fn feature(seed: u64, f: u64, width: u64) -> Feature {
@@ -200,7 +176,7 @@ impl Letor {
         let mood = 0.8 * noise(&mut random) - 0.3;
         let words = 1.0 + (3.0 * random.unit() + 1.5 * random.unit()).floor();
         let documents = length(&mut random, 1, self.mean_length, 0.6);
-        let text = sheet.file(self.file[part_of(self.ends, q)]);
+        let text = sheet.file(self.parts.file_of(q));
         text.lists += 1;
         for d in 0..documents {
             let document = document(&mut random, &topic, mood);

@@ -17,10 +17,16 @@ assert_eq!(lists, [6, 2, 2]); // train.txt, vali.txt, test.txt
 ```
 */
 
+mod binary;
 mod draws;
+mod graphs;
+mod interactions;
 mod letor;
+mod multilabel;
 mod output;
+mod sessions;
 mod settings;
+mod views;
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +38,14 @@ use output::Output;
 use settings::Settings;
 
 /// Every generator.
-pub static GENERATORS: &[Generator] = &[letor::GENERATOR];
+pub static GENERATORS: &[Generator] = &[
+    letor::GENERATOR,
+    binary::GENERATOR,
+    multilabel::GENERATOR,
+    interactions::GENERATOR,
+    graphs::GENERATOR,
+    sessions::GENERATOR,
+];
 
 /// Finds a generator by name.
 pub fn by_name(name: &str) -> Option<&'static Generator> {

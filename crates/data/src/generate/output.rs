@@ -39,6 +39,34 @@ pub(super) struct File {
     pub head: String,
 }
 
+/// Which file each unit goes to where units are divided into train, vali and test.
+pub(super) struct Parts {
+    ends: [u64; 3],
+    file: [usize; 3],
+}
+
+impl Parts {
+    /// Parts that end at `ends`, and a file for each that is not empty.
+    pub(super) fn new(ends: [u64; 3], extension: &str, head: &str) -> (Parts, Vec<File>) {
+        let mut files = Vec::new();
+        let mut file = [0; 3];
+        let mut start = 0;
+        for (part, name) in ["train", "vali", "test"].into_iter().enumerate() {
+            file[part] = files.len();
+            if ends[part] > start {
+                files.push(File { name: format!("{name}.{extension}"), head: head.into() });
+            }
+            start = ends[part];
+        }
+        (Parts { ends, file }, files)
+    }
+
+    /// The file of unit `u`.
+    pub(super) fn file_of(&self, u: u64) -> usize {
+        self.file[self.ends.iter().position(|&end| u < end).unwrap_or(2)]
+    }
+}
+
 impl Output<'_> {
     /// Writes `files`; `unit(u, sheet)` appends the text of unit u, for u from 0 to `units`.
     pub(super) fn write(
@@ -90,6 +118,8 @@ impl Output<'_> {
             draft.as_file().sync_all().map_err(|e| fail(&file.path, &e))?;
             draft.persist(&file.path).map_err(|e| fail(&file.path, &e.error))?;
         }
+        #[cfg(unix)]
+        std::fs::File::open(self.folder).and_then(|f| f.sync_all()).map_err(|e| fail(self.folder, &e))?;
         Ok(Written { files: written })
     }
 }

@@ -9,15 +9,30 @@ use super::*;
 
 /// Small parameters for each generator and the xxh3 of the files they give.
 type Pairs<T> = &'static [(&'static str, T)];
-const PINNED: &[(&str, Pairs<&str>, Pairs<u64>)] = &[(
-    "letor",
-    &[("lists", "40"), ("length", "8"), ("features", "18"), ("missing", "0.1")],
-    &[
-        ("test.txt", 15_714_020_446_204_377_001),
-        ("train.txt", 13_773_330_648_119_254_514),
-        ("vali.txt", 13_188_722_972_605_777_294),
-    ],
-)];
+const PINNED: &[(&str, Pairs<&str>, Pairs<u64>)] = &[
+    (
+        "letor",
+        &[("lists", "40"), ("length", "8"), ("features", "18"), ("missing", "0.1")],
+        &[
+            ("test.txt", 15_714_020_446_204_377_001),
+            ("train.txt", 13_773_330_648_119_254_514),
+            ("vali.txt", 13_188_722_972_605_777_294),
+        ],
+    ),
+    ("binary", &[("rows", "200"), ("features", "8")], &[("test.csv", 1_489_956_776_689_239_265), ("train.csv", 10_303_413_045_495_250_048), ("vali.csv", 15_084_815_865_100_437_246)]),
+    (
+        "multilabel",
+        &[("rows", "100"), ("features", "6"), ("format", "arff"), ("split", "80/0/20")],
+        &[("test.arff", 14_903_093_771_014_509_306), ("test.xml", 16_627_503_511_360_045_424), ("train.arff", 1_384_592_299_961_650_593), ("train.xml", 16_627_503_511_360_045_424)],
+    ),
+    ("interactions", &[("users", "50"), ("items", "100"), ("length", "5")], &[("interactions.csv", 11_260_992_068_741_590_017)]),
+    (
+        "graphs",
+        &[("queries", "5"), ("nodes", "20")],
+        &[("edges.tsv", 1_230_571_750_457_792_750), ("judgements.tsv", 8_529_420_344_906_686_023), ("nodes.tsv", 7_017_656_675_026_877_066)],
+    ),
+    ("sessions", &[("users", "20"), ("queries", "10")], &[("qrels.txt", 5_815_941_312_262_130_003), ("sessions.tsv", 11_548_009_591_519_936_858)]),
+];
 
 fn args(pairs: &[(&str, &str)]) -> Args {
     Args(pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect())
@@ -57,8 +72,10 @@ fn the_bytes_do_not_depend_on_threads_but_on_the_seed() {
             let mut pairs = pairs.to_vec();
             pairs.push(("seed", seed));
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| run(name, &pairs, folder.path()));
-            files(folder.path())
+            let written = pool.install(|| run(name, &pairs, folder.path()));
+            let counts: Vec<_> =
+                written.files.iter().map(|file| (file.bytes, file.rows, file.lists)).collect();
+            (files(folder.path()), counts)
         };
         let one = with(1, "7");
         assert_eq!(one, with(3, "7"), "{name}");
