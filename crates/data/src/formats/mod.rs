@@ -5,12 +5,20 @@ Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry th
 attack tests and the fuzzers read.
 */
 
+#[cfg(feature = "parquet")]
+pub mod arrow;
 mod cell;
+#[cfg(feature = "parquet")]
+mod columnar;
 pub mod csv;
 pub mod letor;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod records;
 mod roles;
 mod sheet;
+#[cfg(feature = "parquet")]
+mod sheet_arrow;
 mod table;
 
 use std::io::{self, Write};
@@ -23,7 +31,16 @@ use crate::error::ReadError;
 use crate::source::Source;
 
 /// Every format, in the order in which a file's content is tried.
-pub static FORMATS: &[Format] = &[letor::FORMAT, letor::LIBSVM, csv::FORMAT, csv::TSV];
+pub static FORMATS: &[Format] = &[
+    letor::FORMAT,
+    letor::LIBSVM,
+    #[cfg(feature = "parquet")]
+    parquet::FORMAT,
+    #[cfg(feature = "parquet")]
+    arrow::FORMAT,
+    csv::FORMAT,
+    csv::TSV,
+];
 
 /// A format of ranking data.
 pub struct Format {

@@ -40,6 +40,7 @@ pub(crate) enum Holds {
     Numbers,
     Text,
     /// Text that says of itself that it is a category.
+    #[cfg(feature = "parquet")]
     Categories,
 }
 
@@ -141,6 +142,7 @@ impl Roles {
                 features.push(Feature { column, categorical: true });
             } else if is_named || by_default() {
                 match holds(column) {
+                    #[cfg(feature = "parquet")]
                     Holds::Categories => features.push(Feature { column, categorical: true }),
                     Holds::Text if !is_named => {}
                     Holds::Text | Holds::Numbers => features.push(Feature { column, categorical: false }),

@@ -68,12 +68,15 @@ impl Table {
     }
 
     /// Number of rows that are complete.
+    #[cfg(feature = "parquet")]
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    pub(crate) fn file(&self) -> &str {
-        &self.file
+    /// Makes room for this many rows.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.values.reserve_exact(rows.saturating_mul(self.roles.features.len()));
     }
 
     /// An error in `column` of a row; without line numbers the row itself is named.

@@ -1,0 +1,141 @@
+/*!
+Parquet: a table with named columns, read column by column.
+
+A plain file is read row group by row group from its place; what comes through a pipe, packed, or from memory is held
+in memory whole, up to [`MOST_IN_MEMORY`] bytes. Only the columns that play a role are decoded. Which column plays
+which role is told in the module `roles`, which types are understood in the module `columnar`. A row has no line, so
+messages name the row, counted from 1.
+
+Run-length coding lets a few bytes stand for billions of rows. A file may therefore make at most 4,096 numbers a byte
+of its length, or 268,435,456 if that is more.
+
+Written: Zstandard, numbers as 32-bit floats, missing as null.
+*/
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::arrow::{ArrowWriter, ProjectionMask};
+use ::parquet::basic::{Compression, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::reader::ChunkReader;
+
+use super::columnar::Columns;
+use super::sheet_arrow::Batches;
+use super::{Format, ReadOptions};
+use crate::dataset::Dataset;
+use crate::error::ReadError;
+use crate::source::Source;
+
+/// Parquet.
+pub const FORMAT: Format = Format {
+    name: "parquet",
+    about: "Parquet table with named columns",
+    extensions: &["parquet", "pq"],
+    sniff: |head| head.starts_with(b"PAR1"),
+    read,
+    write: Some(write),
+    example: include_bytes!("examples/table.parquet"),
+};
+
+/// The longest file that is read from a pipe, packed, or from memory: 4 GiB.
+pub const MOST_IN_MEMORY: u64 = 4 << 30;
+
+/// Rows decoded at a time: 136 columns of them fit the second-level cache.
+const BATCH: usize = 4096;
+
+const CELLS_PER_BYTE: u64 = 4096;
+const CELLS_ALWAYS: u64 = 1 << 28;
+
+fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
+    // The decoder is written for files of honest writers: damaged pages have made it panic. Nothing of ours is
+    // changed when it does, so the panic is turned into the error it should have been.
+    let decoded = catch_unwind(AssertUnwindSafe(|| match plain_file(source)? {
+        Some(file) => decode(source.name(), file, options),
+        None => decode(source.name(), in_memory(source)?, options),
+    }));
+    decoded.unwrap_or_else(|_| Err(damaged(source.name(), "content the decoder cannot make sense of")))
+}
+
+fn damaged(file: &str, found: &str) -> ReadError {
+    ReadError::data(file, found, "an undamaged Parquet file")
+}
+
+/// The file itself, if it is one and not packed.
+fn plain_file(source: &Source) -> Result<Option<File>, ReadError> {
+    let Some(path) = source.as_path() else { return Ok(None) };
+    let mut head = [0; 4];
+    let length = source.open_raw()?.take(4).read(&mut head).map_err(|e| ReadError::io(source.name(), &e))?;
+    if head[..length] != *b"PAR1" {
+        return Ok(None);
+    }
+    File::open(path).map(Some).map_err(|e| ReadError::io(source.name(), &e))
+}
+
+/// The whole content, with a limit.
+pub(crate) fn in_memory(source: &Source) -> Result<bytes::Bytes, ReadError> {
+    let mut content = Vec::new();
+    let mut input = source.open()?.take(MOST_IN_MEMORY + 1);
+    input.read_to_end(&mut content).map_err(|e| ReadError::io(source.name(), &e))?;
+    if content.len() as u64 > MOST_IN_MEMORY {
+        let found = "a packed or piped table of more than 4 GiB";
+        let advice = "Unpack it to a file: Parquet is packed inside already.";
+        return Err(ReadError::data(source.name(), found, "a plain file").advice(advice));
+    }
+    Ok(content.into())
+}
+
+fn decode<R: ChunkReader + 'static>(
+    file: &str,
+    reader: R,
+    options: &ReadOptions,
+) -> Result<Dataset, ReadError> {
+    let failed = |error: &ParquetError| damaged(file, &error.to_string());
+    let length = reader.len();
+    if length == 0 {
+        return Err(damaged(file, "an empty file"));
+    }
+    let builder = ParquetRecordBatchReaderBuilder::try_new(reader).map_err(|e| failed(&e))?;
+    let mut columns = Columns::new(file, builder.schema(), options)?;
+    let rows = builder.metadata().file_metadata().num_rows();
+    let most = CELLS_ALWAYS.max(length.saturating_mul(CELLS_PER_BYTE));
+    let rows = u64::try_from(rows).map_err(|_| damaged(file, &format!("{rows} rows")))?;
+    let cells = rows.saturating_mul(columns.projection.len() as u64);
+    let counted = builder
+        .metadata()
+        .row_groups()
+        .iter()
+        .try_fold(0u64, |sum, group| sum.checked_add(u64::try_from(group.num_rows()).ok()?));
+    if counted != Some(rows) {
+        return Err(damaged(file, "row groups that do not add up to the rows of the file"));
+    }
+    if cells > most {
+        let found = format!("{rows} rows of {} columns in {length} bytes", columns.projection.len());
+        return Err(ReadError::data(file, found, format!("at most {most} numbers")));
+    }
+    columns.table.reserve(rows as usize);
+    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.projection.iter().copied());
+    let batches = builder.with_projection(mask).with_batch_size(BATCH).build().map_err(|e| failed(&e))?;
+    for batch in batches {
+        columns.push(&batch.map_err(|e| damaged(file, &e.to_string()))?)?;
+    }
+    columns.table.finish()
+}
+
+fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let batches = Batches::new(data)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_max_row_group_row_count(Some(1 << 17))
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(out, batches.schema(), Some(properties)).map_err(io::Error::other)?;
+    for batch in batches {
+        writer.write(&batch?).map_err(io::Error::other)?;
+    }
+    writer.close().map(drop).map_err(io::Error::other)
+}
