@@ -195,12 +195,16 @@ fn fill(names: &mut Names, texts: &Texts, rows: usize) -> Result<(), ()> {
 fn holds(data_type: &DataType) -> Option<Holds> {
     use DataType as T;
     match data_type {
-        T::Boolean | T::Float16 | T::Float32 | T::Float64 => Some(Holds::Numbers),
-        T::Decimal32(..) | T::Decimal64(..) | T::Decimal128(..) => Some(Holds::Numbers),
+        T::Boolean
+        | T::Float16
+        | T::Float32
+        | T::Float64
+        | T::Decimal32(..)
+        | T::Decimal64(..)
+        | T::Decimal128(..) => Some(Holds::Numbers),
         _ if data_type.is_integer() => Some(Holds::Numbers),
-        // Numbers if asked for, but no features by default.
-        T::Date32 | T::Date64 | T::Timestamp(..) => Some(Holds::Text),
-        T::Utf8 | T::LargeUtf8 | T::Utf8View => Some(Holds::Text),
+        // Dates are numbers if asked for, but no features by default.
+        T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Date32 | T::Date64 | T::Timestamp(..) => Some(Holds::Text),
         T::Dictionary(_, values) => match holds(values)? {
             Holds::Text if matches!(**values, T::Utf8 | T::LargeUtf8 | T::Utf8View) => {
                 Some(Holds::Categories)

@@ -103,9 +103,9 @@ impl<'a> Sheet<'a> {
         }
         sheet.check_names()?;
         if multi_label {
-            sheet.spread_outputs()?
+            sheet.spread_outputs()?;
         } else {
-            sheet.number_entries()
+            sheet.number_entries();
         }
         Ok(sheet)
     }
