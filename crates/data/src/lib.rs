@@ -20,6 +20,7 @@ pub mod judged;
 pub mod lines;
 pub mod names;
 mod pieces;
+pub mod scores;
 pub mod sink;
 pub mod source;
 pub mod split;

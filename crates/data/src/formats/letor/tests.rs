@@ -496,9 +496,12 @@ fn a_query_file_must_agree_with_the_qids() {
     std::fs::write(folder.path().join("d.txt.query"), "1\n2\n").unwrap();
     let error = read(&source, &ReadOptions::default()).unwrap_err().to_string();
     assert!(
-        error.contains("d.txt.query: 1 rows in list 1; expected 2 rows, as stated elsewhere for "),
+        error.contains("d.txt.query: an end of list 1 after row 1; expected row 2, as qids or"),
         "{error}"
     );
+    std::fs::write(folder.path().join("d.txt.query"), "2\n1\n0\n").unwrap();
+    let error = read(&source, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("an end of list 3 after row 3; expected none"), "{error}");
 }
 
 fn histogram(dataset: &Dataset) -> Vec<usize> {
