@@ -1,1 +1,70 @@
 //! **How does it look?** Numbers to SVG and PNG, behind a small interface of our own.
+//!
+//! Each function takes plain numbers and gives a [`Plot`], which is saved as SVG or PNG:
+//!
+//! - [`differences`]: per-list differences of two runs, sorted, wins and losses coloured;
+//! - [`histogram`]: how values are spread;
+//! - [`curves`]: named series over a common axis (learning curves, ROC, precision and recall);
+//! - [`intervals`]: a point and its interval per run.
+//!
+//! Invariants:
+//! - the same numbers give the same bytes; the PNG uses a font of its own, no system font;
+//! - colours are those of Okabe and Ito, told apart by colour-blind readers; curves differ in dashes too;
+//! - any input draws: values that are not finite are left out, an empty plot says so, and no text is markup;
+//! - no type of the drawing library shows in the interface.
+
+mod charts;
+mod error;
+
+pub use charts::{IntervalRow, Series, curves, differences, histogram, intervals};
+pub use error::PlotError;
+
+use kuva::backend::raster::RasterBackend;
+use kuva::backend::svg::SvgBackend;
+use kuva::render::render::Scene;
+use std::path::Path;
+
+/// A drawn plot.
+///
+/// ```
+/// let plot = toprank_plots::histogram("list lengths", "items", &[3.0, 5.0, 5.0, 9.0], 4);
+/// assert!(plot.svg().starts_with("<svg"));
+/// ```
+pub struct Plot {
+    scene: Scene,
+}
+
+/// Pixels per unit of the SVG: sharp on dense screens and in print.
+const PNG_SCALE: f32 = 2.0;
+
+impl Plot {
+    /// The plot as SVG text.
+    pub fn svg(&self) -> String {
+        SvgBackend::new().render_scene(&self.scene)
+    }
+
+    /// The plot as PNG bytes.
+    pub fn png(&self) -> Result<Vec<u8>, PlotError> {
+        RasterBackend::new().with_scale(PNG_SCALE).render_scene(&self.scene).map_err(PlotError::draw)
+    }
+
+    /// Writes the plot to a file whose name ends in `.svg` or `.png`.
+    ///
+    /// ```
+    /// let plot = toprank_plots::histogram("lengths", "items", &[3.0], 4);
+    /// let error = plot.save("plot.pdf".as_ref()).unwrap_err();
+    /// assert_eq!(error.to_string(), "plot.pdf: expected a name that ends in .svg or .png, but it ends in .pdf");
+    /// ```
+    pub fn save(&self, path: &Path) -> Result<(), PlotError> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        let bytes = match extension.as_deref() {
+            Some("svg") => self.svg().into_bytes(),
+            Some("png") => self.png()?,
+            _ => return Err(PlotError::extension(path)),
+        };
+        std::fs::write(path, bytes).map_err(|source| PlotError::write(path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests;

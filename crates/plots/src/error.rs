@@ -1,0 +1,36 @@
+//! What can go wrong with a plot.
+
+use std::path::{Path, PathBuf};
+
+/// A plot that could not be saved.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct PlotError(#[from] Kind);
+
+#[derive(Debug, thiserror::Error)]
+enum Kind {
+    #[error("{}: expected a name that ends in .svg or .png, but it {found}", path.display())]
+    Extension { path: PathBuf, found: String },
+    #[error("{}: the plot could not be written: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("the plot could not be drawn: {message}")]
+    Draw { message: String },
+}
+
+impl PlotError {
+    pub(crate) fn extension(path: &Path) -> PlotError {
+        let found = match path.extension() {
+            Some(extension) => format!("ends in .{}", extension.to_string_lossy()),
+            None => "has no ending".to_string(),
+        };
+        Kind::Extension { path: path.to_path_buf(), found }.into()
+    }
+
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> PlotError {
+        Kind::Write { path: path.to_path_buf(), source }.into()
+    }
+
+    pub(crate) fn draw(message: String) -> PlotError {
+        Kind::Draw { message }.into()
+    }
+}
