@@ -5,7 +5,8 @@ use kuva::plot::{Histogram, LegendEntry, LegendPosition, LegendShape, LinePlot, 
 use kuva::render::annotations::{ReferenceLine, TextAnnotation};
 use kuva::render::layout::{Layout, TickFormat};
 use kuva::render::plots::Plot as Drawn;
-use kuva::render::render::render_multiple;
+use kuva::render::render::{Primitive, Scene, render_multiple};
+use std::sync::Arc;
 
 /// Okabe and Ito's colours, the dark ones first; yellow is left out, it is hard to see on white.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
@@ -61,15 +62,15 @@ pub fn differences(title: &str, axis: &str, values: &[f64]) -> Plot {
         _ => (0..MOST_BARS).map(|bar| sorted[bar * (n - 1) / (MOST_BARS - 1)]).collect(),
     };
     let width = n as f64 / bars.len().max(1) as f64;
-    // Few bars stand apart, many touch.
-    let gap = if bars.len() <= 60 { 0.12 } else { 0.0 };
+    // Few bars stand apart; many overlap by a trifle, else their soft edges would show as stripes.
+    let (left, right) = if bars.len() <= 60 { (0.12, 0.88) } else { (0.0, 1.0 + bars.len() as f64 / 1200.0) };
     let of_sign = |keep: fn(f64) -> bool, colour: &str| {
         let (mut edges, mut heights) = (Vec::new(), Vec::new());
         for (bar, &value) in bars.iter().enumerate().filter(|(_, value)| keep(**value)) {
             if !edges.is_empty() {
                 heights.push(0.0);
             }
-            edges.extend([(bar as f64 + gap) * width, (bar as f64 + 1.0 - gap) * width]);
+            edges.extend([(bar as f64 + left) * width, (bar as f64 + right) * width]);
             heights.push(value);
         }
         Drawn::from(Histogram::from_bins(edges, heights).with_color(colour))
@@ -77,7 +78,7 @@ pub fn differences(title: &str, axis: &str, values: &[f64]) -> Plot {
     let drawn = vec![of_sign(|v| v > 0.0, BETTER), of_sign(|v| v < 0.0, WORSE)];
     let layout = Layout::new((0.0, n.max(1) as f64), padded(bars.iter().copied().chain([0.0]), 0.06))
         .with_x_label("lists, sorted by difference")
-        .with_x_tick_format(TickFormat::Integer)
+        .with_x_tick_format(whole_numbers())
         .with_reference_line(
             ReferenceLine::horizontal(0.0).with_color("black").with_dasharray("").with_stroke_width(1.2),
         );
@@ -111,7 +112,7 @@ pub fn histogram(title: &str, axis: &str, values: &[f64], bins: usize) -> Plot {
     let drawn = vec![Drawn::from(Histogram::from_bins(edges, counts).with_color(BETTER))];
     let layout = Layout::new((low, high), (0.0, most * 1.06))
         .with_x_label(plain(axis))
-        .with_y_tick_format(TickFormat::Integer);
+        .with_y_tick_format(whole_numbers());
     finish(drawn, layout, title, "count", values.is_empty())
 }
 
@@ -146,7 +147,8 @@ pub fn curves(title: &str, x_axis: &str, y_axis: &str, series: &[Series]) -> Plo
         }
     }
     let x_range = padded(all.iter().map(|point| point.0), 0.0);
-    let layout = Layout::new(x_range, padded(all.iter().map(|point| point.1), 0.06)).with_x_label(plain(x_axis));
+    let layout =
+        Layout::new(x_range, padded(all.iter().map(|point| point.1), 0.06)).with_x_label(plain(x_axis));
     finish(drawn, with_legend(layout, legend), title, y_axis, all.is_empty())
 }
 
@@ -165,11 +167,8 @@ pub fn intervals(title: &str, axis: &str, rows: &[IntervalRow]) -> Plot {
     let place = |i: usize| (n - i) as f64;
     let errors = rows.iter().map(|row| ((row.value - row.low).max(0.0), (row.high - row.value).max(0.0)));
     let points = rows.iter().enumerate().map(|(i, row)| (row.value, place(i)));
-    let dots = ScatterPlot::new()
-        .with_data(points)
-        .with_x_err_asymmetric(errors)
-        .with_color(BETTER)
-        .with_size(5.0);
+    let dots =
+        ScatterPlot::new().with_data(points).with_x_err_asymmetric(errors).with_color(BETTER).with_size(5.0);
     let ends = rows.iter().flat_map(|row| [row.low, row.value, row.high]);
     let mut layout = Layout::new(padded(ends, 0.06), (0.4, n.max(1) as f64 + 0.6))
         .with_x_label(plain(axis))
@@ -184,6 +183,7 @@ pub fn intervals(title: &str, axis: &str, rows: &[IntervalRow]) -> Plot {
 /// Title, y axis and size are set the same way for every chart; an empty one says so.
 fn finish(drawn: Vec<Drawn>, layout: Layout, title: &str, y_axis: &str, empty: bool) -> Plot {
     let middle = |range: (f64, f64)| f64::midpoint(range.0, range.1);
+    let ((left, right), (bottom, top)) = (layout.x_range, layout.y_range);
     let (x, y) = (middle(layout.x_range), middle(layout.y_range));
     let height = layout.height.unwrap_or(440.0);
     let mut layout = layout
@@ -191,14 +191,41 @@ fn finish(drawn: Vec<Drawn>, layout: Layout, title: &str, y_axis: &str, empty: b
         .with_title_wrap(64)
         .with_width(760.0)
         .with_height(height)
-        .with_clamp_axis();
+        .with_x_axis_min(left)
+        .with_x_axis_max(right)
+        .with_y_axis_min(bottom)
+        .with_y_axis_max(top)
+        // Clear of wide tick labels.
+        .with_y_label_offset(-4.0, 0.0);
     if !y_axis.is_empty() {
         layout = layout.with_y_label(plain(y_axis));
     }
     if empty {
         layout = layout.with_annotation(TextAnnotation::new("no values", x, y));
     }
-    Plot { scene: render_multiple(drawn, layout) }
+    Plot { scene: with_fixed_clip_names(render_multiple(drawn, layout)) }
+}
+
+/// The drawing library numbers clip paths by a counter of the process; here they are numbered per plot, so that a
+/// plot does not depend on the plots drawn before it.
+fn with_fixed_clip_names(mut scene: Scene) -> Scene {
+    let mut count = 0;
+    for element in &mut scene.elements {
+        if let Primitive::ClipStart { id, .. } = element {
+            let name = format!("clip-{count}");
+            count += 1;
+            for definition in &mut scene.defs {
+                *definition = definition.replace(&format!("\"{id}\""), &format!("\"{name}\""));
+            }
+            *id = name;
+        }
+    }
+    scene
+}
+
+/// Counts have no fractions: ticks between whole numbers stay without a label.
+fn whole_numbers() -> TickFormat {
+    TickFormat::Custom(Arc::new(|v| if v.fract().abs() < 1e-9 { format!("{v:.0}") } else { String::new() }))
 }
 
 type LegendLine<'a> = (String, &'a str, LegendShape, Option<String>);
