@@ -142,8 +142,8 @@ impl Metric for F1 {
 impl Metric for Judged {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         let top = Top::count(ranked, places(self.cut), |y| !is_judged(y));
-        let n = ranked.len();
-        (n > 0).then(|| 1.0 - top.expected() / divisor(self.cut, policy.short, n))
+        let places = divisor(self.cut, policy.short, ranked.len());
+        (places > 0.0).then(|| 1.0 - top.expected() / places)
     }
 
     fn depth(&self) -> Option<usize> {
@@ -202,6 +202,8 @@ mod tests {
         let labels = &[1.0, f32::NAN, -1.0];
         assert_eq!(value("judged@2", &[0.9, 0.8, 0.7], labels), Some(1.0 - 1.0 / 2.0));
         assert_eq!(value("judged@10", &[0.9, 0.8, 0.7], labels), Some(1.0 - 2.0 / 10.0));
+        assert_eq!(value("judged@10", &[], &[]), Some(1.0));
+        assert_eq!(value("judged", &[], &[]), None);
         assert_eq!(value("judged@10:short=length", &[0.9, 0.8, 0.7], labels), Some(1.0 - 2.0 / 3.0));
     }
 }

@@ -4,6 +4,7 @@ use toprank_core::{Param, ParamError, Policy, Spec};
 
 use crate::at_cut::is_judged;
 use crate::dcg::places;
+use crate::gain::{gain_of, labels_with_gain};
 use crate::metric::{Better, Labels, Metric, relevant};
 use crate::rank::Ranked;
 
@@ -33,6 +34,8 @@ pub enum Stop {
 pub struct Rbp {
     /// Chance to look at the next item.
     pub persistence: f64,
+    /// Whether an item counts its share of the greatest gain of the list, instead of 1 or 0.
+    pub grades: bool,
 }
 
 #[doc = include_str!("pages/rbp-residual.md")]
@@ -52,8 +55,18 @@ pub(crate) const ERR_PARAMS: &[Param] = &[
         about: "chance to stop at an item: (2^label - 1)/2^max, or the label itself",
     },
 ];
-pub(crate) const RBP_PARAMS: &[Param] =
-    &[Param { name: "p", default: "0.8", range: "in (0, 1)", about: "chance to look at the next item" }];
+const PERSISTENCE: Param =
+    Param { name: "p", default: "0.8", range: "in (0, 1)", about: "chance to look at the next item" };
+pub(crate) const RBP_PARAMS: &[Param] = &[
+    PERSISTENCE,
+    Param {
+        name: "grades",
+        default: "no",
+        range: "no or yes",
+        about: "yes: an item counts its gain divided by the greatest gain among the judged items",
+    },
+];
+pub(crate) const RESIDUAL_PARAMS: &[Param] = &[PERSISTENCE];
 
 pub(crate) fn err(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
     let max = spec.args.number("max", 4.0, "in [1, 31]", |x| (1.0..=31.0).contains(&x))?;
@@ -70,7 +83,12 @@ fn persistence(spec: &Spec) -> Result<f64, ParamError> {
 }
 
 pub(crate) fn rbp(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
-    Ok(Box::new(Rbp { persistence: persistence(spec)? }))
+    let grades = match spec.args.get("grades") {
+        None | Some("no") => false,
+        Some("yes") => true,
+        Some(other) => return Err(ParamError::new("grades", other, "no or yes")),
+    };
+    Ok(Box::new(Rbp { persistence: persistence(spec)?, grades }))
 }
 
 pub(crate) fn rbp_residual(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
@@ -165,14 +183,14 @@ impl Metric for ExpectedReciprocalRank {
     }
 }
 
-/// (1 − p) Σ p^{rank−1} over the items that `counts` says yes to, expected over ties; and p^n.
-fn persistent_sum(ranked: &Ranked, p: f64, counts: impl Fn(f32) -> bool) -> (f64, f64) {
+/// (1 − p) Σ p^{rank−1}·counts(label), expected over ties; and p^n.
+fn persistent_sum(ranked: &Ranked, p: f64, counts: impl Fn(f32) -> f64) -> (f64, f64) {
     let labels = ranked.labels();
     let (mut sum, mut reach) = (0.0, 1.0);
     for group in ranked.groups() {
-        let share = labels[group.clone()].iter().filter(|&&y| counts(y)).count() as f64 / group.len() as f64;
+        let mean = labels[group.clone()].iter().map(|&y| counts(y)).sum::<f64>() / group.len() as f64;
         for _ in group {
-            sum += share * reach;
+            sum += mean * reach;
             reach *= p;
         }
     }
@@ -181,14 +199,29 @@ fn persistent_sum(ranked: &Ranked, p: f64, counts: impl Fn(f32) -> bool) -> (f64
 
 impl Metric for Rbp {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
-        let (value, _) = persistent_sum(ranked, self.persistence, |y| policy.relevant.is(y));
-        (relevant(ranked, policy) > 0).then_some(value)
+        let sum = |counts: &dyn Fn(f32) -> f64| persistent_sum(ranked, self.persistence, counts).0;
+        if self.grades {
+            let gain = |y: f32| gain_of(&policy.gain, y);
+            let greatest = ranked.judged().map(gain).fold(0.0, f64::max);
+            (greatest > 0.0).then(|| sum(&|y| gain(y) / greatest))
+        } else {
+            (relevant(ranked, policy) > 0).then(|| sum(&|y| f64::from(u8::from(policy.relevant.is(y)))))
+        }
+    }
+
+    fn labels(&self, policy: &Policy) -> Labels {
+        if self.grades { labels_with_gain(&policy.gain) } else { Labels::FINITE }
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        if self.grades { &["gain"] } else { &["relevant"] }
     }
 }
 
 impl Metric for RbpResidual {
     fn value(&self, ranked: &Ranked, _policy: &Policy) -> Option<f64> {
-        let (unjudged, reach) = persistent_sum(ranked, self.persistence, |y| !is_judged(y));
+        let (unjudged, reach) =
+            persistent_sum(ranked, self.persistence, |y| f64::from(u8::from(!is_judged(y))));
         (!ranked.is_empty()).then_some(unjudged + reach)
     }
 
@@ -213,6 +246,7 @@ mod tests {
         assert_eq!(value("err@2", scores, labels), Some(first));
         assert_eq!(value("err:stop=label", &[0.9, 0.8], &[0.5, 1.0]), Some(0.5 + 0.5 / 2.0));
         assert_eq!(value("rbp:p=0.5", scores, labels), Some(0.5 * (1.0 + 0.25)));
+        assert_eq!(value("rbp:p=0.5:grades=yes:gain=linear", scores, labels), Some(0.5 * (1.0 / 4.0 + 0.25)));
         assert_eq!(value("rbp-residual:p=0.5", scores, &[1.0, f32::NAN, 0.0]), Some(0.5 * 0.5 + 0.125));
     }
 

@@ -70,7 +70,7 @@ pub static METRICS: &[Entry<dyn Metric>] = &[
     entry!("11pt", RELEVANCE, "interpolated precision averaged over eleven recalls", precision_recall::ELEVEN_PARAMS, precision_recall::eleven_point),
     plain_entry!("bpref", INCOMPLETE, Bpref, "relevant items above judged other ones"),
     cut_entry!("judged", INCOMPLETE, Judged, "share of the top that is judged"),
-    entry!("rbp-residual", INCOMPLETE, "how much rbp could rise if unjudged items were relevant (lower is better)", cascade::RBP_PARAMS, cascade::rbp_residual),
+    entry!("rbp-residual", INCOMPLETE, "how much rbp could rise if unjudged items were relevant (lower is better)", cascade::RESIDUAL_PARAMS, cascade::rbp_residual),
     plain_entry!("auroc", AREAS, Auroc, "chance that a relevant item stands above another one"),
     entry!("pauc", AREAS, "area under a part of the ROC curve", roc::PAUC_PARAMS, |spec| Ok(Box::new(PartialAuroc::from_args(&spec.args)?))),
     entry!("auprc", AREAS, "area under the precision-recall curve", precision_recall::AUPRC_PARAMS, precision_recall::auprc),

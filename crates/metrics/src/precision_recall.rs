@@ -239,14 +239,15 @@ impl Metric for RecallAtPrecision {
     }
 }
 
-/// Greatest precision at any place from which on at least `needed` relevant items have been seen. Unjudged items
+/// Greatest precision at any place up to which `wanted` relevant items, rounded, have been seen. Unjudged items
 /// count as not relevant here, as they do in trec_eval.
-fn interpolated(ranked: &Ranked, policy: &Policy, needed: usize) -> f64 {
+fn interpolated(ranked: &Ranked, policy: &Policy, wanted: f64) -> f64 {
     let labels = ranked.labels();
+    let needed = (wanted.round() as usize).max(1);
     let (mut seen, mut best) = (0, 0.0f64);
     for group in ranked.groups() {
         seen += labels[group.clone()].iter().filter(|&&y| policy.relevant.is(y)).count();
-        if seen >= needed.max(1) {
+        if seen >= needed {
             best = best.max(seen as f64 / group.end as f64);
         }
     }
@@ -256,8 +257,7 @@ fn interpolated(ranked: &Ranked, policy: &Policy, needed: usize) -> f64 {
 impl Metric for InterpolatedPrecision {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         let total = relevant(ranked, policy);
-        let needed = (self.recall * total as f64).round() as usize;
-        (total > 0).then(|| interpolated(ranked, policy, needed))
+        (total > 0).then(|| interpolated(ranked, policy, self.recall * total as f64))
     }
 
     fn tie_rule(&self) -> TieRule {
@@ -268,8 +268,8 @@ impl Metric for InterpolatedPrecision {
 impl Metric for ElevenPoint {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         let total = relevant(ranked, policy);
-        let needed = |recall: &f64| (recall * total as f64 + 0.9) as usize;
-        let sum: f64 = self.points.iter().map(|recall| interpolated(ranked, policy, needed(recall))).sum();
+        let sum: f64 =
+            self.points.iter().map(|recall| interpolated(ranked, policy, recall * total as f64)).sum();
         (total > 0).then(|| sum / self.points.len() as f64)
     }
 

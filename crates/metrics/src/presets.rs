@@ -29,7 +29,7 @@ pub static PRESETS: &[Preset] = &[
         name: "trec_eval",
         about: "trec_eval 10: linear gain, ties by name, lists without a relevant item count 0",
         rules: &[("gain", "linear"), ("ties", "trec"), ("empty", "zero"), ("relevant", "1")],
-        overrides: &[],
+        overrides: &[("rbp", &[("grades", "yes")])],
     },
     Preset {
         name: "pytrec_eval",
@@ -41,7 +41,7 @@ pub static PRESETS: &[Preset] = &[
             ("relevant", "1"),
             ("scores", "f32"),
         ],
-        overrides: &[],
+        overrides: &[("rbp", &[("grades", "yes")])],
     },
     Preset {
         name: "ranx",
