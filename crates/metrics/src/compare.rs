@@ -6,6 +6,7 @@ A difference is always second − first, where the order is that of the runs as 
 run is higher. Each run's own mean is over the lists it has a value for; a pair's over those that both have.
 */
 
+use crate::Better;
 use crate::bootstrap::{Interval, IntervalOptions, interval, usable, weighted_mean};
 use crate::significance::{
     self, Correction, Effects, NamedTest, Outcome, Pairs, Tukey, TukeyKind, WinTieLoss, biggest, correct,
@@ -22,6 +23,7 @@ use toprank_core::ParamError;
 /// | `correction`    | `Holm`                     | over all pairs, test by test                          |
 /// | `tukey`         | none                       | Tukey's HSD over all runs at once                     |
 /// | `tie_tolerance` | [`significance::TIE`]      | differences up to this size are ties in win/tie/loss  |
+/// | `better`        | `Higher`                   | which direction of the measure is a win               |
 /// | `biggest`       | 10                         | how many of the largest differences to keep           |
 /// | `interval`      | BCa, 0.95, 2000 replicates | intervals of means and differences                    |
 /// | `seed`          | 1                          | of tests and intervals                                |
@@ -34,6 +36,8 @@ pub struct CompareOptions {
     pub tukey: Option<TukeyKind>,
     /// Differences up to this size are ties.
     pub tie_tolerance: f64,
+    /// Which direction of the measure is a win; differences and effects keep their sign.
+    pub better: Better,
     /// Number of biggest differences kept per pair.
     pub biggest: usize,
     /// Intervals of means and differences; their seed is `seed`.
@@ -49,6 +53,7 @@ impl Default for CompareOptions {
             correction: Correction::default(),
             tukey: None,
             tie_tolerance: significance::TIE,
+            better: Better::Higher,
             biggest: 10,
             interval: IntervalOptions::default(),
             seed: 1,
@@ -122,7 +127,7 @@ pub struct PairResult {
     pub effects: Effects,
     /// Bootstrap interval of the mean difference; `None` without lists.
     pub interval: Option<Interval>,
-    /// On how many lists the second run is better, equal, worse.
+    /// On how many lists the second run is better, equal, worse (see [`CompareOptions::better`]).
     #[serde(flatten)]
     pub win_tie_loss: WinTieLoss,
     /// The lists that differ most, largest first.
@@ -240,7 +245,10 @@ fn pair_result(
         skipped: pairs.skipped,
         effects: effects(&pairs),
         interval: (!pairs.is_empty()).then(|| interval(&differences, weights, drawn)),
-        win_tie_loss: win_tie_loss(&pairs, options.tie_tolerance),
+        win_tie_loss: match (win_tie_loss(&pairs, options.tie_tolerance), options.better) {
+            (counts, Better::Higher) => counts,
+            (WinTieLoss { win, tie, loss }, Better::Lower) => WinTieLoss { win: loss, tie, loss: win },
+        },
         biggest: biggest(&pairs, options.biggest).into_iter().map(listed).collect(),
         tests: options.tests.iter().map(result).collect(),
     }
@@ -299,6 +307,16 @@ mod tests {
             compare(&names, &[&[1.0, 0.0], &[0.5, 0.5]], Some(&[3.0, 1.0]), &CompareOptions::default());
         assert_eq!(found.runs[0].mean, Some((3.0 * 1.0 + 0.0) / 4.0));
         assert_eq!(found.pairs[0].effects.mean_difference, (3.0 * -0.5 + 0.5) / 4.0);
+    }
+
+    #[test]
+    fn a_lower_value_wins_where_lower_is_better() {
+        let names = ["a".to_string(), "b".to_string()];
+        let (a, b) = ([0.5, 0.5, 0.5, 0.5], [0.4, 0.3, 0.6, 0.5]);
+        let options = CompareOptions { better: Better::Lower, ..options() };
+        let pair = &compare(&names, &[&a, &b], None, &options).pairs[0];
+        assert_eq!(pair.win_tie_loss, WinTieLoss { win: 2, tie: 1, loss: 1 });
+        assert!(pair.effects.mean_difference < 0.0);
     }
 
     #[test]

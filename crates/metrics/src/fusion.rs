@@ -23,7 +23,7 @@ A run of one score for all has normalised scores 0. The deviation of zscore is t
 Cost: O(runs × documents) for comb…, O(runs × documents × log documents) for rrf and borda.
 */
 
-use crate::significance::make;
+use crate::significance::{as_kind, make};
 use toprank_core::{Entry, Param, ParamError, Spec};
 
 /// A way to fuse runs; see the [module](self).
@@ -84,7 +84,7 @@ pub fn check(scores: &[&[f64]], fused: &[f64]) -> Result<(), ParamError> {
 /// assert!(error.to_string().starts_with("fusion must be one of rrf, combsum,"));
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Fusion>, ParamError> {
-    let mut spec = Spec::parse(text)?;
+    let mut spec = Spec::parse(text).map_err(|error| as_kind(error, "fusion"))?;
     spec.name = spec.name.replace(['-', '_'], "");
     make(FUSIONS, "fusion", &spec)
 }

@@ -250,7 +250,7 @@ pub type NamedTest = (Spec, Box<dyn Test>);
 /// ```
 pub fn parse(text: &str) -> Result<Vec<NamedTest>, ParamError> {
     let mut tests = Vec::new();
-    for mut spec in Spec::parse_all(text)? {
+    for mut spec in Spec::parse_all(text).map_err(|error| as_kind(error, "test"))? {
         if spec.name == "randomization" {
             spec.name = "randomisation".to_string();
         }
@@ -258,6 +258,11 @@ pub fn parse(text: &str) -> Result<Vec<NamedTest>, ParamError> {
         tests.push((spec, test));
     }
     Ok(tests)
+}
+
+/// The grammar speaks of metrics; here the entry is another thing.
+pub(crate) fn as_kind(error: ParamError, kind: &str) -> ParamError {
+    if error.param == "metric" { ParamError::new(kind, &error.found, "name[:key=value]…") } else { error }
 }
 
 /// Makes the entry that `spec` names, refusing names, cut-offs and parameters the table does not know.
