@@ -24,6 +24,7 @@ pub mod scores;
 pub mod sink;
 pub mod source;
 pub mod split;
+pub mod transform;
 
 pub use dataset::{Column, Dataset, Matrix, Sparse};
 pub use error::{Fault, ReadError};
