@@ -36,12 +36,14 @@ impl Names {
     }
 
     /// Name `i`.
+    #[inline]
     pub fn get(&self, i: usize) -> &str {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
         &self.text[start..self.ends[i] as usize]
     }
 
     /// Adds a name at the end.
+    #[inline]
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len() as u64);

@@ -167,6 +167,21 @@ pub(super) struct Piece {
     /// (row, line) wherever the line is not the one after the row before.
     pub jumps: Vec<(u32, u32)>,
     pub lines: u64,
+    /// Tag of the last row (runs).
+    pub tag: String,
+}
+
+impl Piece {
+    /// Forgets all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.queries.clear();
+        self.counts.clear();
+        self.docs.clear();
+        self.values.clear();
+        self.jumps.clear();
+        self.lines = 0;
+        self.tag.clear();
+    }
 }
 
 impl Gather {

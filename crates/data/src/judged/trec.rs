@@ -31,20 +31,23 @@ pub(super) fn read(
 ) -> Result<(Gather, String), ReadError> {
     let mut blocks = Blocks { file, input, carry: Vec::new(), finished: false };
     let (mut gather, mut tag, mut lines) = (Gather::default(), String::new(), 0);
-    let (mut block, mut next) = (Vec::new(), Vec::new());
+    let (mut block, mut next, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
     blocks.fill(&mut block).map_err(|(error, line)| error.at_line(line))?;
     strip_byte_order_mark(file, &mut block)?;
     while !block.is_empty() {
+        let texts = cut(&block);
+        pieces.resize_with(texts.len().max(pieces.len()), Piece::default);
+        let parse = |(text, piece): (&[u8], &mut Piece)| parse(file, text, kind, piece);
         let (parsed, read) = rayon::join(
-            || cut(&block).into_par_iter().map(|piece| parse(file, piece, kind)).collect::<Vec<_>>(),
+            || texts.into_par_iter().zip(&mut pieces).map(parse).collect::<Vec<_>>(),
             || blocks.fill(&mut next),
         );
-        for parsed in parsed {
-            let (piece, last_tag) = parsed.map_err(|(error, line)| error.at_line(lines + line))?;
-            gather.piece(&piece, lines);
+        for (parsed, piece) in parsed.into_iter().zip(&pieces) {
+            parsed.map_err(|(error, line)| error.at_line(lines + line))?;
+            gather.piece(piece, lines);
             lines += piece.lines;
-            if !last_tag.is_empty() {
-                tag = last_tag;
+            if !piece.tag.is_empty() {
+                tag.clone_from(&piece.tag);
             }
         }
         read.map_err(|(error, line)| error.at_line(lines + line))?;
@@ -124,33 +127,28 @@ fn cut(block: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Parses a piece up to its first fault; bytes that are not UTF-8 count as one.
-fn parse(file: &str, piece: &[u8], kind: Kind) -> Result<(Piece, String), Located> {
-    let (text, bad) = match std::str::from_utf8(piece) {
-        Ok(text) => (text, None),
+fn parse(file: &str, bytes: &[u8], kind: Kind, piece: &mut Piece) -> Result<(), Located> {
+    piece.clear();
+    match std::str::from_utf8(bytes) {
+        Ok(text) => parse_text(file, text, kind, piece),
         Err(error) => {
-            let bad = error.valid_up_to();
-            let line = memchr::memrchr(b'\n', &piece[..bad]).map_or(0, |newline| newline + 1);
-            (std::str::from_utf8(&piece[..line]).unwrap_or_default(), Some((line, bad)))
-        }
-    };
-    let parsed = parse_text(file, text, kind)?;
-    match bad {
-        None => Ok(parsed),
-        Some((line, bad)) => {
-            let found = format!(
-                "bytes that are not UTF-8: {}",
-                show(&piece[bad.saturating_sub(10).max(line)..][..20.min(piece.len() - bad)])
-            );
-            Err((ReadError::data(file, found, "UTF-8 text"), parsed.0.lines + 1))
+            let valid = error.valid_up_to();
+            let line = memchr::memrchr(b'\n', &bytes[..valid]).map_or(0, |newline| newline + 1);
+            parse_text(file, std::str::from_utf8(&bytes[..line]).unwrap_or_default(), kind, piece)?;
+            let found = format!("bytes that are not UTF-8: {}", show(first_line(&bytes[line..])));
+            Err((ReadError::data(file, found, "UTF-8 text"), piece.lines + 1))
         }
     }
 }
 
-fn parse_text(file: &str, text: &str, kind: Kind) -> Result<(Piece, String), Located> {
+fn first_line(bytes: &[u8]) -> &[u8] {
+    bytes.split(|&byte| byte == b'\n').next().unwrap_or_default()
+}
+
+fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(), Located> {
     let bytes = text.as_bytes();
-    let mut piece = Piece::default();
     let (mut query, mut tag) = (0..0, 0..0);
-    let (mut at, mut line, mut line_before) = (0, 0u32, u32::MAX);
+    let (mut at, mut line, mut line_before) = (0, 0u32, 0u32);
     let (value_column, columns) = match kind {
         Kind::Qrels => (3, 4),
         Kind::Run => (4, 6),
@@ -169,7 +167,10 @@ fn parse_text(file: &str, text: &str, kind: Kind) -> Result<(Piece, String), Loc
             words[found] = word;
             found += 1;
         }
-        let end = at + memchr::memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
+        let mut end = at;
+        if bytes.get(at) != Some(&b'\n') {
+            end += memchr::memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
+        }
         let rest = &bytes[at..end];
         at = end + 1;
         if found == 0 {
@@ -181,18 +182,19 @@ fn parse_text(file: &str, text: &str, kind: Kind) -> Result<(Piece, String), Loc
         }
         let value = &bytes[words[value_column].0..words[value_column].1];
         let value = super::number(value, kind).ok_or_else(|| {
-            fault(ReadError::data(file, format!("{} {}", kind.value(), show(value)), "a finite number"))
+            let found = format!("{} {}", kind.value(), show(value));
+            fault(ReadError::data(file, found, "a finite number"))
         })?;
         let name = words[0].0..words[0].1;
-        if piece.counts.is_empty() || bytes[name.clone()] != bytes[query.clone()] {
-            query = name;
-            piece.queries.push(&text[query.clone()]);
-            piece.counts.push(0);
+        match piece.counts.last_mut() {
+            Some(count) if bytes[name.clone()] == bytes[query.clone()] => *count += 1,
+            _ => {
+                query = name;
+                piece.queries.push(&text[query.clone()]);
+                piece.counts.push(1);
+            }
         }
-        if let Some(count) = piece.counts.last_mut() {
-            *count += 1;
-        }
-        if line_before.wrapping_add(1) != line || piece.values.is_empty() {
+        if line_before + 1 != line || piece.values.is_empty() {
             piece.jumps.push((piece.values.len() as u32, line));
         }
         line_before = line;
@@ -201,21 +203,39 @@ fn parse_text(file: &str, text: &str, kind: Kind) -> Result<(Piece, String), Loc
         tag = words[5].0..words[5].1;
     }
     piece.lines = u64::from(line);
-    Ok((piece, text[tag].to_string()))
+    piece.tag.push_str(&text[tag]);
+    Ok(())
 }
 
 /// The next word of the line, from its first byte to the one after its last; empty at the end of the line.
+#[inline]
 fn next_word(bytes: &[u8], mut at: usize) -> (usize, usize) {
     while bytes.get(at).is_some_and(|&byte| CLASS[byte as usize] == BLANK) {
         at += 1;
     }
     let start = at;
+    // Eight bytes at a time; all separators are below 33, and so are a few control characters that are none.
+    while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let eight = u64::from_le_bytes(*eight);
+        let below_33 = eight.wrapping_sub(0x21 * ONES) & !eight & (0x80 * ONES);
+        if below_33 == 0 {
+            at += 8;
+            continue;
+        }
+        at += below_33.trailing_zeros() as usize / 8;
+        if CLASS[bytes[at] as usize] != WORD {
+            return (start, at);
+        }
+        at += 1;
+    }
     while bytes.get(at).is_some_and(|&byte| CLASS[byte as usize] == WORD) {
         at += 1;
     }
     (start, at)
 }
 
+/// A one in each byte.
+const ONES: u64 = 0x0101_0101_0101_0101;
 const WORD: u8 = 0;
 const BLANK: u8 = 1;
 const NEWLINE: u8 = 2;
