@@ -176,10 +176,10 @@ impl Run {
         self.sheet.range(query).map(|row| (self.sheet.docs.get(row), self.sheet.values[row]))
     }
 
-    /// The score of a document, if this query retrieved it.
+    /// The score of a document, if this query retrieved it; walks through the query.
     pub fn score(&self, query: &str, doc: &str) -> Option<f64> {
-        let row = self.sheet.row(self.sheet.query(query)?, doc)?;
-        Some(self.sheet.values[row])
+        let query = self.sheet.query(query)?;
+        self.documents(query).find(|document| document.0 == doc).map(|document| document.1)
     }
 
     /// Name of the document in row `row` of the whole run ([`Joined::rows`]).

@@ -41,7 +41,7 @@ impl Sheet {
         self.query_ids.find(xxh3_64(name.as_bytes()), same).map(|&id| id as usize)
     }
 
-    /// The row of document `name` within query `query`.
+    /// The row of document `name` within query `query`; only qrels keep the index.
     pub fn row(&self, query: usize, name: &str) -> Option<usize> {
         let start = self.offsets[query] as usize;
         let slots = self.index.slots(query);
@@ -75,8 +75,10 @@ pub(super) const BLOCK: usize = 64;
 /// One open-addressing table per query, at most half full: hash of the document's name → its place in the query.
 #[derive(Clone, Debug, Default)]
 struct Index {
+    /// Where the table of each query starts and ends, counted over all blocks.
     offsets: Vec<u64>,
-    slots: Vec<u32>,
+    /// The tables of [`BLOCK`] queries each.
+    blocks: Vec<Vec<u32>>,
 }
 
 /// Rows `first` and `second` of one query carry the same document name.
@@ -88,40 +90,39 @@ struct Twice {
 
 impl Index {
     fn slots(&self, query: usize) -> &[u32] {
-        &self.slots[self.offsets[query] as usize..self.offsets[query + 1] as usize]
+        let start = self.offsets[query - query % BLOCK];
+        let range = (self.offsets[query] - start) as usize..(self.offsets[query + 1] - start) as usize;
+        &self.blocks[query / BLOCK][range]
     }
 
-    /// Builds all tables; also returns the first document that stands twice in each query that has one.
-    fn build(offsets: &[u64], docs: &Names) -> (Index, Vec<Twice>) {
-        let mut ends = Vec::with_capacity(offsets.len());
+    /// Builds all tables and finds the first document that stands twice in each query that has one. Runs are
+    /// not looked up by name: their tables are only built for the check.
+    fn build(rows: &[u64], docs: &Names, kind: Kind) -> (Index, Vec<Twice>) {
+        let mut offsets = Vec::with_capacity(rows.len());
         let mut end = 0u64;
-        ends.push(0);
-        for range in offsets.windows(2) {
-            let rows = range[1] - range[0];
-            end += if rows == 0 { 0 } else { (2 * rows).next_power_of_two() };
-            ends.push(end);
+        offsets.push(0);
+        for range in rows.windows(2) {
+            let length = range[1] - range[0];
+            end += if length == 0 { 0 } else { (2 * length).next_power_of_two() };
+            offsets.push(end);
         }
-        let mut slots = vec![EMPTY; end as usize];
-        let mut rest = slots.as_mut_slice();
-        let mut tasks = Vec::with_capacity(offsets.len() / BLOCK + 1);
-        for first in (0..offsets.len() - 1).step_by(BLOCK) {
-            let last = (first + BLOCK).min(offsets.len() - 1);
-            let block = rest.split_off_mut(..(ends[last] - ends[first]) as usize);
-            tasks.push((first..last, block.unwrap_or_default()));
-        }
-        let twice: Vec<Vec<Twice>> = tasks
+        let queries = rows.len() - 1;
+        let built: Vec<(Vec<u32>, Vec<Twice>)> = (0..queries.div_ceil(BLOCK))
             .into_par_iter()
-            .map(|(queries, mut block)| {
-                let mut found = Vec::new();
+            .map(|block| {
+                let queries = block * BLOCK..((block + 1) * BLOCK).min(queries);
+                let length = |from: usize, to: usize| (offsets[to] - offsets[from]) as usize;
+                let mut slots = vec![EMPTY; length(queries.start, queries.end)];
+                let (mut rest, mut twice) = (slots.as_mut_slice(), Vec::new());
                 for query in queries {
-                    let slots = block.split_off_mut(..(ends[query + 1] - ends[query]) as usize);
-                    let rows = offsets[query] as usize..offsets[query + 1] as usize;
-                    found.extend(fill(slots.unwrap_or_default(), rows, docs));
+                    let table = rest.split_off_mut(..length(query, query + 1)).unwrap_or_default();
+                    twice.extend(fill(table, rows[query] as usize..rows[query + 1] as usize, docs));
                 }
-                found
+                (if kind == Kind::Qrels { slots } else { Vec::new() }, twice)
             })
             .collect();
-        (Index { offsets: ends, slots }, twice.into_iter().flatten().collect())
+        let (blocks, twice): (_, Vec<Vec<Twice>>) = built.into_iter().unzip();
+        (Index { offsets, blocks }, twice.into_iter().flatten().collect())
     }
 }
 
@@ -240,7 +241,7 @@ impl Gather {
     pub fn finish(self, file: &str, kind: Kind) -> Result<Sheet, ReadError> {
         let Gather { queries, query_ids, segments, mut docs, mut values, lines } = self;
         if queries.is_empty() {
-            return Err(ReadError::data(file, "no query at all", kind.layout()));
+            return Err(ReadError::data(file, "no query at all", "at least one"));
         }
         if docs.len() >= EMPTY as usize {
             return Err(ReadError::data(file, format!("{} documents", docs.len()), "fewer than 4294967295"));
@@ -259,7 +260,7 @@ impl Gather {
             values = rows.iter().map(|&row| values[row as usize]).collect();
             order = Some(rows);
         }
-        let (index, twice) = Index::build(&offsets, &docs);
+        let (index, twice) = Index::build(&offsets, &docs, kind);
         let line = |row: usize| lines.of(order.as_ref().map_or(row, |rows| rows[row] as usize));
         if let Some(Twice { first, second }) = twice.into_iter().min_by_key(|twice| line(twice.second)) {
             let query = offsets.partition_point(|&end| end <= first as u64) - 1;

@@ -158,6 +158,15 @@ fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(
         let mut words = [(0, 0); 6];
         let mut found = 0;
         let start = at;
+        // Most lines start with the query of the line before.
+        let same = at + query.len();
+        if bytes[at..].starts_with(&bytes[query.clone()])
+            && bytes.get(same).is_some_and(|&byte| is_blank(byte))
+            && same > at
+        {
+            words[0] = (at, same);
+            (at, found) = (same, 1);
+        }
         while found < columns {
             let word = next_word(bytes, at);
             at = word.1;
@@ -210,7 +219,7 @@ fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(
 /// The next word of the line, from its first byte to the one after its last; empty at the end of the line.
 #[inline]
 fn next_word(bytes: &[u8], mut at: usize) -> (usize, usize) {
-    while bytes.get(at).is_some_and(|&byte| CLASS[byte as usize] == BLANK) {
+    while bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
         at += 1;
     }
     let start = at;
@@ -251,18 +260,22 @@ static CLASS: [u8; 256] = {
     class
 };
 
+#[inline]
+fn is_blank(byte: u8) -> bool {
+    CLASS[byte as usize] == BLANK
+}
+
 /// What a line may have after its columns: blanks, in a run also further words.
 fn check_columns(file: &str, line: &[u8], rest: &[u8], found: usize, kind: Kind) -> Result<(), ReadError> {
-    let blank = |byte: &u8| CLASS[*byte as usize] == BLANK;
     if rest.strip_suffix(b"\r").unwrap_or(rest).contains(&b'\r') {
         return Err(ReadError::data(file, "a carriage return inside a line", "lines that end in LF or CRLF"));
     }
-    let total = line.split(blank).filter(|word| !word.is_empty()).count();
+    let total = line.split(|&byte| is_blank(byte)).filter(|word| !word.is_empty()).count();
     let (wanted, other) = match kind {
         Kind::Qrels => (4, "This looks like a run: are qrels and run swapped?"),
         Kind::Run => (6, "This looks like a qrels file: are qrels and run swapped?"),
     };
-    if found == wanted && (kind == Kind::Run || rest.iter().all(blank)) {
+    if found == wanted && (kind == Kind::Run || rest.iter().all(|&byte| is_blank(byte))) {
         return Ok(());
     }
     let columns = if total == 1 { "1 column".to_string() } else { format!("{total} columns") };
