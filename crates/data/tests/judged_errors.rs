@@ -20,11 +20,7 @@ fn qrels_errors_say_where_what_and_what_was_expected() {
     check(
         &[
             ("qrels", b"", "qrels: no query at all; expected at least one."),
-            (
-                "qrels",
-                b"# only\n\n  \n",
-                "qrels: no query at all; expected at least one.",
-            ),
+            ("qrels", b"# only\n\n  \n", "qrels: no query at all; expected at least one."),
             (
                 "qrels",
                 b"q 0 d 1\nq 0 d2\n",
@@ -152,11 +148,7 @@ fn run_errors_say_where_what_and_what_was_expected() {
                 b"{\"q\": {\"d\": 1",
                 "run.json:1: EOF while parsing an object; expected {\"query\": {\"document\": score, …}, …}.",
             ),
-            (
-                "run.json",
-                b"{}",
-                "run.json: no query at all; expected at least one.",
-            ),
+            ("run.json", b"{}", "run.json: no query at all; expected at least one."),
         ],
         |source| read_run(source).err(),
     );
