@@ -82,10 +82,11 @@ def grouped(seed, times=1):
 
 
 def fractional(seed, times=1):
-    """Labels 0.25 apart, some of them exactly at 0.5, above which an item is relevant to some peers."""
+    """Labels 0.125 apart up to 1, some of them exactly at 0.5, above which an item is relevant to some peers."""
     rng = np.random.default_rng(seed + 3)
-    lists = make_lists(rng, 12 * times, 12, (list(range(12)), [1 / 12] * 12), levels=5)
-    return [dict(one, labels=[y / 4 for y in one["labels"]]) for one in lists]
+    lists = make_lists(rng, 12 * times, 12, (list(range(9)), [1 / 9] * 9), levels=5)
+    low = {"scores": [0.75, 0.5, 0.25], "labels": [1, 4, 2]}
+    return [dict(one, labels=[y / 8 for y in one["labels"]]) for one in [*lists, low]]
 
 
 def empty_and_weighted():

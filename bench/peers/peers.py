@@ -74,7 +74,7 @@ def xgboost(lists, cuts=(1, 3, 5, 10)):
     if len(lists) == 1 and binary:
         # Without groups: the data set is one list and weights belong to rows.
         sizes, weights = None, lists[0].get("item_weights")
-        ours = {"auc": "auroc", "aucpr": "auprc:area=interpolated"}
+        ours = {"auc": "auroc", "aucpr": "auprc"}
     else:
         weights = weights_of(lists)
         ours = {"ndcg": "ndcg", "ndcg-": "ndcg:empty=zero"}
@@ -119,14 +119,16 @@ def catboost(lists, cuts=(1, 3, 5, 10), unweighted_too=False):
         return eval_metric(labels, scores, metric, group_id=groups, **weighted)[0], None
 
     out = {"ndcg": judge("NDCG"), "ndcg:gain=exp2": judge("NDCG:type=Exp"), "mrr": judge("MRR")}
-    # CatBoost's ERR takes the probability that an item satisfies: the paper's (2^y - 1) / 2^4.
+    # CatBoost's ERR takes the probability that an item satisfies; for grades that is the paper's (2^y - 1) / 2^4.
     satisfies = (2.0**labels - 1) / 16
     for k in cuts:
         out[f"ndcg@{k}"] = judge(f"NDCG:top={k}")
         out[f"ndcg@{k}:gain=exp2"] = judge(f"NDCG:top={k};type=Exp")
         out[f"dcg@{k}"] = judge(f"DCG:top={k}")
         out[f"mrr@{k}"] = judge(f"MRR:top={k}")
-        out[f"err@{k}"] = judge(f"ERR:top={k}", satisfies)
+        out[f"err@{k}:stop=grade"] = judge(f"ERR:top={k}", satisfies)
+        if labels.max() <= 1:
+            out[f"err@{k}"] = judge(f"ERR:top={k}")
         if weights is None or unweighted_too:
             out[f"map@{k}"] = judge(f"MAP:top={k}")
             out[f"p@{k}"] = judge(f"PrecisionAt:top={k}")
@@ -152,8 +154,11 @@ def pytrec_eval(lists, cuts=(1, 3, 5, 10)):
     import pytrec_eval as peer
 
     ours = {"map": "map", "ndcg": "ndcg", "recip_rank": "mrr", "Rprec": "rprec", "bpref": "bpref"}
-    ours |= {"set_F": "f1", "set_P": "p", "set_recall": "recall"}
+    ours |= {"set_F": "f1", "set_P": "p", "set_recall": "recall", "11pt_avg": "11pt"}
     asked = set(ours)
+    recalls = [0.0, 0.1, 0.25, 0.5, 0.75, 1.0]
+    asked.add("iprec_at_recall." + ",".join(map(str, recalls)))
+    ours |= {f"iprec_at_recall_{r:.2f}": f"iprec:recall={r}" for r in recalls}
     for theirs, name in [("map_cut", "map"), ("ndcg_cut", "ndcg"), ("P", "p"), ("recall", "recall"), ("success", "success")]:
         asked.add(f"{theirs}." + ",".join(map(str, cuts)))
         ours |= {f"{theirs}_{k}": f"{name}@{k}" for k in cuts}
@@ -210,11 +215,14 @@ def sklearn(lists, cuts=(1, 3, 5, 10)):
     if is_binary(lists) and all(0 < sum(one["labels"]) < len(one["labels"]) for one in lists):
         functions["auroc"] = lambda y, s, w: roc_auc_score(y, s, sample_weight=w)
         functions["auprc"] = lambda y, s, w: average_precision_score(y, s, sample_weight=w)
+        for x in (0.3, 0.8):
+            functions[f"p:recall={x}"] = lambda y, s, w, x=x: precision_at_recall(y, s, w, x)
+            functions[f"recall:precision={x}"] = lambda y, s, w, x=x: recall_at_precision(y, s, w, x)
         for fpr in (0.1, 0.3):
             functions[f"pauc:fpr={fpr}"] = lambda y, s, w, f=fpr: roc_auc_score(y, s, max_fpr=f, sample_weight=w)
     varied = all(len(set(one["scores"])) > 1 and len(set(one["labels"])) > 1 for one in lists)
     if varied and "item_weights" not in lists[0]:
-        functions["tau"] = lambda y, s, w: kendalltau(s, y).statistic
+        functions["kendall"] = lambda y, s, w: kendalltau(s, y).statistic
         functions["spearman"] = lambda y, s, w: spearmanr(s, y).statistic
     weights = weights_of(lists)
     out = {}
@@ -224,6 +232,21 @@ def sklearn(lists, cuts=(1, 3, 5, 10)):
     if "item_weights" in lists[0]:
         out = {name: value for name, value in out.items() if not name.startswith(("ndcg", "dcg"))}
     return out
+
+
+def precision_at_recall(y, s, w, wanted):
+    """Precision at the highest threshold that reaches the recall, from scikit-learn's curve."""
+    from sklearn.metrics import precision_recall_curve
+
+    precision, recall, _ = precision_recall_curve(y, s, sample_weight=w)
+    return precision[:-1][recall[:-1] >= wanted][-1]
+
+
+def recall_at_precision(y, s, w, wanted):
+    from sklearn.metrics import precision_recall_curve
+
+    precision, recall, _ = precision_recall_curve(y, s, sample_weight=w)
+    return max(recall[:-1][precision[:-1] >= wanted], default=0.0)
 
 
 # peer → (its packages, its function)
