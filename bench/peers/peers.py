@@ -126,7 +126,8 @@ def catboost(lists, cuts=(1, 3, 5, 10), unweighted_too=False):
         out[f"ndcg@{k}:gain=exp2"] = judge(f"NDCG:top={k};type=Exp")
         out[f"dcg@{k}"] = judge(f"DCG:top={k}")
         out[f"mrr@{k}"] = judge(f"MRR:top={k}")
-        out[f"err@{k}:stop=grade"] = judge(f"ERR:top={k}", satisfies)
+        if (labels % 1 == 0).all():  # else CatBoost's f32 labels round the probability
+            out[f"err@{k}:stop=grade"] = judge(f"ERR:top={k}", satisfies)
         if labels.max() <= 1:
             out[f"err@{k}"] = judge(f"ERR:top={k}")
         if weights is None or unweighted_too:
@@ -193,8 +194,11 @@ def ranx(lists, cuts=(1, 3, 5, 10), undefined_too=False):
 
 
 def has_bpref(one):
-    """ranx's bpref divides by 0 where something is relevant and nothing is judged irrelevant."""
+    """ranx's bpref divides by 0 where something is relevant and nothing is judged irrelevant; a judgement below 0,
+    which is none to trec_eval, counts as irrelevant there."""
     labels = [y for y in one["labels"] + one["missed"] if y is not None]
+    if min(labels) < 0:
+        return False
     return any(y <= 0 for y in labels) or not any(labels)
 
 

@@ -141,8 +141,9 @@ impl ExpectedReciprocalRank {
 }
 
 impl Metric for ExpectedReciprocalRank {
-    fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
-        if relevant(ranked, policy) == 0 {
+    fn value(&self, ranked: &Ranked, _policy: &Policy) -> Option<f64> {
+        // Defined as soon as any judged item can satisfy; the chance decides that, not the yes or no of relevance.
+        if !ranked.judged().any(|label| self.chance(label) > 0.0) {
             return None;
         }
         let labels = ranked.labels();
@@ -169,6 +170,10 @@ impl Metric for ExpectedReciprocalRank {
 
     fn depth(&self) -> Option<usize> {
         self.cut.map(|k| k as usize)
+    }
+
+    fn rules(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn labels(&self, _policy: &Policy) -> Labels {
@@ -245,6 +250,8 @@ mod tests {
         assert_eq!(value("err", scores, labels), Some(first + (1.0 - first) * third / 3.0));
         assert_eq!(value("err@2", scores, labels), Some(first));
         assert_eq!(value("err:stop=label", &[0.9, 0.8], &[0.5, 1.0]), Some(0.5 + 0.5 / 2.0));
+        assert_eq!(value("err:stop=label:relevant=>0.5", &[0.9], &[0.25]), Some(0.25));
+        assert_eq!(value("err", &[0.9, 0.8], &[0.0, f32::NAN]), None);
         assert_eq!(value("rbp:p=0.5", scores, labels), Some(0.5 * (1.0 + 0.25)));
         assert_eq!(value("rbp:p=0.5:grades=yes:gain=linear", scores, labels), Some(0.5 * (1.0 / 4.0 + 0.25)));
         assert_eq!(value("rbp-residual:p=0.5", scores, &[1.0, f32::NAN, 0.0]), Some(0.5 * 0.5 + 0.125));

@@ -1,6 +1,6 @@
 //! The precision-recall curve: its area, and single points of it.
 
-use toprank_core::{Param, ParamError, Policy, Spec};
+use toprank_core::{Args, Param, ParamError, Policy, Spec};
 
 use crate::at_cut::{Precision, Recall};
 use crate::classes::{Step, steps};
@@ -47,6 +47,34 @@ pub struct RecallAtPrecision {
 pub struct InterpolatedPrecision {
     /// The recall.
     pub recall: f64,
+    /// How many relevant items it asks for.
+    pub count: Count,
+}
+
+/// How a share of the relevant items becomes a number of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// The nearest whole number (trec_eval 10).
+    Nearest,
+    /// share · R + 0.9 without its fraction (trec_eval up to 9, pytrec_eval).
+    Up,
+}
+
+impl Count {
+    fn from_args(args: &Args) -> Result<Count, ParamError> {
+        match args.get("count") {
+            None | Some("nearest") => Ok(Count::Nearest),
+            Some("up") => Ok(Count::Up),
+            Some(other) => Err(ParamError::new("count", other, COUNT.range)),
+        }
+    }
+
+    fn of(self, share: f64, total: usize) -> usize {
+        match self {
+            Count::Nearest => (share * total as f64).round() as usize,
+            Count::Up => (share * total as f64 + 0.9) as usize,
+        }
+    }
 }
 
 #[doc = include_str!("pages/11pt.md")]
@@ -54,6 +82,8 @@ pub struct InterpolatedPrecision {
 pub struct ElevenPoint {
     /// The recalls.
     pub points: Vec<f64>,
+    /// How many relevant items each asks for.
+    pub count: Count,
 }
 
 pub(crate) const AUPRC_PARAMS: &[Param] = &[Param {
@@ -80,14 +110,23 @@ pub(crate) const RECALL_PARAMS: &[Param] = &[
         about: "judge at the lowest threshold with this precision instead of at a cut-off",
     },
 ];
+const COUNT: Param = Param {
+    name: "count",
+    default: "nearest",
+    range: "nearest or up",
+    about: "how recall · R becomes a number of items: the nearest, or + 0.9 cut off (trec_eval 9)",
+};
 pub(crate) const IPREC_PARAMS: &[Param] =
-    &[Param { name: "recall", default: "0.1", range: "in [0, 1]", about: "from which recall on" }];
-pub(crate) const ELEVEN_PARAMS: &[Param] = &[Param {
-    name: "points",
-    default: "0/0.1/0.2/0.3/0.4/0.5/0.6/0.7/0.8/0.9/1",
-    range: "numbers in [0, 1], separated by /",
-    about: "the recalls",
-}];
+    &[Param { name: "recall", default: "0.1", range: "in [0, 1]", about: "from which recall on" }, COUNT];
+pub(crate) const ELEVEN_PARAMS: &[Param] = &[
+    Param {
+        name: "points",
+        default: "0/0.1/0.2/0.3/0.4/0.5/0.6/0.7/0.8/0.9/1",
+        range: "numbers in [0, 1], separated by /",
+        about: "the recalls",
+    },
+    COUNT,
+];
 
 pub(crate) fn p(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
     let Some(text) = spec.args.get("recall") else { return Ok(Box::new(Precision { cut: spec.cut })) };
@@ -122,14 +161,17 @@ pub(crate) fn auprc(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
 
 pub(crate) fn iprec(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
     let recall = spec.args.number("recall", 0.1, "in [0, 1]", |x| (0.0..=1.0).contains(&x))?;
-    Ok(Box::new(InterpolatedPrecision { recall }))
+    Ok(Box::new(InterpolatedPrecision { recall, count: Count::from_args(&spec.args)? }))
 }
 
 pub(crate) fn eleven_point(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
     let text = spec.args.get("points").unwrap_or(ELEVEN_PARAMS[0].default);
     let points: Result<Vec<f64>, _> = text.split('/').map(str::parse).collect();
+    let count = Count::from_args(&spec.args)?;
     match points {
-        Ok(points) if points.iter().all(|x| (0.0..=1.0).contains(x)) => Ok(Box::new(ElevenPoint { points })),
+        Ok(points) if points.iter().all(|x| (0.0..=1.0).contains(x)) => {
+            Ok(Box::new(ElevenPoint { points, count }))
+        }
         _ => Err(ParamError::new("points", text, ELEVEN_PARAMS[0].range)),
     }
 }
@@ -239,15 +281,14 @@ impl Metric for RecallAtPrecision {
     }
 }
 
-/// Greatest precision at any place up to which `wanted` relevant items, rounded, have been seen. Unjudged items
+/// Greatest precision at any place up to which `needed` relevant items (at least one) have been seen. Unjudged items
 /// count as not relevant here, as they do in trec_eval.
-fn interpolated(ranked: &Ranked, policy: &Policy, wanted: f64) -> f64 {
+fn interpolated(ranked: &Ranked, policy: &Policy, needed: usize) -> f64 {
     let labels = ranked.labels();
-    let needed = (wanted.round() as usize).max(1);
     let (mut seen, mut best) = (0, 0.0f64);
     for group in ranked.groups() {
         seen += labels[group.clone()].iter().filter(|&&y| policy.relevant.is(y)).count();
-        if seen >= needed {
+        if seen >= needed.max(1) {
             best = best.max(seen as f64 / group.end as f64);
         }
     }
@@ -257,7 +298,8 @@ fn interpolated(ranked: &Ranked, policy: &Policy, wanted: f64) -> f64 {
 impl Metric for InterpolatedPrecision {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         let total = relevant(ranked, policy);
-        (total > 0).then(|| interpolated(ranked, policy, self.recall * total as f64))
+        let needed = self.count.of(self.recall, total);
+        (total > 0).then(|| interpolated(ranked, policy, needed))
     }
 
     fn tie_rule(&self) -> TieRule {
@@ -268,8 +310,8 @@ impl Metric for InterpolatedPrecision {
 impl Metric for ElevenPoint {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         let total = relevant(ranked, policy);
-        let sum: f64 =
-            self.points.iter().map(|recall| interpolated(ranked, policy, recall * total as f64)).sum();
+        let at = |recall: &f64| interpolated(ranked, policy, self.count.of(*recall, total));
+        let sum: f64 = self.points.iter().map(at).sum();
         (total > 0).then(|| sum / self.points.len() as f64)
     }
 
@@ -300,6 +342,8 @@ mod tests {
             ("recall:precision=0.6", 1.0),
             ("iprec:recall=1", 2.0 / 3.0),
             ("iprec:recall=0", 1.0),
+            ("iprec:recall=0.6", 1.0),                // round(1.2) = 1 relevant item
+            ("iprec:recall=0.6:count=up", 2.0 / 3.0), // 1.2 + 0.9 = 2.1, so 2
             ("11pt:points=0/1", (1.0 + 2.0 / 3.0) / 2.0),
         ] {
             let got = value(spec, SCORES, LABELS).unwrap();

@@ -21,6 +21,7 @@ pub struct Preset {
 
 /// Areas of binary problems: a tie counts half in all of these tools, and one class alone is undefined.
 const AREA: &[(&str, &str)] = &[("ties", "averaged"), ("empty", "skip")];
+const AREA_INTERPOLATED: &[(&str, &str)] = &[("ties", "averaged"), ("empty", "skip"), ("form", "area")];
 const AREA_GROUPED: &[(&str, &str)] = &[("ties", "averaged"), ("empty", "skip"), ("form", "grouped")];
 
 /// Every preset.
@@ -41,7 +42,11 @@ pub static PRESETS: &[Preset] = &[
             ("relevant", "1"),
             ("scores", "f32"),
         ],
-        overrides: &[("rbp", &[("grades", "yes")])],
+        overrides: &[
+            ("rbp", &[("grades", "yes")]),
+            ("iprec", &[("count", "up")]),
+            ("11pt", &[("count", "up")]),
+        ],
     },
     Preset {
         name: "ranx",
@@ -73,7 +78,7 @@ pub static PRESETS: &[Preset] = &[
             ("short", "length"),
             ("scores", "f32"),
         ],
-        overrides: &[("p", &[("empty", "zero")]), ("auroc", AREA), ("auprc", AREA_GROUPED)],
+        overrides: &[("p", &[("empty", "zero")]), ("auroc", AREA), ("auprc", AREA_INTERPOLATED)],
     },
     Preset {
         name: "catboost",
