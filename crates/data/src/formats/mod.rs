@@ -5,13 +5,16 @@ Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry th
 attack tests and the fuzzers read.
 */
 
+pub mod arff;
 #[cfg(feature = "parquet")]
 pub mod arrow;
 mod cell;
 #[cfg(feature = "parquet")]
 mod columnar;
 pub mod csv;
+pub mod interactions;
 pub mod letor;
+pub mod mulan_xml;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod records;
@@ -38,6 +41,9 @@ pub static FORMATS: &[Format] = &[
     parquet::FORMAT,
     #[cfg(feature = "parquet")]
     arrow::FORMAT,
+    arff::FORMAT,
+    interactions::FORMAT,
+    interactions::ADJACENCY,
     csv::FORMAT,
     csv::TSV,
 ];

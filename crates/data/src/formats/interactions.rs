@@ -1,0 +1,530 @@
+/*!
+Interactions: who met what, how much it was liked, and when.
+
+```text
+user_id,item_id,rating,timestamp      a header and any separator of CSV; columns by name
+196	242	3	881250949                 no header (MovieLens u.data): user item [rating [time]] by place
+1::1193::5::978300760                 the same, separated by :: (MovieLens 1M)
+```
+
+The first line is a header if an option names a column or if one of its fields is a usual name: `user_id`, `user`,
+`uid`, `userId`; `item_id`, `item`, `iid`, `movieId`, `movie_id`; `rating`, `label`, `score`; `timestamp`, `time`.
+RecBole's types (`user_id:token`) are cut off. Without a header there are 2 to 4 fields, all lines alike, cut at `::`,
+tab, comma, `;`, `|` or blanks, whichever the first line holds.
+
+Result: one list per user, in order of first appearance; entries of a user in file order (its lines need not be
+adjacent); a row is an item, in order of first appearance, without features; the label is the rating, or 1.
+A missing rating is not judged (NaN). The same user and item twice is an error with both lines: which of two ratings
+holds, nobody but the owner of the file can say.
+
+[`ADJACENCY`] reads `user item item …`, cut at blanks: a user without items keeps its empty list.
+*/
+
+use std::io::{self, Write};
+
+use toprank_core::Lists;
+
+use super::cell;
+use super::records::Records;
+use super::sheet::unsupported;
+use super::{Format, ReadOptions};
+use crate::dataset::{Dataset, Matrix};
+use crate::error::{ReadError, show};
+use crate::group::{Interner, gather};
+use crate::lines::Lines;
+use crate::source::Source;
+
+/// user,item[,rating][,time].
+pub const FORMAT: Format = Format {
+    name: "interactions",
+    about: "user, item[, rating[, time]]; with a header or MovieLens files",
+    extensions: &["inter"],
+    sniff: looks_like_interactions,
+    read,
+    write: Some(write),
+    example: b"user_id,item_id,rating,timestamp\nann,i1,5,10\nbob,i2,3,11\nann,i2,4.5,12\n",
+};
+
+/// `user item item …`.
+pub const ADJACENCY: Format = Format {
+    name: "adjacency",
+    about: "a user and its items on each line, cut at blanks",
+    extensions: &["adj"],
+    // Any text of words would do: only on request or by extension.
+    sniff: |_| false,
+    read: read_adjacency,
+    write: Some(write_adjacency),
+    example: b"ann i1 i2 i3\nbob i2\ncid\n",
+};
+
+const USER: &[&str] = &["user_id", "user", "uid", "userId"];
+const ITEM: &[&str] = &["item_id", "item", "iid", "movieId", "movie_id"];
+const RATING: &[&str] = &["rating", "label", "score"];
+const TIME: &[&str] = &["timestamp", "time"];
+
+fn looks_like_interactions(head: &[u8]) -> bool {
+    let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let Ok(first) = std::str::from_utf8(first) else { return false };
+    let mut fields = 0;
+    let (mut user, mut item, mut numbers) = (false, false, true);
+    for field in first.trim_end().split([',', ';', '\t', '|']).flat_map(|part| part.split("::")) {
+        let name = bare(field);
+        fields += 1;
+        user |= USER.contains(&name);
+        item |= ITEM.contains(&name);
+        numbers &= cell::is_number(name.as_bytes());
+    }
+    // A table with more columns is a table.
+    fields <= 4 && ((user && item) || (numbers && fields >= 3))
+}
+
+/// A column name without RecBole's type.
+fn bare(name: &str) -> &str {
+    match name.rsplit_once(':') {
+        Some((name, "token" | "token_seq" | "float" | "float_seq")) => name,
+        _ => name,
+    }
+}
+
+/// Fields of each line, whatever cuts them.
+enum Rows {
+    Separated(Records),
+    /// `::`, or blanks if empty.
+    Cut(Lines, &'static str),
+}
+
+/// What is told of one interaction.
+struct Entries {
+    file: String,
+    users: Interner,
+    items: Interner,
+    user: Vec<u32>,
+    item: Vec<u32>,
+    labels: Vec<f32>,
+    times: Vec<f64>,
+    lines: Vec<u64>,
+}
+
+/// Columns of the fields.
+#[derive(Clone, Copy)]
+struct Places {
+    user: usize,
+    item: usize,
+    rating: Option<usize>,
+    time: Option<usize>,
+    width: usize,
+}
+
+impl Entries {
+    fn new(file: &str) -> Entries {
+        let (users, items, user, item, labels, times, lines) = Default::default();
+        Entries { file: file.into(), users, items, user, item, labels, times, lines }
+    }
+
+    fn push(
+        &mut self,
+        line: u64,
+        fields: &[&[u8]],
+        places: Places,
+        names: &[String],
+    ) -> Result<(), ReadError> {
+        let error =
+            |found: String, expected: String| ReadError::data(&self.file, found, expected).at_line(line);
+        if fields.len() != places.width {
+            return Err(error(format!("{} fields", fields.len()), format!("{}, as before", places.width)));
+        }
+        if self.user.len() == u32::MAX as usize {
+            return Err(error("more than 4294967295 interactions".into(), "fewer".into()));
+        }
+        let column = |place: usize| names.get(place).cloned().unwrap_or_else(|| (place + 1).to_string());
+        let text = |place: usize| {
+            std::str::from_utf8(fields[place]).map_err(|_| {
+                error(format!("{} is not UTF-8", show(fields[place])), "UTF-8 text".into())
+                    .in_column(column(place))
+            })
+        };
+        let not_a_number = |place: usize, why| {
+            let error =
+                cell::not_a_number(&self.file, fields[place], why).at_line(line).in_column(column(place));
+            if self.user.is_empty() && names.is_empty() {
+                return error.advice("If this line is a header, name the columns with --list and --item.");
+            }
+            error
+        };
+        let label = match places.rating {
+            Some(place) => cell::number(fields[place]).map_err(|why| not_a_number(place, why))?,
+            None => 1.0,
+        };
+        let time = match places.time {
+            Some(place) => Some(cell::number_f64(fields[place]).map_err(|why| not_a_number(place, why))?),
+            None => None,
+        };
+        if let (Some(place), true) = (places.time, time.is_some_and(f64::is_nan)) {
+            return Err(
+                error("a missing time".into(), "a number in every line".into()).in_column(column(place))
+            );
+        }
+        let (user, item) = (text(places.user)?, text(places.item)?);
+        if user.is_empty() || item.is_empty() {
+            let (what, place) = if user.is_empty() { ("user", places.user) } else { ("item", places.item) };
+            return Err(
+                error(format!("no {what}"), format!("the name of the {what}")).in_column(column(place))
+            );
+        }
+        self.user.push(self.users.number(user));
+        self.item.push(self.items.number(item));
+        self.labels.push(label);
+        self.times.extend(time);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// Sorts the entries by user, file order kept, and cuts them into lists.
+    fn finish(self) -> Result<Dataset, ReadError> {
+        if self.users.is_empty() {
+            return Err(ReadError::data(&self.file, "no interaction", "at least one line"));
+        }
+        let mut offsets = vec![0u64; self.users.len() + 1];
+        for &user in &self.user {
+            offsets[user as usize + 1] += 1;
+        }
+        for user in 1..offsets.len() {
+            offsets[user] += offsets[user - 1];
+        }
+        let mut next = offsets.clone();
+        let mut order = vec![0u32; self.user.len()];
+        for (entry, &user) in self.user.iter().enumerate() {
+            order[next[user as usize] as usize] = entry as u32;
+            next[user as usize] += 1;
+        }
+        self.check_pairs(&offsets, &order)?;
+        Ok(Dataset {
+            lists: Lists {
+                offsets,
+                rows: Some(gather(&self.item, 1, &order)),
+                labels: gather(&self.labels, 1, &order),
+                ..Lists::default()
+            },
+            features: Matrix::default(),
+            times: (!self.times.is_empty()).then(|| gather(&self.times, 1, &order)),
+            item_names: Some(self.items.into_names()),
+            list_names: Some(self.users.into_names()),
+            ..Dataset::default()
+        })
+    }
+
+    /// Each item at most once for each user: one stamp per item.
+    fn check_pairs(&self, offsets: &[u64], order: &[u32]) -> Result<(), ReadError> {
+        let mut seen = vec![(u32::MAX, 0u32); self.items.len()];
+        for (user, range) in offsets.windows(2).enumerate() {
+            for &entry in &order[range[0] as usize..range[1] as usize] {
+                let item = self.item[entry as usize] as usize;
+                let (last_user, before) = seen[item];
+                if last_user == user as u32 {
+                    let (user, item) = (self.users.names().get(user), self.items.names().get(item));
+                    let first = self.lines[before as usize];
+                    let (user, item) = (show(user.as_bytes()), show(item.as_bytes()));
+                    let found = format!("user {user} and item {item} again, first on line {first}");
+                    return Err(ReadError::data(&self.file, found, "each item once for each user")
+                        .at_line(self.lines[entry as usize])
+                        .advice("Keep one of the lines, for example the last."));
+                }
+                seen[item] = (user as u32, entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
+    let file = source.name();
+    let (head, source) = source.peek()?;
+    let first =
+        head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let mut rows = if memchr::memmem::find(first, b"::").is_some() {
+        Rows::Cut(Lines::open(&source)?, "::")
+    } else if first.iter().any(|byte| b",;\t|".contains(byte)) {
+        Rows::Separated(Records::open(&source, None)?)
+    } else {
+        Rows::Cut(Lines::open(&source)?, "")
+    };
+    let mut entries = Entries::new(file);
+    let mut plan: Option<(Places, Vec<String>)> = None;
+    let mut take = |line: u64, fields: &[&[u8]]| {
+        if let Some((places, names)) = &plan {
+            return entries.push(line, fields, *places, names);
+        }
+        let (places, names) = plan_of(file, line, fields, options)?;
+        let is_header = !names.is_empty();
+        let (places, names) = plan.insert((places, names));
+        if is_header { Ok(()) } else { entries.push(line, fields, *places, names) }
+    };
+    match &mut rows {
+        Rows::Separated(records) => {
+            while let Some(record) = records.next_record()? {
+                let fields: Vec<&[u8]> = (0..record.len()).map(|i| record.field(i)).collect();
+                take(record.line(), &fields)?;
+            }
+        }
+        Rows::Cut(lines, separator) => loop {
+            let number = lines.number() + 1;
+            let Some(line) = lines.next_line()? else { break };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            take(number, &cut(line, separator))?;
+        },
+    }
+    entries.finish()
+}
+
+fn cut<'a>(line: &'a [u8], separator: &str) -> Vec<&'a [u8]> {
+    if separator.is_empty() {
+        return line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty()).collect();
+    }
+    let mut fields = Vec::with_capacity(4);
+    let mut rest = line;
+    while let Some(at) = memchr::memmem::find(rest, separator.as_bytes()) {
+        fields.push(&rest[..at]);
+        rest = &rest[at + separator.len()..];
+    }
+    fields.push(rest);
+    fields
+}
+
+/// The places of user, item, rating and time; the names are those of the header, none if there is no header.
+fn plan_of(
+    file: &str,
+    line: u64,
+    fields: &[&[u8]],
+    options: &ReadOptions,
+) -> Result<(Places, Vec<String>), ReadError> {
+    let names: Vec<String> =
+        fields.iter().map(|field| bare(&String::from_utf8_lossy(field)).trim().to_string()).collect();
+    let asked = [&options.list, &options.item, &options.label, &options.time];
+    let usual = |list: &[&str]| list.iter().find_map(|name| names.iter().position(|there| there == name));
+    let is_header =
+        asked.iter().any(|option| option.is_some()) || usual(USER).is_some() || usual(ITEM).is_some();
+    let width = fields.len();
+    if !is_header {
+        if !(2..=4).contains(&width) {
+            let found = format!("{width} fields");
+            return Err(ReadError::data(file, found, "user item [rating [time]]: 2 to 4 fields")
+                .at_line(line)
+                .advice("If this line is a header, name the columns with --list and --item."));
+        }
+        let places = Places {
+            user: 0,
+            item: 1,
+            rating: (width > 2).then_some(2),
+            time: (width > 3).then_some(3),
+            width,
+        };
+        return Ok((places, Vec::new()));
+    }
+    let place = |asked: &Option<String>, list: &[&str]| match asked {
+        None => Ok(usual(list)),
+        Some(name) => match names.iter().position(|there| there == name) {
+            Some(place) => Ok(Some(place)),
+            None => {
+                let found = format!("no column is called {name}");
+                let expected = format!("one of {}", names.join(", "));
+                Err(ReadError::options(file, found, expected).at_line(line))
+            }
+        },
+    };
+    let needed = |place: Option<usize>, what: &str, flag: &str| {
+        place.ok_or_else(|| {
+            let found = format!("no {what} column among {}", names.join(", "));
+            ReadError::options(file, found, format!("a column of {what}s"))
+                .at_line(line)
+                .advice(format!("Name it with --{flag}."))
+        })
+    };
+    let places = Places {
+        user: needed(place(&options.list, USER)?, "user", "list")?,
+        item: needed(place(&options.item, ITEM)?, "item", "item")?,
+        rating: place(&options.label, RATING)?,
+        time: place(&options.time, TIME)?,
+        width,
+    };
+    Ok((places, names))
+}
+
+fn read_adjacency(source: &Source, _: &ReadOptions) -> Result<Dataset, ReadError> {
+    let mut lines = Lines::open(source)?;
+    let mut entries = Entries::new(source.name());
+    loop {
+        let number = lines.number() + 1;
+        let Some(line) = lines.next_line()? else { break };
+        let Ok(line) = std::str::from_utf8(line) else {
+            let found = "a line that is not UTF-8";
+            return Err(ReadError::data(source.name(), found, "UTF-8 text").at_line(number));
+        };
+        let mut names = line.split_ascii_whitespace();
+        let Some(user) = names.next() else { continue };
+        let user = entries.users.number(user);
+        for item in names {
+            if entries.user.len() == u32::MAX as usize {
+                return Err(ReadError::data(source.name(), "more than 4294967295 interactions", "fewer"));
+            }
+            entries.user.push(user);
+            entries.item.push(entries.items.number(item));
+            entries.labels.push(1.0);
+            entries.lines.push(number);
+        }
+    }
+    entries.finish()
+}
+
+/// The names that a line needs.
+fn names_of<'a>(data: &'a Dataset, q: usize, entry: usize) -> io::Result<(String, &'a str)> {
+    let items = data.item_names.as_ref().ok_or_else(|| unsupported("interactions need names of items"))?;
+    let row = data.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
+    Ok((data.list_name(q), items.get(row)))
+}
+
+fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    if data.lists.output.is_some() || data.features.width() > 0 {
+        return Err(unsupported("interactions have no features and one output; write a table instead"));
+    }
+    let mut csv = ::csv::Writer::from_writer(out);
+    let header = ["user_id", "item_id", "rating", "timestamp"];
+    csv.write_record(&header[..if data.times.is_some() { 4 } else { 3 }])?;
+    for q in 0..data.lists.len() {
+        for entry in data.lists.range(q) {
+            let (user, item) = names_of(data, q, entry)?;
+            csv.write_field(user)?;
+            csv.write_field(item)?;
+            let label = data.lists.labels[entry];
+            csv.write_field(if label.is_nan() { String::new() } else { label.to_string() })?;
+            if let Some(times) = &data.times {
+                csv.write_field(times[entry].to_string())?;
+            }
+            csv.write_record(None::<&[u8]>)?;
+        }
+    }
+    csv.flush()
+}
+
+fn write_adjacency(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    if data.lists.output.is_some() || data.features.width() > 0 || data.times.is_some() {
+        return Err(unsupported("adjacency lines hold users and items only"));
+    }
+    if data.lists.labels.iter().any(|&label| label != 1.0) {
+        return Err(unsupported("adjacency lines hold no ratings; write interactions instead"));
+    }
+    let check = |name: &str| match name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace()) {
+        true => Err(unsupported(format!("the name {name:?} is empty or has a blank"))),
+        false => Ok(()),
+    };
+    for q in 0..data.lists.len() {
+        let user = data.list_name(q);
+        check(&user)?;
+        out.write_all(user.as_bytes())?;
+        for entry in data.lists.range(q) {
+            let (_, item) = names_of(data, q, entry)?;
+            check(item)?;
+            write!(out, " {item}")?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inter(text: &str, options: &ReadOptions) -> Result<Dataset, ReadError> {
+        read(&Source::bytes("t", text.as_bytes().to_vec()), options)
+    }
+
+    #[test]
+    fn users_are_lists_and_items_are_rows_whatever_cuts_the_fields() {
+        for text in [
+            "user_id,item_id,rating,timestamp\nb,x,5,10\na,x,3,11\nb,y,4.5,12\n",
+            "timestamp\tmovieId\trating\tuserId\n10\tx\t5\tb\r\n11\tx\t3\ta\r\n12\ty\t4.5\tb\r\n",
+            "user_id:token\titem_id:token\trating:float\ttimestamp:float\nb\tx\t5\t10\na\tx\t3\t11\nb\ty\t4.5\t12",
+            "b::x::5::10\na::x::3::11\nb::y::4.5::12\n",
+            "b\tx\t5\t10\na\tx\t3\t11\nb\ty\t4.5\t12\n",
+            "b x 5 10\na x  3 11\n\nb y 4.5 12\n",
+        ] {
+            let data = inter(text, &ReadOptions::default()).unwrap();
+            assert_eq!(data.lists.offsets, [0, 2, 3], "{text}");
+            assert_eq!(data.lists.rows, Some(vec![0, 1, 0]));
+            assert_eq!(data.lists.labels, [5.0, 4.5, 3.0]);
+            assert_eq!(data.times, Some(vec![10.0, 12.0, 11.0]));
+            assert_eq!(data.list_names, Some(["b", "a"].into_iter().collect()));
+            assert_eq!(data.item_names, Some(["x", "y"].into_iter().collect()));
+            assert_eq!(data.rows(), 2);
+        }
+        let pairs = inter("1,2\n1,3\n", &ReadOptions::default()).unwrap();
+        assert_eq!((pairs.lists.labels, pairs.times), (vec![1.0, 1.0], None));
+    }
+
+    #[test]
+    fn options_name_the_columns() {
+        let options = ReadOptions {
+            list: Some("who".into()),
+            item: Some("what".into()),
+            label: Some("stars".into()),
+            ..ReadOptions::default()
+        };
+        let data = inter("stars,what,who\n3,x,b\n", &options).unwrap();
+        assert_eq!((data.list_name(0), data.lists.labels), ("b".to_string(), vec![3.0]));
+    }
+
+    #[test]
+    fn bad_lines_are_told() {
+        let plain = ReadOptions::default();
+        let number = "is not a number; expected a number, or an empty cell where it is missing.";
+        for (text, expected) in [
+            ("1,2,3\n1,2,4\n", "t:2: user \"1\" and item \"2\" again, first on line 1; expected each item once for each user.\nKeep one of the lines, for example the last.".to_string()),
+            ("1,2,3\n1,3\n", "t:2: 2 fields; expected 3, as before.".into()),
+            ("1,2,3,4,5\n", "t:1: 5 fields; expected user item [rating [time]]: 2 to 4 fields.\nIf this line is a header, name the columns with --list and --item.".into()),
+            ("who,what,stars\n", format!("t:1: column 3: \"stars\" {number}\nIf this line is a header, name the columns with --list and --item.")),
+            ("user_id,item_id,rating\na,b,c\n", format!("t:2: column rating: \"c\" {number}")),
+            ("user_id,item_id,time\na,b,\n", "t:2: column time: a missing time; expected a number in every line.".into()),
+            ("user_id,item_id\na,\n", "t:2: column item_id: no item; expected the name of the item.".into()),
+            ("user_id,thing\n", "t:1: no item column among user_id, thing; expected a column of items.\nName it with --item.".into()),
+            ("user_id,item_id\n", "t: no interaction; expected at least one line.".into()),
+            ("", "t: no interaction; expected at least one line.".into()),
+        ] {
+            assert_eq!(inter(text, &plain).unwrap_err().to_string(), expected, "{text}");
+        }
+        let options = ReadOptions { item: Some("thing".into()), ..plain };
+        assert_eq!(
+            inter("user_id,item_id\na,b\n", &options).unwrap_err().to_string(),
+            "t:1: no column is called thing; expected one of user_id, item_id."
+        );
+    }
+
+    #[test]
+    fn adjacency_lines_keep_users_without_items() {
+        let data =
+            read_adjacency(&Source::bytes("t", b"a 1 2\nb\nc 2\na 3\n".to_vec()), &ReadOptions::default())
+                .unwrap();
+        assert_eq!(data.lists.offsets, [0, 3, 3, 4]);
+        assert_eq!(data.lists.rows, Some(vec![0, 1, 2, 1]));
+        let mut text = Vec::new();
+        write_adjacency(&data, &mut text).unwrap();
+        assert_eq!(text, b"a 1 2 3\nb\nc 2\n");
+        let twice = read_adjacency(&Source::bytes("t", b"a 1 1\n".to_vec()), &ReadOptions::default());
+        assert!(twice.unwrap_err().to_string().starts_with("t:1: user \"a\" and item \"1\" again"));
+    }
+
+    #[test]
+    fn reading_what_was_written_gives_the_data_back() {
+        // Written user by user, so items are numbered in that order.
+        let text = "user_id,item_id,rating,timestamp\n\"a, b\",\"x\ny\",5,1\n\"a, b\",z,0.1,3\né,\"\"\"q\"\"\",,-2.5\n";
+        let data = inter(text, &ReadOptions::default()).unwrap();
+        let mut written = Vec::new();
+        write(&data, &mut written).unwrap();
+        assert_eq!(std::str::from_utf8(&written).unwrap(), text);
+        let mixed = inter("b,x,1\na,x,1\nb,y,1\n", &ReadOptions::default()).unwrap();
+        let mut written = Vec::new();
+        write(&mixed, &mut written).unwrap();
+        assert_eq!(written, b"user_id,item_id,rating\nb,x,1\nb,y,1\na,x,1\n");
+    }
+}
