@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use toprank_core::{Lists, ListsError, Ragged, ScoreBits, Ties, ordered_sum};
 
 use crate::measure::Measure;
-use crate::metric::Better;
+use crate::metric::{Better, Labels};
 use crate::rank::Work;
 
 /// Values of several measures on the same lists.
@@ -209,9 +209,17 @@ fn cut_blocks(lists: &Lists) -> Vec<std::ops::Range<usize>> {
 
 fn check_labels(lists: &Lists, measures: &[Measure]) -> Result<(), EvaluateError> {
     let missed = lists.missed.as_ref().map_or(&[][..], |missed| &missed.values);
+    let mut done: Vec<Labels> = Vec::new();
     for measure in measures {
         let accepted = measure.metric().labels(measure.policy());
-        let place = |labels: &[f32]| labels.iter().position(|&label| !accepted.accept(label));
+        if done.contains(&accepted) {
+            continue;
+        }
+        done.push(accepted);
+        let place = |labels: &[f32]| {
+            let fine = labels.iter().fold(true, |fine, &label| fine & accepted.accept(label));
+            if fine { None } else { labels.iter().position(|&label| !accepted.accept(label)) }
+        };
         let list_of = |offsets: &[u64], i: usize| offsets.partition_point(|&end| end as usize <= i) - 1;
         let refuse = |found: f32, list: usize, entry: Option<usize>| {
             let measure = measure.name().to_string();

@@ -108,27 +108,16 @@ pub(crate) fn ideal_dcg(ranked: &Ranked, policy: &Policy, k: usize) -> f64 {
 /// The same by counting whole labels 0 … 31, without a sort; `None` if there are others, or if a greater label
 /// may gain less.
 fn grades_dcg(labels: &[f32], missed: &[f32], gain: &Gain, k: usize) -> Option<f64> {
-    const GRADES: usize = 32;
     if matches!(gain, Gain::Table(gains) if !gains.is_sorted() || gains[0] > 0.0) {
         return None; // the counts below put unjudged items into grade 0
     }
-    let mut counts = [0usize; GRADES];
-    let mut whole = true;
-    for &label in labels.iter().chain(missed) {
-        let grade = label as usize;
-        whole &= grade as f32 == label || label.is_nan() || label < 0.0;
-        counts[grade.min(GRADES - 1)] += 1;
-        whole &= grade < GRADES;
-    }
-    if !whole {
-        return None;
-    }
+    let counts = count_grades(labels, missed)?;
     let discounts = Discounts::default();
     let (mut place, mut dcg) = (0, 0.0);
-    for grade in (0..GRADES).rev() {
-        let g = if counts[grade] > 0 { gain_of(gain, grade as f32) } else { 0.0 };
+    for grade in (1..GRADES).rev().filter(|&grade| counts[grade] > 0) {
+        let g = gain_of(gain, grade as f32);
         if g > 0.0 {
-            let end = (place + counts[grade]).min(k);
+            let end = (place + counts[grade] as usize).min(k);
             while place < end {
                 dcg += g * discounts.at(place);
                 place += 1;
@@ -136,4 +125,49 @@ fn grades_dcg(labels: &[f32], missed: &[f32], gain: &Gain, k: usize) -> Option<f
         }
     }
     Some(dcg)
+}
+
+const GRADES: usize = 32;
+
+/// How many labels are 0, 1 … 31; unjudged items and labels below 0 count as 0. `None` if one is not whole or
+/// greater.
+fn count_grades(labels: &[f32], missed: &[f32]) -> Option<[u32; GRADES]> {
+    // Adding 2²³ leaves the whole part of a small number in the low bits of its sum: no conversion, no branch.
+    const SHIFT: f32 = 8_388_608.0;
+    let mut counts = [[0u32; GRADES]; 2]; // two in turn: neighbours often share a grade and would wait for it
+    let mut whole = true;
+    for part in [labels, missed] {
+        for (i, &label) in part.iter().enumerate() {
+            let label = if label > 0.0 { label } else { 0.0 };
+            let shifted = label + SHIFT;
+            whole &= shifted - SHIFT == label;
+            whole &= label < GRADES as f32;
+            counts[i & 1][shifted.to_bits() as usize & (GRADES - 1)] += 1;
+        }
+    }
+    whole.then(|| std::array::from_fn(|grade| counts[0][grade] + counts[1][grade]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grades_are_counted_and_other_labels_refused() {
+        let labels = [0.0, 1.0, 31.0, f32::NAN, -1.0, -0.0, 1.0];
+        let counts = count_grades(&labels, &[2.0]).unwrap();
+        assert_eq!((counts[0], counts[1], counts[2], counts[31]), (4, 2, 1, 1));
+        for odd in [0.5, 31.5, 32.0, 64.0, 1e30, f32::INFINITY, 1e-40] {
+            assert_eq!(count_grades(&[1.0, odd], &[]), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn discounts_beyond_the_table_go_on() {
+        let discounts = Discounts::default();
+        for place in [0, 1, TABLE - 1, TABLE, TABLE + 7] {
+            assert_eq!(discounts.at(place), 1.0 / ((place + 2) as f64).log2());
+        }
+        assert_eq!(discounts.sum(0, 2), 1.0 + 1.0 / 3.0f64.log2());
+    }
 }

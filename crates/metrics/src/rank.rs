@@ -306,3 +306,90 @@ impl Iterator for Groups<'_> {
         Some(start..end)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The plain order: by score as compared, then as the rule for ties says, then as given.
+    fn plain_order(list: &List, ties: Ties, bits: ScoreBits) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..list.len()).collect();
+        let rank = |y: f32| if y.is_nan() { f32::NEG_INFINITY } else { y };
+        order.sort_by(|&a, &b| {
+            let by_score = compared(list.scores[b], bits).total_cmp(&compared(list.scores[a], bits));
+            by_score.then(match (ties, list.tie_keys) {
+                (Ties::Trec, Some(keys)) => keys[a].cmp(&keys[b]),
+                (Ties::Worst, _) => rank(list.labels[a]).total_cmp(&rank(list.labels[b])),
+                _ => std::cmp::Ordering::Equal,
+            })
+        });
+        order
+    }
+
+    /// Scores that make trouble: equal, equal in all kept bits, zeros of both signs, infinite, far apart.
+    fn score() -> impl Strategy<Value = f64> {
+        let near = (0..40u64).prop_map(|steps| f64::from_bits(1.0f64.to_bits() + steps));
+        let odd =
+            prop::sample::select(vec![0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-310, -1e300, 5e300]);
+        prop_oneof![near, odd, -3.0..3.0f64, (0..3i32).prop_map(f64::from)]
+    }
+
+    proptest! {
+        #[test]
+        fn the_keys_give_the_plain_order(items in prop::collection::vec((score(), any::<u32>()), 0..90)) {
+            let scores: Vec<f64> = items.iter().map(|item| item.0).collect();
+            let keys: Vec<u32> = items.iter().map(|item| item.1).collect();
+            // Labels that name the items, some of them unjudged.
+            let labels: Vec<f32> = (0..items.len()).map(|i| if i % 7 == 3 { f32::NAN } else { i as f32 }).collect();
+            let list = List { tie_keys: Some(&keys), weights: Some(&labels), ..List::new(&scores, &labels) };
+            let mut work = Work::default();
+            for ties in [Ties::Averaged, Ties::Trec, Ties::Input, Ties::Worst] {
+                for bits in [ScoreBits::F64, ScoreBits::F32] {
+                    let order = plain_order(&list, ties, bits);
+                    let want: Vec<u32> = order.iter().map(|&i| labels[i].to_bits()).collect();
+                    let ranked = work.rank(&list, ties, bits, None).unwrap();
+                    let got: Vec<u32> = ranked.labels().iter().map(|y| y.to_bits()).collect();
+                    prop_assert_eq!(&got, &want);
+                    let weights: Vec<u32> = ranked.weights().unwrap().iter().map(|y| y.to_bits()).collect();
+                    prop_assert_eq!(&weights, &want);
+                    let groups: Vec<usize> = ranked.score_groups().map(|group| group.end).collect();
+                    let value = |place: usize| compared(scores[order[place]], bits);
+                    let ends: Vec<usize> =
+                        (1..=order.len()).filter(|&e| e == order.len() || value(e) != value(e - 1)).collect();
+                    prop_assert_eq!(&groups, &ends);
+                    prop_assert_eq!(ranked.groups().count(), if ties == Ties::Averaged { ends.len() } else { order.len() });
+                    for depth in [1, 5, 20] {
+                        let top = work.rank(&list, ties, bits, Some(depth)).unwrap();
+                        // In place up to the border, and the tie at the border whole.
+                        let border = ends.iter().copied().find(|&end| end >= depth).unwrap_or(order.len());
+                        let got: Vec<u32> = top.labels()[..border].iter().map(|y| y.to_bits()).collect();
+                        prop_assert_eq!(&got, &want[..border]);
+                        let groups = top.score_groups().take_while(|group| group.start < depth);
+                        let seen: Vec<usize> = groups.map(|group| group.end).collect();
+                        let expected: Vec<usize> = ends.iter().copied().filter(|&end| end <= border).collect();
+                        prop_assert_eq!(seen, expected);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_no_number_is_named() {
+        let list = List::new(&[1.0, f64::NAN, f64::NAN], &[0.0; 3]);
+        let got = Work::default().rank(&list, Ties::Averaged, ScoreBits::F64, None).unwrap_err();
+        assert_eq!(got, NotANumber { item: 1 });
+    }
+
+    #[test]
+    fn a_long_list_is_in_order_too() {
+        let n = PARALLEL_FROM + 3;
+        let scores: Vec<f64> = (0..n).map(|i| ((i * 7919) % n) as f64).collect();
+        let labels: Vec<f32> = scores.iter().map(|&s| s as f32).collect();
+        let mut work = Work::default();
+        let ranked = work.rank(&List::new(&scores, &labels), Ties::Averaged, ScoreBits::F64, None).unwrap();
+        assert!(ranked.labels().windows(2).all(|pair| pair[0] > pair[1]));
+    }
+}
