@@ -20,6 +20,7 @@ use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::reader::ChunkReader;
 
@@ -60,7 +61,7 @@ fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     decoded.unwrap_or_else(|_| Err(damaged(source.name(), "content the decoder cannot make sense of")))
 }
 
-fn damaged(file: &str, found: &str) -> ReadError {
+pub(crate) fn damaged(file: &str, found: &str) -> ReadError {
     ReadError::data(file, found, "an undamaged Parquet file")
 }
 
@@ -100,29 +101,43 @@ fn decode<R: ChunkReader + 'static>(
     }
     let builder = ParquetRecordBatchReaderBuilder::try_new(reader).map_err(|e| failed(&e))?;
     let mut columns = Columns::new(file, builder.schema(), options)?;
-    let rows = builder.metadata().file_metadata().num_rows();
-    let most = CELLS_ALWAYS.max(length.saturating_mul(CELLS_PER_BYTE));
-    let rows = u64::try_from(rows).map_err(|_| damaged(file, &format!("{rows} rows")))?;
-    let cells = rows.saturating_mul(columns.projection.len() as u64);
-    let counted = builder
-        .metadata()
-        .row_groups()
-        .iter()
-        .try_fold(0u64, |sum, group| sum.checked_add(u64::try_from(group.num_rows()).ok()?));
-    if counted != Some(rows) {
-        return Err(damaged(file, "row groups that do not add up to the rows of the file"));
-    }
-    if cells > most {
-        let found = format!("{rows} rows of {} columns in {length} bytes", columns.projection.len());
-        return Err(ReadError::data(file, found, format!("at most {most} numbers")));
-    }
-    columns.table.reserve(rows as usize);
+    let rows = count_rows(file, builder.metadata(), columns.projection.len(), length)?;
+    columns.table.reserve(rows);
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.projection.iter().copied());
     let batches = builder.with_projection(mask).with_batch_size(BATCH).build().map_err(|e| failed(&e))?;
     for batch in batches {
         columns.push(&batch.map_err(|e| damaged(file, &e.to_string()))?)?;
     }
     columns.table.finish()
+}
+
+/// Most numbers or bytes of text that a file of `length` bytes may stand for.
+pub(crate) fn most_cells(length: u64) -> u64 {
+    CELLS_ALWAYS.max(length.saturating_mul(CELLS_PER_BYTE))
+}
+
+/// The number of rows, if it adds up and the file is long enough for `columns` columns of them.
+pub(crate) fn count_rows(
+    file: &str,
+    metadata: &ParquetMetaData,
+    columns: usize,
+    length: u64,
+) -> Result<usize, ReadError> {
+    let rows = metadata.file_metadata().num_rows();
+    let rows = u64::try_from(rows).map_err(|_| damaged(file, &format!("{rows} rows")))?;
+    let counted = metadata
+        .row_groups()
+        .iter()
+        .try_fold(0u64, |sum, group| sum.checked_add(u64::try_from(group.num_rows()).ok()?));
+    if counted != Some(rows) {
+        return Err(damaged(file, "row groups that do not add up to the rows of the file"));
+    }
+    let most = most_cells(length);
+    if rows.saturating_mul(columns as u64) > most {
+        let found = format!("{rows} rows of {columns} columns in {length} bytes");
+        return Err(ReadError::data(file, found, format!("at most {most} numbers")));
+    }
+    Ok(rows as usize)
 }
 
 fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {

@@ -191,6 +191,12 @@ impl Gather {
         self.docs.is_empty()
     }
 
+    /// Bytes of all document names.
+    #[cfg(feature = "parquet")]
+    pub fn text(&self) -> usize {
+        self.docs.bytes()
+    }
+
     /// Starts or continues a query; false if the query was already there.
     pub fn query(&mut self, name: &str) -> bool {
         let hash = xxh3_64(name.as_bytes());

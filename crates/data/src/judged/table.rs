@@ -127,6 +127,8 @@ pub(super) use self::arrow::read_parquet;
 
 #[cfg(feature = "parquet")]
 mod arrow {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
     use arrow_array::{Array, ArrayRef};
@@ -136,30 +138,34 @@ mod arrow {
 
     use super::super::finite;
     use super::{Cow, Gather, Kind, ReadError, Source, columns};
+    use crate::formats::parquet::{count_rows, damaged, in_memory, most_cells};
 
-    /// Reads a Parquet table. What is not an uncompressed file is first copied to a temporary one: the format
-    /// is read from its end.
+    /// Reads a Parquet table; the panics of the decoder on damaged pages become errors, as for data sets.
     pub fn read_parquet(source: &Source, kind: Kind) -> Result<Gather, ReadError> {
+        let decoded = catch_unwind(AssertUnwindSafe(|| decode(source, kind)));
+        let confused = "content the decoder cannot make sense of";
+        decoded.unwrap_or_else(|_| Err(damaged(source.name(), confused)))
+    }
+
+    fn decode(source: &Source, kind: Kind) -> Result<Gather, ReadError> {
         let file = source.name();
-        let io = |error: std::io::Error| ReadError::io(file, &error);
-        let mut copy = tempfile::tempfile().map_err(io)?;
-        std::io::copy(&mut source.open()?, &mut copy).map_err(io)?;
-        let damaged = |error: &dyn std::fmt::Display| {
-            ReadError::data(file, error.to_string(), "an undamaged Parquet file")
-        };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(copy).map_err(|e| damaged(&e))?;
+        let content = in_memory(source)?;
+        let length = content.len() as u64;
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(content).map_err(|e| damaged(file, &e.to_string()))?;
         let names: Vec<&str> = builder.schema().fields().iter().map(|f| f.name().as_str()).collect();
         let wanted = columns(file, &names, kind)?;
         let wanted_names = wanted.map(|column| names[column].to_string());
+        count_rows(file, builder.metadata(), wanted.len(), length)?;
         let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
-        let batches = builder.with_projection(mask).build().map_err(|e| damaged(&e))?;
+        let batches = builder.with_projection(mask).build().map_err(|e| damaged(file, &e.to_string()))?;
         let (mut gather, mut query) = (Gather::default(), String::new());
         let mut row = 0u64;
         for batch in batches {
-            let batch = batch.map_err(|e| damaged(&e))?;
+            let batch = batch.map_err(|e| damaged(file, &e.to_string()))?;
             let [queries, docs, values] = wanted_names.each_ref().map(|name| batch.column_by_name(name));
             let (Some(queries), Some(docs), Some(values)) = (queries, docs, values) else {
-                return Err(damaged(&"columns that are not in the data"));
+                return Err(damaged(file, "columns that are not in the data"));
             };
             for i in 0..batch.num_rows() {
                 row += 1;
@@ -180,6 +186,11 @@ mod arrow {
                     gather.query(&query);
                 }
                 gather.push(&doc, value, None);
+            }
+            // One long name, stored once, may stand for many: names are limited like numbers.
+            if gather.text() as u64 > most_cells(length) {
+                let found = format!("names of more than {} bytes in {length} bytes", gather.text());
+                return Err(ReadError::data(file, found, "shorter names"));
             }
         }
         Ok(gather)
