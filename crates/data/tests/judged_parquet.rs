@@ -62,7 +62,11 @@ fn errors_name_column_and_row() {
         "run.parquet: column score: score NaN in row 2; expected a finite number."
     );
     assert_eq!(
-        run(vec![("qid", q.clone()), ("docno", texts(&[Some("a"), None])), ("score", scores(vec![1.0, 2.0]))]),
+        run(vec![
+            ("qid", q.clone()),
+            ("docno", texts(&[Some("a"), None])),
+            ("score", scores(vec![1.0, 2.0]))
+        ]),
         "run.parquet: column docno: null in row 2; expected text or a whole number."
     );
     assert_eq!(
