@@ -1,3 +1,130 @@
-//! The toprank command.
+//! The toprank command: **what does a person type and see?**
+//!
+//! Invariants: no formula lives here; results go to standard output, everything else to standard error; the exit
+//! code is 0 (done), 1 (failed), 2 (usage) or 3 (bad data).
 
-fn main() {}
+mod catalogs;
+mod compare;
+mod convert;
+mod evaluate;
+mod failure;
+mod fuse;
+mod generate;
+mod inspect;
+mod judged;
+mod manual;
+mod progress;
+mod reading;
+mod rules;
+mod split;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank generate letor --lists 1000 --seed 1 -o demo
+  toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map
+  toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
+  toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
+
+Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data.
+Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.";
+
+/// Read any ranking data, judge any ranking.
+#[derive(Parser, Debug)]
+#[command(name = "toprank", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command takes.
+#[derive(clap::Args, Clone, Debug)]
+struct Common {
+    /// Threads to use; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// No progress and no notes on standard error
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Print one JSON object on standard output
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Evaluate(evaluate::Evaluate),
+    Compare(compare::Compare),
+    Fuse(fuse::Fuse),
+    Inspect(inspect::Inspect),
+    Convert(convert::Convert),
+    Split(split::Split),
+    Generate(generate::Generate),
+    Metrics(catalogs::Metrics),
+    Formats(catalogs::Formats),
+    Completions(manual::Completions),
+    Man(manual::Man),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.broken_pipe => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {}", failure.message);
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    if let Some(threads) = cli.common.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(threads))
+            .build_global()
+            .map_err(Failure::failed)?;
+    }
+    let common = &cli.common;
+    match &cli.command {
+        Command::Evaluate(command) => command.run(common),
+        Command::Compare(command) => command.run(common),
+        Command::Fuse(command) => command.run(common),
+        Command::Inspect(command) => command.run(common),
+        Command::Convert(command) => command.run(common),
+        Command::Split(command) => command.run(common),
+        Command::Generate(command) => command.run(common),
+        Command::Metrics(command) => command.run(common),
+        Command::Formats(command) => command.run(common),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
+    }
+}
+
+/// Prints to standard output; a reader that has gone away is a [`Failure`] without a word.
+fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Prints a JSON value, indented, with a newline.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string_pretty(value).map_err(Failure::failed)? + "\n"))
+}
+
+/// Prints a note on standard error.
+fn note(common: &Common, words: impl std::fmt::Display) {
+    if !common.quiet {
+        eprintln!("note: {words}");
+    }
+}

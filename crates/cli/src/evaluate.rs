@@ -1,0 +1,347 @@
+//! `toprank evaluate`: how good is one ranking?
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use toprank::core::Lists;
+use toprank::metrics::bootstrap::{Interval, IntervalOptions, interval};
+use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, pool};
+
+use crate::failure::Failure;
+use crate::judged::{Basis, Judged, Labels, Ranking};
+use crate::reading::Reading;
+use crate::rules::{Measures, Rules};
+use crate::table::{Style, Table, csv_cell};
+use crate::{Common, note, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank evaluate --data test.txt --scores scores.txt --metrics ndcg@10,map --per-list out.csv
+  toprank evaluate --qrels qrels.test --run results.test --like trec_eval --metrics map,p@5,mrr,ndcg@10 --json
+  toprank evaluate --data test.csv --list query_id --label grade --score-column bm25 --by market
+  toprank evaluate --data test.txt --feature 110 --metrics ndcg@10,ndcg@10:gain=linear
+
+A scores file has one number a line, in the order of the data's rows (multi-label data: one number per label).
+Lists on which a metric is undefined leave its mean unless --empty says otherwise; the policy is always printed.
+`toprank metrics` lists the metrics.";
+
+/// Judge one ranking: means, intervals, values per list, slices
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Evaluate {
+    #[command(flatten)]
+    labels: Labels,
+    /// Scores file: one number a line, in the order of the data's rows
+    #[arg(long, value_name = "FILE", group = "ranking", help_heading = "What is judged")]
+    scores: Option<String>,
+    /// Run: query Q0 document rank score tag (or JSON, CSV, Parquet); goes with --qrels
+    #[arg(long, value_name = "FILE", group = "ranking", requires = "qrels", help_heading = "What is judged")]
+    run: Option<String>,
+    /// Judge a feature as a one-line baseline: its number or name
+    #[arg(long, value_name = "NAME", group = "ranking", requires = "data", help_heading = "What is judged")]
+    feature: Option<String>,
+    /// Judge any numeric column of a table
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        group = "ranking",
+        requires = "data",
+        help_heading = "What is judged"
+    )]
+    score_column: Option<String>,
+    /// Smaller scores are better
+    #[arg(long, help_heading = "What is judged")]
+    reverse: bool,
+    /// Metrics, separated by commas (see `toprank metrics`)
+    #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,map,mrr")]
+    metrics: String,
+    /// Write the value of every list to a CSV file (- is standard output)
+    #[arg(long, value_name = "FILE")]
+    per_list: Option<PathBuf>,
+    /// One result per value of a column: of each list the items that have it
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+    /// Mean over lists (macro), or all lists as one (micro), for multi-label data
+    #[arg(long, value_enum, default_value = "macro")]
+    average: Average,
+    #[command(flatten)]
+    bootstrap: Bootstrap,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    output: Style,
+    #[command(flatten)]
+    rules: Rules,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// How lists become one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Average {
+    /// Mean over lists.
+    Macro,
+    /// All lists pooled into one.
+    Micro,
+}
+
+/// The bootstrap interval over lists.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Bootstrap interval over lists")]
+pub struct Bootstrap {
+    /// Confidence level
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
+    level: f64,
+    /// Resamples; 0 = no interval
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    replicates: usize,
+    /// Seed of the resamples
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl Bootstrap {
+    /// The library's options; `None`: no interval is wanted.
+    pub fn options(&self) -> Result<Option<IntervalOptions>, Failure> {
+        if self.replicates == 0 {
+            return Ok(None);
+        }
+        let options = IntervalOptions {
+            level: self.level,
+            replicates: self.replicates,
+            seed: self.seed,
+            ..IntervalOptions::default()
+        };
+        options.check()?;
+        Ok(Some(options))
+    }
+}
+
+/// One evaluation with its intervals.
+struct Part {
+    evaluation: Evaluation,
+    intervals: Vec<Option<Interval>>,
+    lists: usize,
+    items: usize,
+}
+
+impl Evaluate {
+    /// Reads, judges, prints.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let measures = self.rules.measures(&self.metrics)?;
+        let intervals = self.bootstrap.options()?;
+        let ranking = self.ranking()?;
+        let keep = self.score_column.iter().chain(&self.by).cloned().collect();
+        let basis = self.labels.read(&self.reading, keep, false, measures.policy.scores, common)?;
+        let mut judged = basis.judge(&ranking, self.reverse, common)?;
+        judged.weigh(measures.like);
+        if self.average == Average::Micro {
+            let (lists, scores) = pool(&judged.lists, &judged.scores);
+            judged =
+                Judged { lists: std::borrow::Cow::Owned(lists), scores, names: vec!["all".into()], ..judged };
+        }
+        let whole = part(&basis, &judged.lists, &judged.scores, &measures, intervals.as_ref())?;
+        let slices = match &self.by {
+            None => Vec::new(),
+            Some(column) => slices(&basis.slices(column)?, &judged, |lists, scores| {
+                part(&basis, lists, scores, &measures, intervals.as_ref())
+            })?,
+        };
+        if let Some(path) = &self.per_list {
+            write_per_list(path, &judged.names, &whole.evaluation.results)?;
+        }
+        warn(&whole, &judged, common);
+        match if common.json { Style::Json } else { self.output } {
+            Style::Json => print_json(&report(&whole, &slices, &judged, &measures)),
+            style => {
+                let mut text = self.table(&whole, &slices).render(style);
+                if style == Style::Table {
+                    text += &counts_line(&whole, &judged);
+                    text += &measures.policy_text();
+                }
+                print(&text)
+            }
+        }
+    }
+
+    fn ranking(&self) -> Result<Ranking, Failure> {
+        let scores = self.scores.as_ref().or(self.run.as_ref()).map(|file| Ranking::File(file.clone()));
+        let column = self.score_column.clone().map(Ranking::Column);
+        scores.or(self.feature.clone().map(Ranking::Feature)).or(column).ok_or_else(|| {
+            Failure::usage(
+                "nothing to judge: expected --scores, --feature or --score-column with --data, or --run with --qrels",
+            )
+        })
+    }
+
+    fn table(&self, whole: &Part, slices: &[(String, Part)]) -> Table {
+        let level = format!("{:.4}", self.bootstrap.level * 100.0);
+        let level = level.trim_end_matches('0').trim_end_matches('.');
+        let mut head =
+            vec!["metric".to_string(), "value".into(), format!("{level} % interval"), "lists".into()];
+        if let Some(column) = &self.by {
+            head.insert(0, column.clone());
+        }
+        let mut table = Table::new(head).words(usize::from(self.by.is_some()));
+        let all = ("all".to_string(), whole);
+        for (name, part) in std::iter::once((&all.0, all.1)).chain(slices.iter().map(|(n, p)| (n, p))) {
+            for (result, interval) in part.evaluation.results.iter().zip(&part.intervals) {
+                let mut row = vec![
+                    result.name.clone(),
+                    result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
+                    interval.as_ref().map_or("–".into(), |i| format!("[{:.4}, {:.4}]", i.low, i.high)),
+                    result.counts.used.to_string(),
+                ];
+                if self.by.is_some() {
+                    row.insert(0, name.clone());
+                }
+                table.row(row);
+            }
+        }
+        table
+    }
+}
+
+fn part(
+    basis: &Basis,
+    lists: &Lists,
+    scores: &[f64],
+    measures: &Measures,
+    intervals: Option<&IntervalOptions>,
+) -> Result<Part, Failure> {
+    let evaluation = evaluate(lists, scores, &measures.all).map_err(|error| basis.explain(&error))?;
+    let weights = lists.list_weights.as_deref();
+    let bounds = |result: &MeasureResult| {
+        // One list cannot say how much lists vary.
+        intervals
+            .filter(|_| result.counts.used > 1)
+            .map(|options| interval(&result.per_list, weights, options))
+    };
+    let intervals = evaluation.results.iter().map(bounds).collect();
+    Ok(Part { evaluation, intervals, lists: lists.len(), items: lists.entries() })
+}
+
+/// One part per value of the column, by value: numbers in order, then words.
+fn slices(
+    texts: &[String],
+    judged: &Judged,
+    part: impl Fn(&Lists, &[f64]) -> Result<Part, Failure>,
+) -> Result<Vec<(String, Part)>, Failure> {
+    const MOST: usize = 1000;
+    let mut values: Vec<&String> = texts.iter().collect();
+    values.sort_unstable_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(x), Ok(y)) => x.total_cmp(&y).then(a.cmp(b)),
+        (Ok(_), Err(_)) => std::cmp::Ordering::Less,
+        (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
+    });
+    values.dedup();
+    if values.len() > MOST {
+        let found = values.len();
+        return Err(Failure::usage(format!(
+            "--by: the column has {found} values; expected at most {MOST} slices"
+        )));
+    }
+    let slice = |value: &String| {
+        let (lists, entries) = judged.lists.keep(|entry| texts[entry] == *value);
+        let scores: Vec<f64> = entries.iter().map(|&entry| judged.scores[entry]).collect();
+        Ok((value.clone(), part(&lists, &scores)?))
+    };
+    values.into_iter().map(slice).collect()
+}
+
+fn warn(whole: &Part, judged: &Judged, common: &Common) {
+    let ignored: Vec<&str> = whole
+        .evaluation
+        .results
+        .iter()
+        .filter(|result| result.item_weights == ItemWeights::Ignored)
+        .map(|result| result.name.as_str())
+        .collect();
+    if !ignored.is_empty() && judged.lists.list_weights.is_none() {
+        note(
+            common,
+            format!("{} has no definition with item weights; they were not used", ignored.join(", ")),
+        );
+    }
+    if let Some((qrels, run)) = judged.only_in
+        && qrels + run > 0
+    {
+        note(common, format!("{qrels} queries are only in the qrels, {run} only in the run"));
+    }
+}
+
+fn counts_line(whole: &Part, judged: &Judged) -> String {
+    let empty: Vec<String> = whole
+        .evaluation
+        .results
+        .iter()
+        .filter(|result| result.counts.empty > 0)
+        .map(|result| format!("{} of {}", result.counts.empty, result.name))
+        .collect();
+    let mut line = format!("{} lists, {} items", whole.lists, whole.items);
+    if !empty.is_empty() {
+        line += &format!("; undefined lists: {}", empty.join(", "));
+    }
+    if judged.lists.list_weights.is_some() {
+        line += "; lists are weighted";
+    }
+    line + "\n"
+}
+
+fn report(whole: &Part, slices: &[(String, Part)], judged: &Judged, measures: &Measures) -> Value {
+    let mut lists = json!({"total": whole.lists, "items": whole.items});
+    if let Some((qrels, run)) = judged.only_in {
+        lists["only_in_qrels"] = json!(qrels);
+        lists["only_in_run"] = json!(run);
+    }
+    lists["weighted"] = json!(judged.lists.list_weights.is_some());
+    for (key, count) in [("used", true), ("undefined", false)] {
+        let counts = whole.evaluation.results.iter().map(|result| {
+            let counts = result.counts;
+            (result.name.clone(), json!(if count { counts.used } else { counts.empty }))
+        });
+        lists[key] = Value::Object(counts.collect());
+    }
+    let mut report = Map::new();
+    values(&mut report, whole);
+    report.insert("lists".into(), lists);
+    report.insert("policy".into(), measures.policy_json());
+    if !slices.is_empty() {
+        let slice = |(name, part): &(String, Part)| {
+            let mut object = Map::new();
+            values(&mut object, part);
+            object.insert("lists".into(), json!({"total": part.lists, "items": part.items}));
+            (name.clone(), Value::Object(object))
+        };
+        report.insert("slices".into(), Value::Object(slices.iter().map(slice).collect()));
+    }
+    Value::Object(report)
+}
+
+fn values(object: &mut Map<String, Value>, part: &Part) {
+    let results = || part.evaluation.results.iter();
+    let means: Map<String, Value> =
+        results().map(|result| (result.name.clone(), json!(result.mean))).collect();
+    object.insert("metrics".into(), Value::Object(means));
+    let bounds: Map<String, Value> = results()
+        .zip(&part.intervals)
+        .filter_map(|(result, interval)| Some((result.name.clone(), json!(interval.as_ref()?))))
+        .collect();
+    if !bounds.is_empty() {
+        object.insert("intervals".into(), Value::Object(bounds));
+    }
+}
+
+fn write_per_list(path: &Path, names: &[String], results: &[MeasureResult]) -> Result<(), Failure> {
+    let head: Vec<String> = results.iter().map(|result| csv_cell(&result.name)).collect();
+    let mut text = format!("list,{}\n", head.join(","));
+    for (q, name) in names.iter().enumerate() {
+        text += &csv_cell(name);
+        for result in results {
+            let value = result.per_list[q];
+            text += &if value.is_nan() { ",".to_string() } else { format!(",{value}") };
+        }
+        text.push('\n');
+    }
+    Ok(toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?)
+}

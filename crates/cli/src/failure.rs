@@ -1,0 +1,79 @@
+//! What went wrong, as an exit code and a message.
+
+use std::fmt;
+
+use toprank::core::{ListsError, ParamError};
+use toprank::data::{Fault, ReadError};
+
+/// The exit codes, as `toprank --help` documents them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The work could not be done: a file cannot be opened, a disk is full.
+    Failed = 1,
+    /// The command line asks for something that does not exist or does not fit.
+    Usage = 2,
+    /// A file breaks its format, or two files do not fit together.
+    Data = 3,
+}
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// The whole message.
+    pub message: String,
+    /// The reader of our output has gone (`toprank … | head`): end without a word.
+    pub broken_pipe: bool,
+}
+
+impl Failure {
+    fn new(exit: Exit, message: impl fmt::Display) -> Failure {
+        Failure { exit, message: message.to_string(), broken_pipe: false }
+    }
+
+    /// The command line is at fault.
+    pub fn usage(message: impl fmt::Display) -> Failure {
+        Failure::new(Exit::Usage, message)
+    }
+
+    /// The data are at fault.
+    pub fn data(message: impl fmt::Display) -> Failure {
+        Failure::new(Exit::Data, message)
+    }
+
+    /// The work could not be done.
+    pub fn failed(message: impl fmt::Display) -> Failure {
+        Failure::new(Exit::Failed, message)
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Failure {
+        let exit = match error.fault() {
+            Fault::Io => Exit::Failed,
+            Fault::Data => Exit::Data,
+            Fault::Options => Exit::Usage,
+        };
+        Failure { broken_pipe: error.is_broken_pipe(), ..Failure::new(exit, error) }
+    }
+}
+
+impl From<ParamError> for Failure {
+    fn from(error: ParamError) -> Failure {
+        Failure::usage(error)
+    }
+}
+
+impl From<ListsError> for Failure {
+    fn from(error: ListsError) -> Failure {
+        Failure::data(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        let broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
+        Failure { broken_pipe, ..Failure::failed(error) }
+    }
+}

@@ -1,0 +1,84 @@
+//! `toprank fuse`: one ranking out of several.
+
+use std::path::PathBuf;
+
+use toprank::data::{Run, Source, align, read_run, sink, write_run};
+use toprank::metrics::fusion::{self, FUSIONS, Scratch};
+
+use crate::failure::Failure;
+use crate::table::Table;
+use crate::{Common, note};
+
+/// Fuse runs into one: reciprocal rank, CombSUM, CombMNZ, Borda and more
+#[derive(clap::Args, Debug)]
+#[command(after_help = after_help())]
+pub struct Fuse {
+    /// Runs to fuse (TREC, JSON, CSV or Parquet)
+    #[arg(required = true, num_args = 2..)]
+    runs: Vec<String>,
+    /// Method, with parameters as in combsum:norm=zscore
+    #[arg(long, short, default_value = "rrf")]
+    method: String,
+    /// Run to write; - is standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Tag of the new run [default: the method]
+    #[arg(long, value_name = "NAME")]
+    tag: Option<String>,
+    /// Keep only the best N documents of each query
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+}
+
+fn after_help() -> String {
+    let mut table = Table::new(["", ""]).words(1);
+    for entry in FUSIONS {
+        let params: Vec<String> = entry
+            .params
+            .iter()
+            .map(|p| format!(" [:{}=… {}; default {}]", p.name, p.range, p.default))
+            .collect();
+        table.row([format!("  {}", entry.name), format!("{}{}", entry.about, params.concat())]);
+    }
+    format!(
+        "Methods:\n{}\nExample: toprank fuse bm25.run dense.run --method rrf:k=60 -o fused.run",
+        table.body()
+    )
+}
+
+impl Fuse {
+    /// Reads, fuses, writes.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let method = fusion::parse(&self.method)?;
+        let runs: Vec<Run> =
+            self.runs.iter().map(|file| read_run(&Source::path(file))).collect::<Result<_, _>>()?;
+        let aligned = align(&runs.iter().collect::<Vec<_>>());
+        let mut fused = vec![0.0; aligned.docs.len()];
+        let mut scratch = Scratch::default();
+        for query in 0..aligned.queries.len() {
+            let range = aligned.range(query);
+            let scores: Vec<&[f64]> = aligned.scores.iter().map(|run| &run[range.clone()]).collect();
+            let out = &mut fused[range];
+            method.fuse_into(&scores, &mut scratch, out);
+            fusion::check(&scores, out)
+                .map_err(|error| Failure::data(format!("query {}: {error}", aligned.queries.get(query))))?;
+            if let Some(depth) = self.depth {
+                forget_below(out, depth);
+            }
+        }
+        let run = aligned.run(self.tag.as_deref().unwrap_or(&self.method), &fused)?;
+        sink::write_file(&self.output, |out| write_run(&run, out))?;
+        let (queries, documents) = (run.queries().len(), run.len());
+        note(common, format!("fused {} runs: {queries} queries, {documents} documents", runs.len()));
+        Ok(())
+    }
+}
+
+/// Keeps the `depth` best scores (and what ties with the last of them), makes the others NaN.
+fn forget_below(scores: &mut [f64], depth: usize) {
+    let mut sorted: Vec<f64> = scores.iter().copied().filter(|score| !score.is_nan()).collect();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    if let Some(&last) = depth.checked_sub(1).and_then(|place| sorted.get(place)) {
+        scores.iter_mut().filter(|score| **score < last).for_each(|score| *score = f64::NAN);
+    }
+}

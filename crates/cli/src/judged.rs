@@ -1,0 +1,254 @@
+//! What is judged: labels from a data file or from qrels, scores from a file, a run or a column.
+
+use std::borrow::Cow;
+
+use clap::Args;
+use toprank::core::{Lists, ScoreBits};
+use toprank::data::scores::read_scores;
+use toprank::data::{Dataset, JoinOptions, MissingLists, Names, Qrels, Source, join, read_qrels, read_run};
+use toprank::metrics::EvaluateError;
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::reading::Reading;
+use crate::{Common, note};
+
+/// Where the labels come from.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What is judged")]
+pub struct Labels {
+    /// Data file with labels (LETOR, CSV, Parquet, …; see `toprank formats`)
+    #[arg(long, value_name = "FILE", required_unless_present = "qrels", conflicts_with = "qrels")]
+    data: Option<String>,
+    /// TREC judgements: query iteration document relevance (or JSON, CSV, Parquet)
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<String>,
+    /// With --qrels: queries that a run does not answer count as empty rankings (trec_eval -c)
+    #[arg(long, requires = "qrels")]
+    complete: bool,
+    /// With --qrels: judge only the best N documents of each query (trec_eval -M)
+    #[arg(long, value_name = "N", requires = "qrels")]
+    depth: Option<u32>,
+}
+
+/// Labels, waiting for scores.
+pub enum Basis {
+    /// A data file: scores come row by row.
+    Data { file: String, dataset: Box<Dataset> },
+    /// Judgements: scores come from runs.
+    Qrels { qrels: Box<Qrels>, options: JoinOptions },
+}
+
+/// Where scores come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ranking {
+    /// A file: one number a line, or a run if the labels are qrels.
+    File(String),
+    /// A feature of the data.
+    Feature(String),
+    /// A column of the data that was kept as text.
+    Column(String),
+}
+
+/// Lists with scores.
+pub struct Judged<'a> {
+    pub lists: Cow<'a, Lists>,
+    pub scores: Vec<f64>,
+    /// Name of each list.
+    pub names: Vec<String>,
+    /// Queries that only the qrels, only the run know.
+    pub only_in: Option<(usize, usize)>,
+}
+
+impl Labels {
+    /// Reads the labels; `keep` are columns wanted as text, `every_query` counts unanswered queries as empty.
+    pub fn read(
+        &self,
+        reading: &Reading,
+        keep: Vec<String>,
+        every_query: bool,
+        bits: ScoreBits,
+        common: &Common,
+    ) -> Result<Basis, Failure> {
+        if let Some(file) = &self.data {
+            let dataset = Box::new(reading.read(file, keep, common.quiet)?);
+            return Ok(Basis::Data { file: file.clone(), dataset });
+        }
+        let file = self.qrels.as_deref().unwrap_or_default();
+        let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+        let missing_lists =
+            if self.complete || every_query { MissingLists::Empty } else { MissingLists::LeaveOut };
+        let options = JoinOptions { missing_lists, depth: self.depth, scores: bits };
+        Ok(Basis::Qrels { qrels: Box::new(read_qrels(&Source::path(file))?), options })
+    }
+}
+
+impl Judged<'_> {
+    /// LightGBM weighs a query by the mean of its rows' weights; its preset does so too.
+    pub fn weigh(&mut self, like: Option<&str>) {
+        let lists = &self.lists;
+        let (Some("lightgbm"), Some(weights), None) = (like, &lists.item_weights, &lists.list_weights) else {
+            return;
+        };
+        let mean = |q: usize| {
+            let range = lists.range(q);
+            weights[range.clone()].iter().sum::<f32>() / range.len().max(1) as f32
+        };
+        let means = (0..lists.len()).map(mean).collect();
+        self.lists.to_mut().list_weights = Some(means);
+    }
+}
+
+impl Basis {
+    /// Puts scores to the labels.
+    pub fn judge(&self, ranking: &Ranking, reverse: bool, common: &Common) -> Result<Judged<'_>, Failure> {
+        let mut judged = match (self, ranking) {
+            (Basis::Qrels { qrels, options }, Ranking::File(file)) => {
+                let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+                let run = read_run(&Source::path(file))?;
+                let joined = join(qrels, &run, options);
+                if joined.lists.is_empty() {
+                    return Err(Failure::data(format!(
+                        "{file}: no query of the run is in the qrels; expected at least one query name in both files"
+                    )));
+                }
+                Judged {
+                    lists: Cow::Owned(joined.lists),
+                    scores: joined.scores,
+                    names: joined.list_names.iter().map(str::to_string).collect(),
+                    only_in: Some((joined.only_in_qrels.len(), joined.only_in_run.len())),
+                }
+            }
+            (Basis::Qrels { .. }, _) => {
+                return Err(Failure::usage(
+                    "a column can only be judged with --data; with --qrels give runs",
+                ));
+            }
+            (Basis::Data { file, dataset }, ranking) => {
+                let (by_row, outputs) = match ranking {
+                    Ranking::File(scores) => {
+                        let _spinner = Progress::spinner(common.quiet, format!("reading {scores}"));
+                        let outputs = dataset.outputs();
+                        (read_scores(&Source::path(scores), dataset.rows(), outputs)?, outputs)
+                    }
+                    Ranking::Feature(name) => (feature(dataset, file, name, common)?, 1),
+                    Ranking::Column(name) => (column(dataset, file, name)?, 1),
+                };
+                if outputs == 1 && dataset.outputs() > 1 {
+                    return Err(Failure::usage(format!(
+                        "{file} has {} labels; one column cannot rank for all of them: give --scores with {} numbers a line",
+                        dataset.outputs(),
+                        dataset.outputs()
+                    )));
+                }
+                Judged {
+                    scores: dataset.lists.scores_of_entries(&by_row, outputs),
+                    lists: Cow::Borrowed(&dataset.lists),
+                    names: list_names(dataset),
+                    only_in: None,
+                }
+            }
+        };
+        if reverse {
+            judged.scores.iter_mut().for_each(|score| *score = -*score);
+        }
+        Ok(judged)
+    }
+
+    /// The text of a column for each entry, for slices.
+    pub fn slices(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let Basis::Data { file, dataset } = self else {
+            return Err(Failure::usage("--by needs a column, so it goes with --data"));
+        };
+        let row_text: Box<dyn Fn(usize) -> String> = if let Some(names) = kept(dataset, name) {
+            Box::new(move |row| names.get(row).to_string())
+        } else if let Some(feature) = dataset.feature(name) {
+            Box::new(move |row| dataset.features.get(row, feature).to_string())
+        } else {
+            return Err(Failure::usage(format!(
+                "{file} has no column {name}; expected one of {}",
+                known(dataset)
+            )));
+        };
+        let rows = &dataset.lists.rows;
+        Ok((0..dataset.lists.entries())
+            .map(|e| row_text(rows.as_ref().map_or(e, |r| r[e] as usize)))
+            .collect())
+    }
+
+    /// An error of the evaluation in the words of the files: which line holds the bad number.
+    pub fn explain(&self, error: &EvaluateError) -> Failure {
+        let entry = match error {
+            EvaluateError::Score { entry, .. } => Some(*entry),
+            EvaluateError::Label { entry, .. } => *entry,
+            _ => None,
+        };
+        if let (Basis::Data { file, dataset }, Some(entry)) = (self, entry) {
+            let row = dataset.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
+            if let Some(line) = dataset.lines.of(row) {
+                return Failure::data(format!("{file}:{line}: {error}"));
+            }
+            return Failure::data(format!("{file}: row {}: {error}", row + 1));
+        }
+        Failure::data(error)
+    }
+}
+
+fn list_names(dataset: &Dataset) -> Vec<String> {
+    (0..dataset.lists.len()).map(|q| dataset.list_name(q)).collect()
+}
+
+fn kept<'a>(dataset: &'a Dataset, name: &str) -> Option<&'a Names> {
+    dataset.extra.iter().find(|(column, _)| column == name).map(|(_, names)| names)
+}
+
+fn known(dataset: &Dataset) -> String {
+    let names: Vec<&str> = dataset.columns.iter().map(|column| column.name.as_str()).collect();
+    if names.len() <= 12 {
+        return names.join(", ");
+    }
+    format!("{}, … {} ({} in all)", names[..8].join(", "), names[names.len() - 1], names.len())
+}
+
+/// A feature as a score; items where it is missing rank last, and a note says how many.
+fn feature(dataset: &Dataset, file: &str, name: &str, common: &Common) -> Result<Vec<f64>, Failure> {
+    let Some(feature) = dataset.feature(name) else {
+        return Err(Failure::usage(format!(
+            "{file} has no feature {name}; expected one of {}",
+            known(dataset)
+        )));
+    };
+    let mut scores: Vec<f64> =
+        (0..dataset.rows()).map(|row| f64::from(dataset.features.get(row, feature))).collect();
+    let missing = scores.iter().filter(|score| score.is_nan()).count();
+    if missing > 0 {
+        let last = scores.iter().copied().fold(f64::INFINITY, f64::min) - 1.0;
+        let last = if last.is_finite() { last } else { 0.0 };
+        scores.iter_mut().filter(|score| score.is_nan()).for_each(|score| *score = last);
+        note(
+            common,
+            format!("feature {name} is missing in {missing} of {} rows; they rank last", scores.len()),
+        );
+    }
+    Ok(scores)
+}
+
+/// A column kept as text, as scores.
+fn column(dataset: &Dataset, file: &str, name: &str) -> Result<Vec<f64>, Failure> {
+    let Some(texts) = kept(dataset, name) else {
+        return Err(Failure::usage(format!("{file} has no column {name}")));
+    };
+    let number = |(row, text): (usize, &str)| match text.trim().parse::<f64>() {
+        Ok(score) if score.is_finite() => Ok(score),
+        _ => {
+            let place = dataset
+                .lines
+                .of(row)
+                .map_or_else(|| format!("{file}: row {}", row + 1), |l| format!("{file}:{l}"));
+            Err(Failure::data(format!(
+                "{place}: column {name} holds {text:?}; expected a finite number to rank by"
+            )))
+        }
+    };
+    texts.iter().enumerate().map(number).collect()
+}

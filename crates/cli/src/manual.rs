@@ -1,0 +1,49 @@
+//! Shell completions and the manual page, made from the same description as `--help`.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use crate::failure::Failure;
+use crate::{Cli, print};
+
+/// Print shell completions
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example: toprank completions bash > ~/.local/share/bash-completion/completions/toprank"
+)]
+pub struct Completions {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+impl Completions {
+    /// Prints them.
+    pub fn run(&self) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "toprank", &mut bytes);
+        print(&String::from_utf8_lossy(&bytes))
+    }
+}
+
+/// Print the manual page, or write the pages of all commands into a folder
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example: toprank man | man -l -")]
+pub struct Man {
+    /// Folder for one page per command [default: the main page on standard output]
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+impl Man {
+    /// Prints or writes them.
+    pub fn run(&self) -> Result<(), Failure> {
+        if let Some(folder) = &self.output {
+            std::fs::create_dir_all(folder)?;
+            return Ok(clap_mangen::generate_to(Cli::command(), folder)?);
+        }
+        let mut bytes = Vec::new();
+        clap_mangen::Man::new(Cli::command()).render(&mut bytes)?;
+        print(&String::from_utf8_lossy(&bytes))
+    }
+}

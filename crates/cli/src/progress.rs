@@ -1,0 +1,45 @@
+//! Progress on standard error, only when a person is looking.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar or spinner that is gone when it goes out of scope.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// A spinner with words; nothing when `quiet` or when standard error is no terminal.
+    pub fn spinner(quiet: bool, words: String) -> Progress {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Progress(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new_spinner().with_message(words);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Progress(bar)
+    }
+
+    /// A bar that is told how far the work is.
+    pub fn bar(quiet: bool, words: String) -> Progress {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Progress(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new(0).with_message(words);
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+
+    /// `done` of `total` parts are finished.
+    pub fn set(&self, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

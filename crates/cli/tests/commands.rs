@@ -1,0 +1,191 @@
+//! The real binary, as a person would use it.
+
+mod common;
+
+use common::{Toprank, json};
+
+const LETOR: &str = "\
+2 qid:10 1:0.9 2:0.1 # docid = d1
+0 qid:10 1:0.8 2:0.3
+1 qid:10 1:0.1 2:0.5
+0 qid:11 1:0.4 2:0.2
+1 qid:11 1:0.3 2:0.9
+0 qid:12 1:0.3 2:0.9
+";
+
+#[test]
+fn evaluate_prints_metrics_lists_and_policy_as_json() {
+    let shell = Toprank::new();
+    shell.file("test.txt", LETOR);
+    shell.file("scores.txt", "3\n2\n1\n2\n1\n1\n");
+    let out = shell
+        .ok("evaluate --data test.txt --scores scores.txt --metrics ndcg@10,map --per-list out.csv --json");
+    let value = json(&out);
+    // List 10: gains 3, 0, 1 in this order; list 11: relevant at rank 2; list 12 has nothing relevant: skipped.
+    let ndcg10 = (3.0 / 1.0 + 1.0 / 2.0) / (3.0 / 1.0 + 1.0 / 3f64.log2());
+    let ndcg = f64::midpoint(ndcg10, 1.0 / 3f64.log2());
+    let map = f64::midpoint(f64::midpoint(1.0, 2.0 / 3.0), 0.5);
+    assert!((value["metrics"]["ndcg@10"].as_f64().unwrap() - ndcg).abs() < 1e-12, "{out}");
+    assert!((value["metrics"]["map"].as_f64().unwrap() - map).abs() < 1e-12, "{out}");
+    assert_eq!(value["lists"]["total"], 3);
+    assert_eq!(value["policy"]["ties"], "averaged");
+    let per_list = shell.read("out.csv");
+    assert_eq!(per_list.lines().next(), Some("list,ndcg@10,map"));
+    assert_eq!(per_list.lines().count(), 4);
+    assert!(per_list.contains("\n12,,"), "a skipped list has empty cells: {per_list}");
+}
+
+#[test]
+fn evaluate_reads_judgements_and_a_run() {
+    let shell = Toprank::new();
+    shell.file("qrels.test", "1 0 a 1\n1 0 b 0\n1 0 c 1\n2 0 a 1\n");
+    shell.file("results.test", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.8 tag\n3 Q0 a 1 0.8 tag\n");
+    let args = "evaluate --qrels qrels.test --run results.test --like trec_eval --metrics map,p@5,mrr,ndcg@10 --json";
+    let value = json(&shell.ok(args));
+    assert_eq!(value["metrics"]["map"], 0.5);
+    assert_eq!(value["metrics"]["p@5"], 0.2);
+    assert_eq!(value["metrics"]["mrr"], 1.0);
+    assert_eq!(value["policy"]["ties"], "trec");
+    assert_eq!(value["lists"]["only_in_qrels"], 1);
+    assert_eq!(value["lists"]["only_in_run"], 1);
+    let complete = json(&shell.ok(&format!("{args} --complete")));
+    assert_eq!(complete["metrics"]["map"], 0.25);
+}
+
+#[test]
+fn a_column_can_be_judged_as_a_baseline() {
+    let shell = Toprank::new();
+    shell.file("test.txt", LETOR);
+    shell.file("table.csv", "qid,label,bm25,kind\n1,1,0.2,x\n1,0,0.1,x\n2,0,0.4,y\n2,1,0.3,y\n");
+    let by_feature = json(&shell.ok("evaluate --data test.txt --feature 2 --metrics mrr --json"));
+    assert_eq!(by_feature["metrics"]["mrr"], 1.0);
+    let by_column =
+        json(&shell.ok("evaluate --data table.csv --score-column bm25 --metrics mrr --by kind --json"));
+    assert_eq!(by_column["metrics"]["mrr"], 0.75);
+    assert_eq!(by_column["slices"]["x"]["metrics"]["mrr"], 1.0);
+    assert_eq!(by_column["slices"]["y"]["metrics"]["mrr"], 0.5);
+}
+
+#[test]
+fn compare_names_the_runs_and_tests_their_difference() {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 120 --seed 3 -o demo");
+    let scores = |weight: f64| {
+        let rows = shell.read("demo/test.txt").lines().count();
+        (0..rows).map(|i| format!("{}\n", ((i * 7919) % 101) as f64 * weight)).collect::<String>()
+    };
+    shell.file("scores_a.txt", &scores(1.0));
+    shell.file("scores_b.txt", &scores(-1.0));
+    let args = "compare --data demo/test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt";
+    let table = shell.ok(args);
+    assert!(table.contains("ndcg@10") && table.contains('a') && table.contains('b'), "{table}");
+    let value = json(&shell.ok(&format!("{args} --json")));
+    let pair = &value["comparisons"][0]["pairs"][0];
+    assert_eq!((&pair["first"], &pair["second"]), (&"a".into(), &"b".into()));
+    for test in pair["tests"].as_array().unwrap() {
+        let p = test["p"].as_f64().unwrap();
+        assert!(p > 0.0 && p <= 1.0, "{test}");
+    }
+    assert_eq!(
+        shell.ok(&format!("{args} --json --threads 1")),
+        shell.ok(&format!("{args} --json --threads 4"))
+    );
+}
+
+#[test]
+fn generate_inspect_convert_and_back() {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 30 --seed 1 -o demo");
+    assert!(shell.ok("inspect demo/test.txt").contains("lists"));
+    let overlap = json(&shell.ok("inspect demo/test.txt --against demo/train.txt --json"));
+    assert_eq!(overlap["overlap"]["list_names"]["count"], 0);
+    shell.ok("convert demo/test.txt test.parquet");
+    shell.ok("convert test.parquet again.txt");
+    let judge = |data: &str| {
+        json(&shell.ok(&format!("evaluate --data {data} --feature 3 --metrics ndcg@5,map --json")))["metrics"]
+            .clone()
+    };
+    assert_eq!(judge("demo/test.txt"), judge("test.parquet"));
+    assert_eq!(judge("demo/test.txt"), judge("again.txt"));
+}
+
+#[test]
+fn the_catalog_lists_and_explains_metrics() {
+    let shell = Toprank::new();
+    let all = shell.ok("metrics");
+    for name in ["ndcg", "map", "mrr", "rprec", "bpref", "success", "err", "rbp", "auroc", "auprc", "pauc"] {
+        assert!(all.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not listed:\n{all}");
+    }
+    assert!(shell.ok("metrics ndcg").contains("log2"));
+    assert!(shell.fails(2, "metrics nothing").contains("nothing"));
+}
+
+#[test]
+fn exit_codes_tell_usage_from_bad_data_from_failure() {
+    let shell = Toprank::new();
+    shell.file("test.txt", LETOR);
+    shell.file("short.txt", "1\n2\n");
+    shell.file("nan.txt", "1\n2\nnan\n4\n5\n6\n");
+    shell.file("scores.txt", "3\n2\n1\n2\n1\n1\n");
+    shell.file("broken.txt", "1 qid:1 1:0.5\n1 qid:1 1:x\n");
+    assert!(
+        shell.fails(2, "evaluate --data test.txt --scores scores.txt --metrics ndgc@10").contains("ndcg")
+    );
+    shell.fails(2, "evaluate --data test.txt --metrics map");
+    shell.fails(2, "evaluate --metrics map");
+    shell.fails(2, "nonsense");
+    assert!(shell.fails(3, "evaluate --data test.txt --scores short.txt").contains("short.txt"));
+    assert!(shell.fails(3, "evaluate --data test.txt --scores nan.txt").contains("nan.txt:3"));
+    assert!(shell.fails(3, "inspect broken.txt").contains("broken.txt:2"));
+    assert!(shell.fails(1, "inspect missing.txt").contains("missing.txt"));
+}
+
+#[test]
+fn policies_are_printed_and_can_be_set_per_metric() {
+    let shell = Toprank::new();
+    shell.file("test.txt", LETOR);
+    shell.file("scores.txt", "1\n1\n1\n1\n1\n1\n");
+    let out = shell.ok("evaluate --data test.txt --scores scores.txt --metrics ndcg@2:gain=linear,ndcg@2");
+    assert!(out.contains("gain=") && out.contains("ties=averaged") && out.contains("empty=skip"), "{out}");
+    let value = json(&shell.ok(
+        "evaluate --data test.txt --scores scores.txt --metrics ndcg@2:gain=linear,ndcg@2 --empty one --json",
+    ));
+    assert_ne!(value["metrics"]["ndcg@2:gain=linear"], value["metrics"]["ndcg@2"]);
+    assert_eq!(value["policy"]["empty"], "one");
+}
+
+#[test]
+fn fuse_writes_a_run_that_evaluate_reads() {
+    let shell = Toprank::new();
+    shell.file("qrels", "1 0 a 1\n1 0 b 0\n");
+    shell.file("r1", "1 Q0 a 1 0.9 x\n1 Q0 b 2 0.1 x\n");
+    shell.file("r2", "1 Q0 b 1 9 y\n1 Q0 a 2 8 y\n1 Q0 c 3 1 y\n");
+    shell.ok("fuse r1 r2 --method rrf -o fused.run");
+    assert_eq!(shell.read("fused.run").lines().count(), 3);
+    let value = json(&shell.ok("evaluate --qrels qrels --run fused.run --metrics recall@2 --json"));
+    assert_eq!(value["metrics"]["recall@2"], 1.0);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 200 --seed 1 -o demo");
+    let (status, stderr) = shell.piped_into_nothing("convert demo/train.txt - --to letor");
+    assert!(status.success(), "{stderr}");
+    assert!(!stderr.contains("panicked") && !stderr.contains("error"), "{stderr}");
+}
+
+#[test]
+fn help_teaches_and_completions_exist() {
+    let shell = Toprank::new();
+    let help = shell.ok("--help");
+    assert!(help.contains("Exit codes") && help.contains("Examples"));
+    for command in
+        ["evaluate", "compare", "fuse", "inspect", "convert", "split", "generate", "metrics", "formats"]
+    {
+        assert!(help.contains(command), "{command} is not in the help");
+        shell.ok(&format!("{command} --help"));
+    }
+    assert!(shell.ok("completions bash").contains("toprank"));
+    assert!(shell.ok("man").contains(".TH"));
+}

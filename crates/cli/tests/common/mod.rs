@@ -1,0 +1,72 @@
+//! A folder of its own and the real binary in it.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+/// A temporary folder in which the command runs.
+pub struct Toprank {
+    folder: tempfile::TempDir,
+}
+
+impl Toprank {
+    pub fn new() -> Toprank {
+        Toprank { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn file(&self, name: &str, content: &str) {
+        std::fs::write(self.path(name), content).expect("a file in a temporary folder");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toprank"));
+        command.args(args.split_whitespace()).current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &str) -> Output {
+        self.command(args).output().expect("the binary runs")
+    }
+
+    /// Standard output of a call that must succeed.
+    pub fn ok(&self, args: &str) -> String {
+        let out = self.run(args);
+        assert!(out.status.success(), "toprank {args}\n{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).expect("UTF-8")
+    }
+
+    /// Standard error of a call that must end with this exit code, without a panic and without output.
+    pub fn fails(&self, code: i32, args: &str) -> String {
+        let out = self.run(args);
+        let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(code), "toprank {args}\n{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(out.stdout.is_empty(), "toprank {args} printed a result and failed");
+        stderr
+    }
+
+    /// Runs with nobody reading standard output.
+    pub fn piped_into_nothing(&self, args: &str) -> (ExitStatus, String) {
+        let mut child = self
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        drop(child.stdout.take());
+        let out = child.wait_with_output().expect("it ends");
+        (out.status, String::from_utf8_lossy(&out.stderr).into_owned())
+    }
+}
+
+/// Parses one JSON object.
+pub fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("not JSON ({e}):\n{text}"))
+}
