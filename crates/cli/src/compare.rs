@@ -85,7 +85,7 @@ impl Compare {
     /// Reads, judges, tests, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let measures = self.rules.measures(&self.metrics)?;
-        let options = self.options()?;
+        let mut options = self.options()?;
         let named = self.runs.iter().map(|text| named(text)).collect::<Result<Vec<_>, _>>()?;
         if let Some(i) = (1..named.len()).find(|&i| named[..i].iter().any(|(name, _)| *name == named[i].0)) {
             return Err(Failure::usage(format!(
@@ -121,6 +121,7 @@ impl Compare {
             .map(|m| {
                 let values: Vec<&[f64]> =
                     runs.iter().map(|run| run.evaluation.results[m].per_list.as_slice()).collect();
+                options.better = measures.all[m].metric().better();
                 compare(&names, &values, weights.as_deref(), &options)
             })
             .collect();

@@ -191,9 +191,6 @@ impl Lists {
                 offsets.push(entries.len() as u64);
             }
         }
-        fn pick<T: Copy>(column: Option<&Vec<T>>, places: &[usize]) -> Option<Vec<T>> {
-            column.map(|column| places.iter().map(|&place| column[place]).collect())
-        }
         let missed = self.missed.as_ref().map(|missed| {
             let mut kept = Ragged { offsets: vec![0], values: Vec::new() };
             for &q in &lists {
@@ -247,6 +244,11 @@ impl Lists {
         }
         Ok(())
     }
+}
+
+/// The values of a column at some places.
+fn pick<T: Copy>(column: Option<&Vec<T>>, places: &[usize]) -> Option<Vec<T>> {
+    column.map(|column| places.iter().map(|&place| column[place]).collect())
 }
 
 /// A collection of lists that breaks one of its promises.

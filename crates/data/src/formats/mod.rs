@@ -166,10 +166,15 @@ pub fn write(dataset: &Dataset, path: &Path, format: Option<&str>) -> Result<(),
         Some(name) => {
             by_name(name).ok_or_else(|| unknown(&file, name, |format: &Format| format.write.is_some()))?
         }
-        None => by_extension(&Source::path(path)).ok_or_else(|| {
-            ReadError::options(&file, "an extension of no known format", listing(|f| f.write.is_some()))
-                .advice("Name the format with --format.")
-        })?,
+        None => {
+            let target = Source::path(path);
+            // A text file says nothing about its content; written by us it is LETOR, as the generators have it.
+            let text = || by_name("letor").filter(|_| target.extension() == "txt");
+            by_extension(&target).or_else(text).ok_or_else(|| {
+                ReadError::options(&file, "an extension of no known format", listing(|f| f.write.is_some()))
+                    .advice("Name the format with --to.")
+            })?
+        }
     };
     let Some(fill) = chosen.write else {
         let found = format!("format {}, which can only be read", chosen.name);
