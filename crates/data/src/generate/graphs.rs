@@ -71,7 +71,7 @@ fn make(settings: &Settings, output: Output) -> Result<Written, GenerateError> {
     let seed = settings.seed()?;
     let node_weights = weights(seed, "graphs node weights", node_features);
     let edge_weights = weights(seed, "graphs edge weights", edge_features);
-    let names = |letter: &str, n: u64| (1..=n).map(|i| format!("\t{letter}{i}")).collect::<String>();
+    let names = |letter: &str, n: u64| (1..=n).map(|i| format!("\t{letter}{i}")).collect::<Vec<_>>().concat();
     let file = |name: &str, head: String| File { name: name.into(), head: head + "\n" };
     let files = [
         file("nodes.tsv", format!("query\tnode\tseed{}", names("f", node_features))),

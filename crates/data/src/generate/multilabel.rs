@@ -128,7 +128,8 @@ fn arff_files(ends: [u64; 3], features: u64, labels: u64) -> (Parts, Vec<File>) 
     head.extend((1..=labels).map(|l| format!("@attribute label{l} {{0,1}}\n")));
     head.push_str("\n@data\n");
     let (parts, mut files) = Parts::new(ends, "arff", &head);
-    let names: String = (1..=labels).map(|l| format!("  <label name=\"label{l}\"></label>\n")).collect();
+    let names: Vec<String> = (1..=labels).map(|l| format!("  <label name=\"label{l}\"></label>\n")).collect();
+    let names = names.concat();
     let xml = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<labels xmlns=\"http://mulan.sourceforge.net/labels\">\n{names}</labels>\n"
     );

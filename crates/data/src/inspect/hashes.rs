@@ -38,6 +38,7 @@ pub struct Repeat {
 /// One number per row that is equal for equal features, be they held dense or sparse, with or without zeros at the
 /// end. `None` without features.
 pub(super) fn of_rows(data: &Dataset) -> Option<Vec<u64>> {
+    const BLOCK: usize = 1024;
     if data.features.width() == 0 {
         return None;
     }
@@ -63,7 +64,6 @@ pub(super) fn of_rows(data: &Dataset) -> Option<Vec<u64>> {
         }
         xxh3_64(buffer)
     };
-    const BLOCK: usize = 1024;
     hashes.par_chunks_mut(BLOCK).enumerate().for_each_init(Vec::new, |buffer, (block, hashes)| {
         for (i, slot) in hashes.iter_mut().enumerate() {
             *slot = hash(buffer, block * BLOCK + i);

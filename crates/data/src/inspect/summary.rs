@@ -181,7 +181,9 @@ impl Popularity {
     pub fn of(data: &Dataset) -> Option<Popularity> {
         let rows = data.lists.rows.as_ref().filter(|_| data.lists.output.is_none())?;
         let mut uses = vec![0u64; data.rows()];
-        rows.iter().for_each(|&row| uses[row as usize] += 1);
+        for &row in rows {
+            uses[row as usize] += 1;
+        }
         uses.sort_unstable_by(|a, b| b.cmp(a));
         let top: u64 = uses[..uses.len().div_ceil(10)].iter().sum();
         Some(Popularity {

@@ -73,7 +73,9 @@ pub fn subset_rows(data: &Dataset, rows: &[u32]) -> Dataset {
     let mut part = kept.of(data);
     if let Some(shared) = &mut part.lists.rows {
         let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-        shared.iter_mut().for_each(|row| *row = new_row[*row as usize]);
+        for row in shared.iter_mut() {
+            *row = new_row[*row as usize];
+        }
         copy_rows(data, &rows, &mut part);
     }
     part
@@ -137,7 +139,9 @@ pub(crate) fn copy_rows(data: &Dataset, rows: &[usize], part: &mut Dataset) {
     part.features = match &data.features {
         Matrix::Dense { width, values } => {
             let mut copy = Vec::with_capacity(rows.len() * width);
-            rows.iter().for_each(|row| copy.extend_from_slice(&values[row * width..(row + 1) * width]));
+            for row in rows {
+                copy.extend_from_slice(&values[row * width..(row + 1) * width]);
+            }
             Matrix::Dense { width: *width, values: copy }
         }
         Matrix::Sparse(sparse) => {

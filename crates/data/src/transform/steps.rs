@@ -95,12 +95,12 @@ impl Step {
 
 /// Replaces every value; sparse data become dense if some feature's zero does not stay 0.
 fn map(data: &mut Dataset, step: &str, of: impl Fn(usize, f32) -> f32 + Sync) -> Result<(), ParamError> {
-    if let Matrix::Sparse(sparse) = &mut data.features {
-        if (0..sparse.width).all(|feature| of(feature, 0.0) == 0.0) {
-            let pairs = sparse.values.par_iter_mut().zip(&sparse.indices);
-            pairs.for_each(|(value, &feature)| *value = of(feature as usize, *value));
-            return Ok(());
-        }
+    if let Matrix::Sparse(sparse) = &mut data.features
+        && (0..sparse.width).all(|feature| of(feature, 0.0) == 0.0)
+    {
+        let pairs = sparse.values.par_iter_mut().zip(&sparse.indices);
+        pairs.for_each(|(value, &feature)| *value = of(feature as usize, *value));
+        return Ok(());
     }
     let (width, values) = dense(data, step)?;
     if width > 0 {
