@@ -1,4 +1,5 @@
-//! Reads a file and prints what it cost, as one JSON object: `read_bench FILE`. Used by `bench/reading/run.py`.
+//! Reads a file and prints what it cost, as one JSON object: `read_bench FILE`; `read_bench FILE COPY` writes it in
+//! another format instead. Used by `bench/reading/run.py`.
 
 use std::fs;
 use std::process::ExitCode;
@@ -14,25 +15,32 @@ fn anonymous() -> u64 {
     kilobytes.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// CPU seconds of this process, user and system, all threads.
+/// CPU seconds of all threads that still run.
 fn cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let of_threads = || -> Option<f64> {
-        let tasks = fs::read_dir("/proc/self/task").ok()?;
-        let nanoseconds = tasks.flatten().filter_map(|task| {
-            let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-            text.split_whitespace().next()?.parse::<f64>().ok()
-        });
-        Some(nanoseconds.sum::<f64>() / 1e9)
-    };
-    if stat.is_empty() { 0.0 } else { of_threads().unwrap_or(0.0) }
+    let Ok(threads) = fs::read_dir("/proc/self/task") else { return 0.0 };
+    let nanoseconds = threads.flatten().filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e9
 }
 
 fn main() -> ExitCode {
     let Some(file) = std::env::args().nth(1) else {
-        eprintln!("usage: read_bench FILE");
+        eprintln!("usage: read_bench FILE [COPY]");
         return ExitCode::from(2);
     };
+    if let Some(copy) = std::env::args().nth(2) {
+        let written = toprank_data::read(&Source::path(&file), &ReadOptions::default())
+            .and_then(|dataset| toprank_data::write(&dataset, copy.as_ref(), None));
+        return written.map_or_else(
+            |error| {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            },
+            |()| ExitCode::SUCCESS,
+        );
+    }
     let done = AtomicBool::new(false);
     let (cpu, wall) = (cpu_seconds(), Instant::now());
     let (result, seconds, cpu, peak) = std::thread::scope(|scope| {
