@@ -70,6 +70,8 @@ fn decode(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> 
             columns.push(&wanted)?;
         }
     }
+    // What follows the last message says nothing, but a packed file is whole only if its end is.
+    std::io::copy(&mut messages.input, &mut std::io::sink()).map_err(|e| ReadError::io(file, &e))?;
     match columns {
         Some(columns) => columns.table.finish(),
         None => Err(damaged(file, "no table")),

@@ -1,0 +1,41 @@
+//! The seeds and findings of the fuzzers as ordinary tests: no reader panics on them.
+
+use std::fs;
+use std::path::Path;
+
+use toprank_data::scores::read_scores;
+use toprank_data::{ReadOptions, Source, formats};
+
+/// Reads `bytes` with the reader called `name`; false if there is none.
+fn replay(name: &str, bytes: &[u8]) -> bool {
+    let source = Source::bytes(format!("{name} seed"), bytes);
+    if let Some(format) = formats::by_name(name) {
+        for regroup in [false, true] {
+            let options = ReadOptions { regroup, max_features: Some(100_000), ..ReadOptions::default() };
+            if let Ok(dataset) = (format.read)(&source, &options) {
+                assert_eq!(dataset.lists.check(), Ok(()), "{name}");
+            }
+        }
+        return true;
+    }
+    if name == "scores" {
+        let _ = read_scores(&source, 3, 1);
+    }
+    // Qrels and runs have their own test.
+    name == "scores" || name == "qrels" || name.starts_with("run")
+}
+
+#[test]
+fn no_seed_of_the_fuzzers_makes_a_reader_panic() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let mut files = 0;
+    for folder in fs::read_dir(seeds).unwrap().flatten() {
+        let name = folder.file_name().into_string().unwrap();
+        for file in fs::read_dir(folder.path()).unwrap().flatten() {
+            let known = replay(&name, &fs::read(file.path()).unwrap());
+            assert!(known, "fuzz/seeds/{name} is called after no reader");
+            files += 1;
+        }
+    }
+    assert!(files >= 10, "only {files} seeds found");
+}
