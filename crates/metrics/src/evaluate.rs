@@ -217,8 +217,8 @@ fn check_labels(lists: &Lists, measures: &[Measure]) -> Result<(), EvaluateError
         }
         done.push(accepted);
         let place = |labels: &[f32]| {
-            let fine = labels.iter().fold(true, |fine, &label| fine & accepted.accept(label));
-            if fine { None } else { labels.iter().position(|&label| !accepted.accept(label)) }
+            let refused = || labels.iter().position(|&label| !accepted.accept(label));
+            if accepted.accept_all(labels) { None } else { refused() }
         };
         let list_of = |offsets: &[u64], i: usize| offsets.partition_point(|&end| end as usize <= i) - 1;
         let refuse = |found: f32, list: usize, entry: Option<usize>| {

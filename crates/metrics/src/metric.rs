@@ -84,12 +84,20 @@ impl Labels {
     pub const FINITE: Labels = Labels { max: f32::MAX, whole: false, expected: "a finite label" };
 
     /// Whether `label` is accepted.
-    #[inline]
     pub fn accept(&self, label: f32) -> bool {
-        // No branch: a whole column of labels is checked in one sweep.
+        self.in_range(label) && (!self.whole || label.is_nan() || label.fract() == 0.0)
+    }
+
+    /// Whether all are accepted, in one sweep over a column.
+    pub fn accept_all(&self, labels: &[f32]) -> bool {
+        // No early exit: it would cost the vector instructions.
+        let in_range = labels.iter().fold(true, |fine, &label| fine & self.in_range(label));
+        in_range && (!self.whole || labels.iter().all(|&label| self.accept(label)))
+    }
+
+    fn in_range(&self, label: f32) -> bool {
         let mut fine = label >= -f32::MAX;
         fine &= label <= self.max;
-        fine &= !self.whole | (label.fract() == 0.0);
         fine | label.is_nan()
     }
 }
