@@ -77,7 +77,9 @@ impl Table {
             }
         }
         let text = table.to_string();
-        text.lines().map(|line| line.trim_end().to_string() + "\n").collect()
+        // Without borders the padding of the first column is an indent that nobody asked for.
+        let flush = |line: &str| line.strip_prefix(' ').unwrap_or(line).trim_end().to_string() + "\n";
+        text.lines().map(flush).collect()
     }
 
     fn csv(&self) -> String {

@@ -157,3 +157,28 @@ pub fn show(bytes: &[u8]) -> String {
     };
     format!("\"{text}{}\"", if bytes.len() > MOST { "…" } else { "" })
 }
+
+/// Lists names of a file in a message: at most 20 of them, each cut after 40 characters, without control characters.
+///
+/// ```
+/// assert_eq!(toprank_data::error::show_names(["qid", "label"]), "qid, label");
+/// ```
+pub fn show_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 20;
+    const LONGEST: usize = 40;
+    let mut names = names.into_iter();
+    let cut = |name: &str| {
+        let mut shown: String =
+            name.chars().take(LONGEST).flat_map(char::escape_debug).take(LONGEST).collect();
+        if name.chars().nth(LONGEST).is_some() {
+            shown.push('…');
+        }
+        shown
+    };
+    let mut shown: Vec<String> = names.by_ref().take(MOST).map(cut).collect();
+    let more = names.count();
+    if more > 0 {
+        shown.push(format!("… and {more} more"));
+    }
+    shown.join(", ")
+}

@@ -29,7 +29,7 @@ use super::records::Records;
 use super::sheet::unsupported;
 use super::{Format, ReadOptions};
 use crate::dataset::{Dataset, Matrix};
-use crate::error::{ReadError, show};
+use crate::error::{ReadError, show, show_names};
 use crate::group::{Interner, gather};
 use crate::lines::Lines;
 use crate::source::Source;
@@ -328,14 +328,14 @@ fn plan_of(
             Some(place) => Ok(Some(place)),
             None => {
                 let found = format!("no column is called {name}");
-                let expected = format!("one of {}", names.join(", "));
+                let expected = format!("one of {}", show_names(names.iter().map(AsRef::as_ref)));
                 Err(ReadError::options(file, found, expected).at_line(line))
             }
         },
     };
     let needed = |place: Option<usize>, what: &str, flag: &str| {
         place.ok_or_else(|| {
-            let found = format!("no {what} column among {}", names.join(", "));
+            let found = format!("no {what} column among {}", show_names(names.iter().map(AsRef::as_ref)));
             ReadError::options(file, found, format!("a column of {what}s"))
                 .at_line(line)
                 .advice(format!("Name it with --{flag}."))

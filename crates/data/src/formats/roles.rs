@@ -21,7 +21,7 @@ names and patterns with `*`. A pattern passes over columns with another role; a 
 */
 
 use super::ReadOptions;
-use crate::error::ReadError;
+use crate::error::{ReadError, show_names};
 
 pub(crate) const LIST: &[&str] = &["qid", "query_id", "query", "list", "group"];
 pub(crate) const LABEL: &[&str] = &["label", "relevance", "rel", "grade", "target", "y"];
@@ -251,11 +251,9 @@ impl Columns<'_> {
         ReadError::options(self.file, found, format!("one of {}", self.listing()))
     }
 
-    /// The columns there are, for messages: at most 20 of them.
+    /// The columns there are, for messages.
     fn listing(&self) -> String {
-        const MOST: usize = 20;
-        let shown = self.names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
-        if self.names.len() > MOST { format!("{shown}, … ({} in all)", self.names.len()) } else { shown }
+        show_names(self.names.iter().map(String::as_str))
     }
 }
 
