@@ -1,8 +1,10 @@
 //! `toprank convert`: read one format, write another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use toprank::data::formats;
+use toprank::data::judged::write_run_json;
+use toprank::data::scores::read_scores;
+use toprank::data::{Dataset, Run, Source, formats, read_run, sink, write_run};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -11,8 +13,11 @@ use crate::{Common, note};
 
 /// Read a data file and write it in another format (by extension; .gz and .zst pack)
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  toprank convert test.txt test.parquet\n  \
-    toprank convert ratings.csv --list user --item movie --label stars - --to csv")]
+#[command(after_help = "Examples:
+  toprank convert test.txt test.parquet
+  toprank convert ratings.csv --list user --item movie --label stars - --to csv
+  toprank convert test.txt model.run --scores scores.txt     # a TREC run out of data and scores
+  toprank convert run.json run.trec --format run             # a run in another format (.json: JSON, else TREC)")]
 pub struct Convert {
     /// File to read; - is standard input
     from: String,
@@ -21,6 +26,9 @@ pub struct Convert {
     /// Format to write (see `toprank formats`) [default: by extension]
     #[arg(long = "to", value_name = "NAME")]
     to_format: Option<String>,
+    /// Write a run: the data's lists ranked by these scores, one number a line
+    #[arg(long, value_name = "FILE")]
+    scores: Option<String>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -28,8 +36,16 @@ pub struct Convert {
 impl Convert {
     /// Reads, writes, says what it did.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let dataset = self.reading.read(&self.from, Vec::new(), common.quiet)?;
         let to = self.to.display();
+        if self.reading.format.as_deref() == Some("run") {
+            return write_ranking(&read_run(&Source::path(&self.from))?, &self.to, common);
+        }
+        let dataset = self.reading.read(&self.from, Vec::new(), common.quiet)?;
+        if let Some(scores) = &self.scores {
+            let by_row = read_scores(&Source::path(scores), dataset.rows(), dataset.outputs())?;
+            let scores = dataset.lists.scores_of_entries(&by_row, dataset.outputs());
+            return write_ranking(&ranking(&dataset, &scores, &self.from)?, &self.to, common);
+        }
         let spinner = Progress::spinner(common.quiet, format!("writing {to}"));
         formats::write(&dataset, &self.to, self.to_format.as_deref())?;
         drop(spinner);
@@ -38,4 +54,29 @@ impl Convert {
         note(common, format!("wrote {lists} lists, {entries} items, {width} features to {to}"));
         Ok(())
     }
+}
+
+/// The data's lists under these scores as a run; items without names are called by their row, from 1.
+fn ranking(dataset: &Dataset, scores: &[f64], file: &str) -> Result<Run, Failure> {
+    let lists = &dataset.lists;
+    let row = |entry: usize| lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
+    let item = |entry: usize| {
+        let name = dataset.item_names.as_ref().map_or("", |names| names.get(row(entry)));
+        if name.is_empty() { format!("row{}", row(entry) + 1) } else { name.to_string() }
+    };
+    let names: Vec<String> = (0..lists.entries()).map(item).collect();
+    let queries: Vec<String> = (0..lists.len()).map(|q| dataset.list_name(q)).collect();
+    let entries = (0..lists.len()).flat_map(|q| lists.range(q).map(move |entry| (q, entry)));
+    let rows = entries.map(|(q, entry)| (queries[q].as_str(), names[entry].as_str(), scores[entry]));
+    Ok(Run::from_rows(file, rows)?.named("toprank"))
+}
+
+fn write_ranking(run: &Run, to: &Path, common: &Common) -> Result<(), Failure> {
+    let json = Source::path(to).extension() == "json";
+    sink::write_file(to, |out| if json { write_run_json(run, out) } else { write_run(run, out) })?;
+    note(
+        common,
+        format!("wrote {} queries, {} documents to {}", run.queries().len(), run.len(), to.display()),
+    );
+    Ok(())
 }

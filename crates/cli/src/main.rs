@@ -32,7 +32,7 @@ Examples:
   toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
   toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
 
-Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data.
+Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
 Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.";
 
 /// Read any ranking data, judge any ranking.
@@ -87,6 +87,12 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
+    // Files appear whole or not at all, so an interrupt loses nothing but its own drafts.
+    ctrlc::set_handler(|| {
+        toprank::data::sink::abandon();
+        std::process::exit(130);
+    })
+    .map_err(Failure::failed)?;
     if let Some(threads) = cli.common.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(threads))

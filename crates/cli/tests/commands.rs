@@ -167,6 +167,46 @@ fn fuse_writes_a_run_that_evaluate_reads() {
 }
 
 #[test]
+fn data_and_scores_become_a_run_that_judges_the_same() {
+    let shell = Toprank::new();
+    shell.file("test.txt", LETOR);
+    shell.file("scores.txt", "3\n2\n1\n2\n1\n1\n");
+    shell.ok("convert test.txt model.run --scores scores.txt");
+    assert_eq!(shell.read("model.run").lines().next(), Some("10 Q0 d1 1 3.0 toprank"));
+    shell.ok("convert model.run model.json --format run");
+    shell.file("qrels", "10 0 d1 2\n10 0 row3 1\n11 0 row5 1\n12 0 row6 0\n");
+    let by_run = json(&shell.ok("evaluate --qrels qrels --run model.json --metrics ndcg@10,map --json"));
+    let by_data =
+        json(&shell.ok("evaluate --data test.txt --scores scores.txt --metrics ndcg@10,map --json"));
+    assert_eq!(by_run["metrics"], by_data["metrics"]);
+}
+
+#[test]
+fn parts_of_a_split_are_the_whole() {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 40 --seed 2 --split 100/0/0 -o demo");
+    let parts = json(&shell.ok("split demo/train.txt -m k-fold:k=4 --seed 7 -o folds --json"));
+    let files = parts["files"].as_array().unwrap();
+    let tests = files.iter().filter(|file| file["path"].as_str().unwrap().contains("test"));
+    assert_eq!(tests.map(|file| file["lists"].as_u64().unwrap()).sum::<u64>(), 40);
+    assert_eq!(files.len(), 8);
+    let again = shell.read("folds/fold1.test.txt");
+    shell.ok("split demo/train.txt -m k-fold:k=4 --seed 7 -o folds");
+    assert_eq!(shell.read("folds/fold1.test.txt"), again);
+}
+
+#[test]
+fn micro_pools_the_labels_of_multi_label_data() {
+    let shell = Toprank::new();
+    shell.file("data.csv", "x,y1,y2\n1,1,0\n2,0,1\n3,0,\n");
+    shell.file("scores.txt", "0.9 0.1\n0.5 0.2\n0.1 0.3\n");
+    let args = "evaluate --data data.csv --labels y1,y2 --scores scores.txt --metrics auroc --json";
+    assert_eq!(json(&shell.ok(args))["metrics"]["auroc"], 1.0);
+    // Pooled: relevant 0.9 and 0.2 against 0.5, 0.1, 0.1: 5 of 6 pairs in order.
+    assert_eq!(json(&shell.ok(&format!("{args} --average micro")))["metrics"]["auroc"], 5.0 / 6.0);
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 200 --seed 1 -o demo");

@@ -9,6 +9,7 @@ temporary file in the same folder → write → sync → rename over the target 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::error::ReadError;
 
@@ -62,22 +63,63 @@ fn replace(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result
         Some(folder) if folder != Path::new("") => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".toprank-");
-    #[cfg(unix)]
-    {
-        // As for any new file: the user's umask decides, not the 0600 of temporary files.
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(path).map_or(0o666, |there| there.permissions().mode());
-        builder.permissions(fs::Permissions::from_mode(mode));
+    let draft = Draft::new(&folder, path)?;
+    packed(path, draft.file(), fill)?;
+    draft.publish(path)
+}
+
+/// Drafts being written, so that an interrupt can take them away.
+static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file under a temporary name until it is whole; dropped before that, it is gone.
+pub(crate) struct Draft(tempfile::NamedTempFile);
+
+impl Draft {
+    /// A draft in `folder` of the file at `path`: readable by whom that file is, or by whom the user's mask allows.
+    pub(crate) fn new(folder: &Path, path: &Path) -> io::Result<Draft> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".toprank-");
+        #[cfg(unix)]
+        {
+            // As for any new file: the user's umask decides, not the 0600 of temporary files.
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(path).map_or(0o666, |there| there.permissions().mode());
+            builder.permissions(fs::Permissions::from_mode(mode));
+        }
+        let file = builder.tempfile_in(folder)?;
+        drafts().push(file.path().to_path_buf());
+        Ok(Draft(file))
     }
-    let temporary = builder.tempfile_in(&folder)?;
-    packed(path, temporary.as_file(), fill)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|e| e.error)?;
-    #[cfg(unix)]
-    File::open(&folder)?.sync_all()?;
-    Ok(())
+
+    /// Where its bytes go.
+    pub(crate) fn file(&self) -> &File {
+        self.0.as_file()
+    }
+
+    /// Gives it its name, over any file that has it.
+    pub(crate) fn publish(self, path: &Path) -> io::Result<()> {
+        self.file().sync_all()?;
+        let temporary = self.0.path().to_path_buf();
+        self.0.persist(path).map_err(|e| e.error)?;
+        drafts().retain(|draft| *draft != temporary);
+        #[cfg(unix)]
+        if let Some(folder) = temporary.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes every file that is not whole yet. For a handler of interrupts, just before the process ends.
+pub fn abandon() {
+    for draft in drafts().drain(..) {
+        // Nothing is left to be done about a file that cannot be removed.
+        let _ = fs::remove_file(draft);
+    }
+}
+
+fn drafts() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    DRAFTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn packed<W: Write + Send>(
@@ -120,6 +162,15 @@ mod tests {
         assert!(error.to_string().ends_with("scores.txt: names with blanks"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_interrupt_leaves_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let draft = Draft::new(folder.path(), &folder.path().join("a.txt")).unwrap();
+        draft.file().write_all(b"half").unwrap();
+        abandon();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

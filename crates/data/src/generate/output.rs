@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{GenerateError, Written, WrittenFile};
 use crate::error::ReadError;
+use crate::sink::Draft;
 
 /// Where the files go and who hears how far they are.
 pub(super) struct Output<'a> {
@@ -85,8 +86,8 @@ impl Output<'_> {
         let mut drafts = Vec::with_capacity(files.len());
         for File { name, head } in files {
             let path = self.folder.join(name);
-            let mut draft = draft(self.folder).map_err(|e| fail(&path, &e))?;
-            draft.write_all(head.as_bytes()).map_err(|e| fail(&path, &e))?;
+            let draft = Draft::new(self.folder, &path).map_err(|e| fail(&path, &e))?;
+            draft.file().write_all(head.as_bytes()).map_err(|e| fail(&path, &e))?;
             drafts.push(draft);
             written.push(WrittenFile { path, bytes: head.len() as u64, rows: 0, lists: 0 });
         }
@@ -103,7 +104,7 @@ impl Output<'_> {
                 range.for_each(|u| unit(u, sheet));
             });
             for (i, text) in wave.iter_mut().flat_map(|(_, sheet)| sheet.files.iter_mut().enumerate()) {
-                drafts[i].write_all(&text.bytes).map_err(|e| fail(&written[i].path, &e))?;
+                drafts[i].file().write_all(&text.bytes).map_err(|e| fail(&written[i].path, &e))?;
                 written[i].bytes += text.bytes.len() as u64;
                 written[i].rows += text.rows;
                 written[i].lists += text.lists;
@@ -115,25 +116,10 @@ impl Output<'_> {
             (self.progress)(done, units);
         }
         for (draft, file) in drafts.into_iter().zip(&written) {
-            draft.as_file().sync_all().map_err(|e| fail(&file.path, &e))?;
-            draft.persist(&file.path).map_err(|e| fail(&file.path, &e.error))?;
+            draft.publish(&file.path).map_err(|e| fail(&file.path, &e))?;
         }
-        #[cfg(unix)]
-        std::fs::File::open(self.folder).and_then(|f| f.sync_all()).map_err(|e| fail(self.folder, &e))?;
         Ok(Written { files: written })
     }
-}
-
-/// A nameless place for a file until it is complete, readable by whom the user's mask allows.
-fn draft(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".toprank-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 impl Text {
