@@ -21,8 +21,11 @@ fn replay(name: &str, bytes: &[u8]) -> bool {
     if name == "scores" {
         let _ = read_scores(&source, 3, 1);
     }
+    if name == "mulan_xml" {
+        let _ = formats::mulan_xml::label_names(&source);
+    }
     // Qrels and runs have their own test.
-    name == "scores" || name == "qrels" || name.starts_with("run")
+    name == "scores" || name == "mulan_xml" || name == "qrels" || name.starts_with("run")
 }
 
 #[test]

@@ -3,7 +3,7 @@ Interactions: who met what, how much it was liked, and when.
 
 ```text
 user_id,item_id,rating,timestamp      a header and any separator of CSV; columns by name
-196	242	3	881250949                 no header (MovieLens u.data): user item [rating [time]] by place
+196⇥242⇥3⇥881250949                   no header (MovieLens u.data): user item [rating [time]] by place
 1::1193::5::978300760                 the same, separated by :: (MovieLens 1M)
 ```
 
@@ -280,7 +280,7 @@ fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
 
 fn cut<'a>(line: &'a [u8], separator: &str) -> Vec<&'a [u8]> {
     if separator.is_empty() {
-        return line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty()).collect();
+        return line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect();
     }
     let mut fields = Vec::with_capacity(4);
     let mut rest = line;
@@ -322,16 +322,12 @@ fn plan_of(
         };
         return Ok((places, Vec::new()));
     }
-    let place = |asked: &Option<String>, list: &[&str]| match asked {
-        None => Ok(usual(list)),
-        Some(name) => match names.iter().position(|there| there == name) {
-            Some(place) => Ok(Some(place)),
-            None => {
-                let found = format!("no column is called {name}");
-                let expected = format!("one of {}", show_names(names.iter().map(AsRef::as_ref)));
-                Err(ReadError::options(file, found, expected).at_line(line))
-            }
-        },
+    let place = |asked: &Option<String>, list: &[&str]| {
+        let Some(name) = asked else { return Ok(usual(list)) };
+        names.iter().position(|there| there == name).map(Some).ok_or_else(|| {
+            let found = format!("no column is called {name}");
+            ReadError::options(file, found, format!("one of {}", show_names(names.iter().map(AsRef::as_ref)))).at_line(line)
+        })
     };
     let needed = |place: Option<usize>, what: &str, flag: &str| {
         place.ok_or_else(|| {
@@ -378,7 +374,7 @@ fn read_adjacency(source: &Source, _: &ReadOptions) -> Result<Dataset, ReadError
 }
 
 /// The names that a line needs.
-fn names_of<'a>(data: &'a Dataset, q: usize, entry: usize) -> io::Result<(String, &'a str)> {
+fn names_of(data: &Dataset, q: usize, entry: usize) -> io::Result<(String, &str)> {
     let items = data.item_names.as_ref().ok_or_else(|| unsupported("interactions need names of items"))?;
     let row = data.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
     Ok((data.list_name(q), items.get(row)))
@@ -414,9 +410,11 @@ fn write_adjacency(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<(
     if data.lists.labels.iter().any(|&label| label != 1.0) {
         return Err(unsupported("adjacency lines hold no ratings; write interactions instead"));
     }
-    let check = |name: &str| match name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace()) {
-        true => Err(unsupported(format!("the name {name:?} is empty or has a blank"))),
-        false => Ok(()),
+    let check = |name: &str| {
+        if name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace()) {
+            return Err(unsupported(format!("the name {name:?} is empty or has a blank")));
+        }
+        Ok(())
     };
     for q in 0..data.lists.len() {
         let user = data.list_name(q);

@@ -48,6 +48,9 @@ pub const MOST_IN_MEMORY: u64 = 4 << 30;
 /// Rows decoded at a time: 136 columns of them fit the second-level cache.
 const BATCH: usize = 4096;
 
+/// A dictionary beyond this size leaves the cache: looking values up in it costs more than reading them plain.
+const DICTIONARY_BYTES: usize = 1 << 14;
+
 const CELLS_PER_BYTE: u64 = 4096;
 const CELLS_ALWAYS: u64 = 1 << 28;
 
@@ -144,6 +147,7 @@ fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let batches = Batches::new(data)?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_page_size_limit(DICTIONARY_BYTES)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(Some(1 << 17))
         .build();

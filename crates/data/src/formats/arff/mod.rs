@@ -71,7 +71,7 @@ struct Rows<'a> {
     sparse: Sparse,
     is_sparse: Option<bool>,
     lines: LineNumbers,
-    rows: usize,
+    count: usize,
 }
 
 fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
@@ -88,8 +88,8 @@ fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
             continue;
         }
         rows.push(line).map_err(|error| error.at_line(number))?;
-        rows.lines.push(rows.rows, number);
-        rows.rows += 1;
+        rows.lines.push(rows.count, number);
+        rows.count += 1;
     }
     rows.finish(&label_names)
 }
@@ -171,12 +171,12 @@ impl<'a> Rows<'a> {
             }
         }
         let mut width = 0u32;
-        let goes = label_at.into_iter().map(|label| match label {
-            Some(label) => Goes::Label(label),
-            None => {
-                width += 1;
-                Goes::Feature(width - 1)
+        let goes = label_at.into_iter().map(|label| {
+            if let Some(label) = label {
+                return Goes::Label(label);
             }
+            width += 1;
+            Goes::Feature(width - 1)
         });
         let goes: Vec<Goes> = goes.collect();
         if width > options.feature_limit() {
@@ -193,7 +193,7 @@ impl<'a> Rows<'a> {
             sparse: Sparse { width: width as usize, offsets: vec![0], ..Sparse::default() },
             is_sparse: None,
             lines: LineNumbers::default(),
-            rows: 0,
+            count: 0,
         })
     }
 
@@ -211,10 +211,11 @@ impl<'a> Rows<'a> {
         if self.is_sparse.is_none() && is_sparse {
             self.check_sparse()?;
         }
-        if self.rows == u32::MAX as usize || (self.rows + 1).saturating_mul(self.labels.len()) > MOST_ENTRIES
+        if self.count == u32::MAX as usize
+            || (self.count + 1).saturating_mul(self.labels.len()) > MOST_ENTRIES
         {
             return Err(self.error(
-                format!("more than {} rows of {} labels", self.rows, self.labels.len()),
+                format!("more than {} rows of {} labels", self.count, self.labels.len()),
                 format!("at most {MOST_ENTRIES} labels in all rows together"),
             ));
         }
@@ -342,7 +343,7 @@ impl<'a> Rows<'a> {
     }
 
     fn finish(self, label_names: &[String]) -> Result<Dataset, ReadError> {
-        if self.rows == 0 {
+        if self.count == 0 {
             return Err(self.error("no row after @data", "at least one row"));
         }
         let names: Names = label_names.iter().collect();
