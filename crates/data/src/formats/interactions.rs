@@ -326,7 +326,8 @@ fn plan_of(
         let Some(name) = asked else { return Ok(usual(list)) };
         names.iter().position(|there| there == name).map(Some).ok_or_else(|| {
             let found = format!("no column is called {name}");
-            ReadError::options(file, found, format!("one of {}", show_names(names.iter().map(AsRef::as_ref)))).at_line(line)
+            ReadError::options(file, found, format!("one of {}", show_names(names.iter().map(AsRef::as_ref))))
+                .at_line(line)
         })
     };
     let needed = |place: Option<usize>, what: &str, flag: &str| {
