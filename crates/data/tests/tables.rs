@@ -69,7 +69,9 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             (Just(lengths), Just(width), Just(with), Just(multi_label), columns)
         })
         .prop_map(|(lengths, width, with, multi_label, columns)| {
-            let (labels, more, values, weights, items, texts, times, words, names, positions) = columns;
+            let (labels, more, values, weights, items, mut texts, times, words, names, positions) = columns;
+            // A column of nothing but missing cells and numbers would be a feature of a CSV file.
+            texts[0].insert(0, 't');
             let names = unique(names);
             let lists = if multi_label {
                 let judged = |labels: &[f32]| -> Vec<u32> {
