@@ -5,3 +5,8 @@
 pub use toprank_core as core;
 pub use toprank_data as data;
 pub use toprank_metrics as metrics;
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
