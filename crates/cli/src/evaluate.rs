@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use toprank::core::Lists;
-use toprank::metrics::bootstrap::{Interval, IntervalOptions, interval};
+use toprank::metrics::bootstrap::{self, Interval, IntervalOptions};
 use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, pool};
 
 use crate::failure::Failure;
@@ -210,13 +210,20 @@ fn part(
 ) -> Result<Part, Failure> {
     let evaluation = evaluate(lists, scores, &measures.all).map_err(|error| basis.explain(&error))?;
     let weights = lists.list_weights.as_deref();
-    let bounds = |result: &MeasureResult| {
-        // One list cannot say how much lists vary.
-        intervals
-            .filter(|_| result.counts.used > 1)
-            .map(|options| interval(&result.per_list, weights, options))
+    let results = &evaluation.results;
+    let intervals = match intervals {
+        None => vec![None; results.len()],
+        Some(options) => {
+            let values: Vec<&[f64]> = results.iter().map(|result| result.per_list.as_slice()).collect();
+            let bounds = bootstrap::intervals(&values, weights, options);
+            // One list cannot say how much lists vary.
+            results
+                .iter()
+                .zip(bounds)
+                .map(|(result, bounds)| (result.counts.used > 1).then_some(bounds))
+                .collect()
+        }
     };
-    let intervals = evaluation.results.iter().map(bounds).collect();
     Ok(Part { evaluation, intervals, lists: lists.len(), items: lists.entries() })
 }
 
