@@ -156,7 +156,9 @@ impl Columns {
     /// The numbers of a column; NaN = missing.
     fn finite<'b>(&self, batch: &'b RecordBatch, column: usize) -> Result<Cow<'b, [f32]>, ReadError> {
         let numbers = numbers(self.array(batch, column)).ok_or_else(|| self.no_numbers(batch, column))?;
-        if let Some(row) = numbers.iter().position(|value| value.is_infinite()) {
+        // One sweep without an early exit is several times faster; the search is for the message.
+        let any = numbers.iter().fold(false, |any, value| any | value.is_infinite());
+        if any && let Some(row) = numbers.iter().position(|value| value.is_infinite()) {
             let fault = Fault::new("a number too large for 32 bits", "a finite number below 3.4e38 or null");
             return Err(self.table.error(self.table.rows() + row, column, fault));
         }
