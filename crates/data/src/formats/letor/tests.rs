@@ -374,6 +374,21 @@ fn a_feature_0_that_comes_late_gets_its_own_column() {
 }
 
 #[test]
+fn columns_of_zeros_at_the_borders_survive_writing() {
+    for text in ["0 16:0\n1 0:0\n", "0 0:0\n", "1 9:0\n", "1\n", "0 0:0 99:0\n1 99:1\n"] {
+        let dataset = parse(text).unwrap();
+        let mut written = Vec::new();
+        write::write(&dataset, &mut written).unwrap();
+        assert_eq!(
+            parse(&written).unwrap(),
+            dataset,
+            "{text:?} became {}",
+            String::from_utf8_lossy(&written)
+        );
+    }
+}
+
+#[test]
 fn plus_and_minus_one_are_0_and_1_only_in_binary_files() {
     assert_eq!(parse("+1 1:1\n-1 1:2\n").unwrap().lists.labels, [1.0, 0.0]);
     assert_eq!(parse("-1 1:1\n-1 1:2\n").unwrap().lists.labels, [0.0, 0.0]);

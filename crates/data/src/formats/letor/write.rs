@@ -52,14 +52,18 @@ fn cells(line: &mut Vec<u8>, features: &Matrix, row: usize, base: usize) {
             row.iter().enumerate().for_each(|(index, &value)| cell(index, value));
         }
         Matrix::Sparse(sparse) => {
-            let mut last = None;
-            for at in sparse.offsets[row] as usize..sparse.offsets[row + 1] as usize {
-                cell(sparse.indices[at] as usize, sparse.values[at]);
-                last = Some(sparse.indices[at] as usize);
+            let stored = sparse.offsets[row] as usize..sparse.offsets[row + 1] as usize;
+            let indices = &sparse.indices[stored.clone()];
+            // The first row states the border columns, so that they are read back even if all of them is 0.
+            if row == 0 && base == 0 && indices.first() != Some(&0) {
+                cell(0, 0.0);
             }
-            // The first row states the last column, so that the width is read back even if all of it is 0.
-            if row == 0 && sparse.width > 0 && last != Some(sparse.width - 1) {
-                cell(sparse.width - 1, 0.0);
+            for (&index, &value) in indices.iter().zip(&sparse.values[stored]) {
+                cell(index as usize, value);
+            }
+            let last = sparse.width.saturating_sub(1);
+            if row == 0 && sparse.width + base > 1 && indices.last() != Some(&(last as u32)) {
+                cell(last, 0.0);
             }
         }
     }
