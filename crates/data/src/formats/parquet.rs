@@ -162,3 +162,56 @@ fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
     }
     writer.close().map(drop).map_err(io::Error::other)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message_of(bytes: &[u8]) -> String {
+        read(&Source::bytes("t.parquet", bytes), &ReadOptions::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plain_file_and_its_bytes_give_the_same_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        std::fs::write(&path, FORMAT.example).unwrap();
+        let of_file = read(&Source::path(&path), &ReadOptions::default()).unwrap();
+        let of_bytes = read(&Source::bytes("t", FORMAT.example), &ReadOptions::default()).unwrap();
+        assert_eq!(format!("{of_file:?}"), format!("{of_bytes:?}"), "NaN = NaN as text");
+    }
+
+    #[test]
+    fn no_cut_and_no_flipped_byte_makes_it_panic() {
+        for end in 0..FORMAT.example.len() {
+            assert!(
+                read(&Source::bytes("t", &FORMAT.example[..end]), &ReadOptions::default()).is_err(),
+                "{end}"
+            );
+        }
+        for place in 0..FORMAT.example.len() {
+            let mut bytes = FORMAT.example.to_vec();
+            bytes[place] ^= 0x55;
+            if let Ok(data) = read(&Source::bytes("t", bytes), &ReadOptions::default()) {
+                assert_eq!(data.lists.check(), Ok(()));
+            }
+        }
+    }
+
+    #[test]
+    fn messages_name_column_and_row() {
+        let options = ReadOptions { list: Some("q".into()), ..ReadOptions::default() };
+        assert_eq!(
+            read(&Source::bytes("t.parquet", FORMAT.example), &options).unwrap_err().to_string(),
+            "t.parquet: no column is called q; expected one of qid, label, item, bm25, title, length."
+        );
+        let options = ReadOptions { features: vec!["item".into()], ..ReadOptions::default() };
+        assert_eq!(
+            read(&Source::bytes("t.parquet", FORMAT.example), &options).unwrap_err().to_string(),
+            "t.parquet: column item: row 1: type Utf8; expected numbers.\n\
+             Name a feature of words with --categorical."
+        );
+        assert_eq!(message_of(b""), "t.parquet: an empty file; expected an undamaged Parquet file.");
+        assert!(message_of(b"label,f\n1,2\n").ends_with("expected an undamaged Parquet file."));
+    }
+}
