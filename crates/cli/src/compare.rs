@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::judged::{Judged, Labels, Ranking};
 use crate::reading::Reading;
 use crate::rules::{Measures, Rules};
-use crate::table::{Style, Table, csv_cell};
+use crate::table::{Style, Table, catalog_help, csv_cell};
 use crate::{Common, note, print, print_json};
 
 /// Compare two or more rankings: tests, intervals, effect sizes, wins and losses
@@ -57,12 +57,7 @@ pub struct Compare {
 }
 
 fn after_help() -> String {
-    let mut table = Table::new(["", ""]).words(1);
-    for entry in TESTS {
-        let params: Vec<String> =
-            entry.params.iter().map(|p| format!(" [:{}=… default {}]", p.name, p.default)).collect();
-        table.row([format!("  {}", entry.name), format!("{}{}", entry.about, params.concat())]);
-    }
+    let listed = catalog_help(TESTS.iter().map(|entry| (entry.name, entry.about, entry.params)));
     format!(
         "Tests:\n{}\nExamples:\n  \
          toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt\n  \
@@ -70,7 +65,7 @@ fn after_help() -> String {
          toprank compare --data test.txt a=feature:5 b=feature:12 c=scores.txt --tukey --output latex\n\n\
          Differences are second − first. With --qrels every judged query counts: one that a run does not answer is an\n\
          empty ranking.",
-        table.body()
+        listed
     )
 }
 

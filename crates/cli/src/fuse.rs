@@ -6,7 +6,7 @@ use toprank::data::{Run, Source, align, read_run, sink, write_run};
 use toprank::metrics::fusion::{self, FUSIONS, Scratch};
 
 use crate::failure::Failure;
-use crate::table::Table;
+use crate::table::catalog_help;
 use crate::{Common, note};
 
 /// Fuse runs into one: reciprocal rank, CombSUM, CombMNZ, Borda and more
@@ -31,19 +31,8 @@ pub struct Fuse {
 }
 
 fn after_help() -> String {
-    let mut table = Table::new(["", ""]).words(1);
-    for entry in FUSIONS {
-        let params: Vec<String> = entry
-            .params
-            .iter()
-            .map(|p| format!(" [:{}=… {}; default {}]", p.name, p.range, p.default))
-            .collect();
-        table.row([format!("  {}", entry.name), format!("{}{}", entry.about, params.concat())]);
-    }
-    format!(
-        "Methods:\n{}\nExample: toprank fuse bm25.run dense.run --method rrf:k=60 -o fused.run",
-        table.body()
-    )
+    let listed = catalog_help(FUSIONS.iter().map(|entry| (entry.name, entry.about, entry.params)));
+    format!("Methods:\n{}\nExample: toprank fuse bm25.run dense.run --method rrf:k=60 -o fused.run", listed)
 }
 
 impl Fuse {

@@ -9,7 +9,7 @@ use toprank::data::{Source, formats};
 
 use crate::failure::Failure;
 use crate::reading::Reading;
-use crate::table::{Style, Table};
+use crate::table::{Style, Table, catalog_help};
 use crate::{Common, print, print_json};
 
 /// Divide a data set into train, vali and test, or folds; a list is never split
@@ -35,16 +35,8 @@ pub struct Split {
 }
 
 fn after_help() -> String {
-    let mut table = Table::new(["", ""]).words(1);
-    for split in SPLITS {
-        let params: Vec<String> = split
-            .params
-            .iter()
-            .map(|p| format!(" [:{}=… {}; default {}]", p.name, p.range, p.default))
-            .collect();
-        table.row([format!("  {}", split.name), format!("{}{}", split.about, params.concat())]);
-    }
-    format!("Methods:\n{}\nExample: toprank split data.csv -m k-fold:k=5 --seed 7 -o folds", table.body())
+    let listed = catalog_help(SPLITS.iter().map(|split| (split.name, split.about, split.params)));
+    format!("Methods:\n{}\nExample: toprank split data.csv -m k-fold:k=5 --seed 7 -o folds", listed)
 }
 
 impl Split {

@@ -1,6 +1,7 @@
 //! Rows and columns as text for a person, CSV, Markdown or LaTeX.
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
+use toprank::core::Param;
 
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -100,6 +101,16 @@ impl Table {
             line(&self.head)
         )
     }
+}
+
+/// Entries of a catalog with their parameters, for the end of a help text.
+pub fn catalog_help<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str, &'a [Param])>) -> String {
+    let mut table = Table::new(["", ""]).words(1);
+    for (name, about, params) in entries {
+        let param = |p: &Param| format!(" [:{}=… {}; default {}]", p.name, p.range, p.default);
+        table.row([format!("  {name}"), about.to_string() + &params.iter().map(param).collect::<String>()]);
+    }
+    table.body()
 }
 
 /// A CSV cell, quoted where it must be.
