@@ -215,6 +215,15 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(!stderr.contains("panicked") && !stderr.contains("error"), "{stderr}");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_half_written_file() {
+    let shell = Toprank::new();
+    let code = shell.interrupted("generate letor --lists 10000000 -o demo", "demo");
+    assert_eq!(code, Some(130));
+    assert_eq!(shell.names("demo"), Vec::<String>::new());
+}
+
 #[test]
 fn help_teaches_and_completions_exist() {
     let shell = Toprank::new();

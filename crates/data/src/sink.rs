@@ -165,15 +165,6 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_leaves_no_draft() {
-        let folder = tempfile::tempdir().unwrap();
-        let draft = Draft::new(folder.path(), &folder.path().join("a.txt")).unwrap();
-        draft.file().write_all(b"half").unwrap();
-        abandon();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
     fn a_folder_that_is_not_there_is_an_error_with_the_name() {
         let folder = tempfile::tempdir().unwrap();
         let error = write_file(&folder.path().join("no/file.txt"), |_| Ok(())).unwrap_err();

@@ -64,6 +64,25 @@ impl Toprank {
         let out = child.wait_with_output().expect("it ends");
         (out.status, String::from_utf8_lossy(&out.stderr).into_owned())
     }
+
+    /// Names of the files in a folder; none if it is not there.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// Exit code of a call that is interrupted as soon as it has begun a file in `folder`.
+    #[cfg(unix)]
+    pub fn interrupted(&self, args: &str, folder: &str) -> Option<i32> {
+        let mut child =
+            self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+        while self.names(folder).is_empty() && child.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+        let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        assert!(kill.success());
+        child.wait().expect("it ends").code()
+    }
 }
 
 /// Parses one JSON object.
