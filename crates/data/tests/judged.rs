@@ -261,7 +261,7 @@ fn one_and_several_threads_read_and_join_the_same() {
 #[test]
 fn lines_are_counted_across_pieces_and_blocks() {
     let (mut bytes, documents) = long_run();
-    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let lines = bytes.split(|&byte| byte == b'\n').count() - 1;
     bytes.extend_from_slice(b"query-0 Q0 document-1 1 1 tag\nquery-0 Q0 document-1 1 1");
     let error = read_run(&Source::bytes("run", bytes.clone())).unwrap_err();
     assert_eq!(error.line(), Some(lines as u64 + 2), "the last line lacks its tag: {error}");
@@ -270,6 +270,23 @@ fn lines_are_counted_across_pieces_and_blocks() {
     let expected =
         format!("run:{}: document \"document-1\" of query \"query-0\" again, first on line 1;", lines + 1);
     assert!(error.starts_with(&expected), "{error}; {documents} documents");
+}
+
+/// Tables of a query hold places of 1, 2 or 4 bytes: both sides of each limit, and a twin found at the very end.
+#[test]
+fn queries_of_any_length_know_their_documents_and_their_twins() {
+    for length in [1, 127, 128, 254, 255, 256, 65_534, 65_535, 70_000] {
+        let names: Vec<String> = (0..length).map(|doc| format!("d{doc}")).collect();
+        let rows = names.iter().zip(0..).map(|(name, label)| ("q", name.as_str(), (label % 1000) as f32));
+        let qrels = Qrels::from_rows("qrels", rows.clone()).unwrap();
+        for (_, doc, label) in rows.clone() {
+            assert_eq!(qrels.label("q", doc), Some(label), "{doc} of {length}");
+        }
+        assert_eq!(qrels.label("q", &format!("d{length}")), None);
+        let last = names[length - 1].as_str();
+        let error = Qrels::from_rows("qrels", rows.chain([("q", last, 0.0)])).unwrap_err().to_string();
+        assert!(error.contains(&format!("document \"{last}\" twice in query")), "{error}");
+    }
 }
 
 #[test]

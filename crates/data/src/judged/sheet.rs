@@ -10,6 +10,8 @@ refuses a document that a query names twice. Names are kept once, in one text, a
 the table of one query fits the cache, one table of all documents would not.
 */
 
+use std::ops::Range;
+
 use hashbrown::HashTable;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -32,7 +34,7 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    pub fn range(&self, query: usize) -> std::ops::Range<usize> {
+    pub fn range(&self, query: usize) -> Range<usize> {
         self.offsets[query] as usize..self.offsets[query + 1] as usize
     }
 
@@ -43,18 +45,16 @@ impl Sheet {
 
     /// The row of document `name` within query `query`; only qrels keep the index.
     pub fn row(&self, query: usize, name: &str) -> Option<usize> {
-        let start = self.offsets[query] as usize;
-        let slots = self.index.slots(query);
-        let mask = slots.len().wrapping_sub(1);
-        let mut slot = xxh3_64(name.as_bytes()) as usize & mask;
-        loop {
-            match slots.get(slot) {
-                None | Some(&EMPTY) => return None,
-                Some(&place) if self.docs.get(start + place as usize) == name => {
-                    return Some(start + place as usize);
-                }
-                Some(_) => slot = (slot + 1) & mask,
-            }
+        let range = self.range(query);
+        let table = self.index.table(query);
+        let found = match width(range.len()) {
+            1 => find::<u8, 1>(table, &range, &self.docs, name),
+            2 => find::<u16, 2>(table, &range, &self.docs, name),
+            _ => find::<u32, 4>(table, &range, &self.docs, name),
+        };
+        match found {
+            Found::Row(row) => Some(row),
+            Found::Free(_) => None,
         }
     }
 
@@ -66,19 +66,35 @@ impl Sheet {
     }
 }
 
-/// A slot of [`Index`] that holds no document.
-const EMPTY: u32 = u32::MAX;
+/// Equality of short names without a call: eight bytes at a time, the last eight overlapping.
+#[inline]
+pub(super) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match (a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        (Some(last_a), Some(last_b)) => {
+            last_a == last_b && a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).all(|(a, b)| a == b)
+        }
+        _ => a.iter().zip(b).all(|(a, b)| a == b),
+    }
+}
+
+/// Most documents of one file: places are `u32`, and one is kept for "no document".
+const MOST: usize = u32::MAX as usize - 1;
 
 /// Queries that one task handles at a time; fixed, so that work is cut alike at any thread count.
 pub(super) const BLOCK: usize = 64;
 
 /// One open-addressing table per query, at most half full: hash of the document's name → its place in the query.
+///
+/// Places take 1, 2 or 4 bytes, as many as the query needs: tables that are small stay in the cache.
 #[derive(Clone, Debug, Default)]
 struct Index {
-    /// Where the table of each query starts and ends, counted over all blocks.
+    /// Where the table of each query starts and ends, in bytes, counted over all blocks.
     offsets: Vec<u64>,
     /// The tables of [`BLOCK`] queries each.
-    blocks: Vec<Vec<u32>>,
+    blocks: Vec<Vec<u8>>,
 }
 
 /// Rows `first` and `second` of one query carry the same document name.
@@ -89,7 +105,7 @@ struct Twice {
 }
 
 impl Index {
-    fn slots(&self, query: usize) -> &[u32] {
+    fn table(&self, query: usize) -> &[u8] {
         let start = self.offsets[query - query % BLOCK];
         let range = (self.offsets[query] - start) as usize..(self.offsets[query + 1] - start) as usize;
         &self.blocks[query / BLOCK][range]
@@ -103,22 +119,29 @@ impl Index {
         offsets.push(0);
         for range in rows.windows(2) {
             let length = range[1] - range[0];
-            end += if length == 0 { 0 } else { (2 * length).next_power_of_two() };
+            if length > 0 {
+                end += (2 * length).next_power_of_two() * width(length as usize) as u64;
+            }
             offsets.push(end);
         }
         let queries = rows.len() - 1;
-        let built: Vec<(Vec<u32>, Vec<Twice>)> = (0..queries.div_ceil(BLOCK))
+        let built: Vec<(Vec<u8>, Vec<Twice>)> = (0..queries.div_ceil(BLOCK))
             .into_par_iter()
             .map(|block| {
                 let queries = block * BLOCK..((block + 1) * BLOCK).min(queries);
-                let length = |from: usize, to: usize| (offsets[to] - offsets[from]) as usize;
-                let mut slots = vec![EMPTY; length(queries.start, queries.end)];
-                let (mut rest, mut twice) = (slots.as_mut_slice(), Vec::new());
+                let bytes = |from: usize, to: usize| (offsets[to] - offsets[from]) as usize;
+                let mut tables = vec![u8::MAX; bytes(queries.start, queries.end)];
+                let (mut rest, mut twice) = (tables.as_mut_slice(), Vec::new());
                 for query in queries {
-                    let table = rest.split_off_mut(..length(query, query + 1)).unwrap_or_default();
-                    twice.extend(fill(table, rows[query] as usize..rows[query + 1] as usize, docs));
+                    let table = rest.split_off_mut(..bytes(query, query + 1)).unwrap_or_default();
+                    let range = rows[query] as usize..rows[query + 1] as usize;
+                    twice.extend(match width(range.len()) {
+                        1 => fill::<u8, 1>(table, &range, docs),
+                        2 => fill::<u16, 2>(table, &range, docs),
+                        _ => fill::<u32, 4>(table, &range, docs),
+                    });
                 }
-                (if kind == Kind::Qrels { slots } else { Vec::new() }, twice)
+                (if kind == Kind::Qrels { tables } else { Vec::new() }, twice)
             })
             .collect();
         let (blocks, twice): (_, Vec<Vec<Twice>>) = built.into_iter().unzip();
@@ -126,21 +149,82 @@ impl Index {
     }
 }
 
-/// Fills the table of one query; returns its first repeated document.
-fn fill(slots: &mut [u32], rows: std::ops::Range<usize>, docs: &Names) -> Option<Twice> {
-    let mask = slots.len().wrapping_sub(1);
-    let mut twice = None;
-    for (place, row) in rows.clone().enumerate() {
-        let name = docs.get(row);
-        let mut slot = xxh3_64(name.as_bytes()) as usize & mask;
-        while slots[slot] != EMPTY {
-            let first = rows.start + slots[slot] as usize;
-            if docs.get(first) == name && twice.is_none() {
-                twice = Some(Twice { first, second: row });
+/// Bytes of a place in a query of `rows` documents; all bits set means "no document".
+fn width(rows: usize) -> usize {
+    match rows {
+        0..0xff => 1,
+        0xff..0xffff => 2,
+        _ => 4,
+    }
+}
+
+/// A place as it stands in a table.
+trait Place<const WIDTH: usize>: Copy + Eq {
+    const NONE: Self;
+    fn load(bytes: [u8; WIDTH]) -> Self;
+    fn store(place: usize) -> [u8; WIDTH];
+    fn place(self) -> usize;
+}
+
+macro_rules! place {
+    ($type:ty, $width:literal) => {
+        impl Place<$width> for $type {
+            const NONE: Self = <$type>::MAX;
+
+            fn load(bytes: [u8; $width]) -> Self {
+                <$type>::from_le_bytes(bytes)
             }
-            slot = (slot + 1) & mask;
+
+            fn store(place: usize) -> [u8; $width] {
+                (place as $type).to_le_bytes()
+            }
+
+            fn place(self) -> usize {
+                self as usize
+            }
         }
-        slots[slot] = place as u32;
+    };
+}
+place!(u8, 1);
+place!(u16, 2);
+place!(u32, 4);
+
+/// Where a name is in the table of a query.
+enum Found {
+    /// It is the name of this row.
+    Row(usize),
+    /// It is not there; this slot would take it.
+    Free(usize),
+}
+
+/// Looks a name up in the table of a query.
+#[inline]
+fn find<P: Place<W>, const W: usize>(table: &[u8], rows: &Range<usize>, docs: &Names, name: &str) -> Found {
+    let slots = table.as_chunks::<W>().0;
+    let mask = slots.len().wrapping_sub(1);
+    let mut slot = xxh3_64(name.as_bytes()) as usize & mask;
+    while let Some(&bytes) = slots.get(slot) {
+        let place = P::load(bytes);
+        if place == P::NONE {
+            break;
+        }
+        let row = rows.start + place.place();
+        if same_bytes(docs.get(row).as_bytes(), name.as_bytes()) {
+            return Found::Row(row);
+        }
+        slot = (slot + 1) & mask;
+    }
+    Found::Free(slot)
+}
+
+/// Fills the table of one query; returns its first repeated document.
+fn fill<P: Place<W>, const W: usize>(table: &mut [u8], rows: &Range<usize>, docs: &Names) -> Option<Twice> {
+    let mut twice = None;
+    for (place, second) in rows.clone().enumerate() {
+        match find::<P, W>(table, rows, docs, docs.get(second)) {
+            Found::Free(slot) => table.as_chunks_mut::<W>().0[slot] = P::store(place),
+            Found::Row(first) => twice = twice.or(Some(Twice { first, second })),
+        }
     }
     twice
 }
@@ -249,7 +333,7 @@ impl Gather {
         if queries.is_empty() {
             return Err(ReadError::data(file, "no query at all", "at least one"));
         }
-        if docs.len() >= EMPTY as usize {
+        if docs.len() > MOST {
             return Err(ReadError::data(file, format!("{} documents", docs.len()), "fewer than 4294967295"));
         }
         let mut offsets = vec![0; queries.len() + 1];

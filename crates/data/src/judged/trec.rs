@@ -2,9 +2,9 @@
 TREC text: `query iteration document relevance` and `query Q0 document rank score tag`.
 
 ```text
-read a block of whole lines (the next one while this one is parsed)
-cut it into pieces of about 1 MiB at line ends
-parse the pieces in parallel, gather them in order
+while block k + 1 of whole lines is read
+    block k is cut into pieces at line ends and parsed in parallel
+    the pieces of block k − 1 are gathered in order
 ```
 
 Columns are separated by blanks or tabs; lines that are empty or start with `#` are skipped, as trec_eval 10 does.
@@ -16,12 +16,14 @@ use std::io::Read;
 use rayon::prelude::*;
 
 use super::Kind;
-use super::sheet::{Gather, Piece};
+use super::sheet::{Gather, Piece, same_bytes};
 use crate::error::{ReadError, show};
 use crate::lines::LONGEST;
 
-const BLOCK: usize = 8 << 20;
-const PIECE: usize = 1 << 20;
+/// Bytes read at a time and parsed by one task: a piece and its rows fit the second-level cache, and memory that
+/// is used again need not be asked for.
+const BLOCK: usize = 2 << 20;
+const PIECE: usize = 1 << 18;
 
 /// Reads the whole text; also returns the tag of its last line (runs).
 pub(super) fn read(
@@ -30,30 +32,69 @@ pub(super) fn read(
     kind: Kind,
 ) -> Result<(Gather, String), ReadError> {
     let mut blocks = Blocks { file, input, carry: Vec::new(), finished: false };
-    let (mut gather, mut tag, mut lines) = (Gather::default(), String::new(), 0);
-    let (mut block, mut next, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+    let mut whole = Whole::default();
+    let (mut block, mut next) = (Vec::new(), Vec::new());
+    let (mut now, mut before) = (Vec::new(), Vec::new());
     blocks.fill(&mut block).map_err(|(error, line)| error.at_line(line))?;
     strip_byte_order_mark(file, &mut block)?;
     while !block.is_empty() {
-        let texts = cut(&block);
-        pieces.resize_with(texts.len().max(pieces.len()), Piece::default);
-        let parse = |(text, piece): (&[u8], &mut Piece)| parse(file, text, kind, piece);
-        let (parsed, read) = rayon::join(
-            || texts.into_par_iter().zip(&mut pieces).map(parse).collect::<Vec<_>>(),
-            || blocks.fill(&mut next),
+        let (read, gathered) = rayon::join(
+            || rayon::join(|| blocks.fill(&mut next), || parse_block(file, &block, kind, &mut now)).0,
+            || whole.add(&mut before),
         );
-        for (parsed, piece) in parsed.into_iter().zip(&pieces) {
-            parsed.map_err(|(error, line)| error.at_line(lines + line))?;
-            gather.piece(piece, lines);
-            lines += piece.lines;
-            if !piece.tag.is_empty() {
-                tag.clone_from(&piece.tag);
-            }
+        gathered?;
+        std::mem::swap(&mut now, &mut before);
+        if let Err((error, line)) = read {
+            whole.add(&mut before)?;
+            return Err(error.at_line(whole.lines + line));
         }
-        read.map_err(|(error, line)| error.at_line(lines + line))?;
         std::mem::swap(&mut block, &mut next);
     }
-    Ok((gather, tag))
+    whole.add(&mut before)?;
+    Ok((whole.gather, whole.tag))
+}
+
+/// A piece of text once it is parsed, up to its first fault.
+#[derive(Default)]
+struct Parsed {
+    piece: Piece,
+    fault: Option<Located>,
+}
+
+/// What was gathered so far.
+#[derive(Default)]
+struct Whole {
+    gather: Gather,
+    tag: String,
+    lines: u64,
+}
+
+impl Whole {
+    /// Adds the pieces of a block; stops at the first fault.
+    fn add(&mut self, block: &mut [Parsed]) -> Result<(), ReadError> {
+        for Parsed { piece, fault } in block {
+            if let Some((error, line)) = fault.take() {
+                return Err(error.at_line(self.lines + line));
+            }
+            self.gather.piece(piece, self.lines);
+            self.lines += piece.lines;
+            if !piece.tag.is_empty() {
+                self.tag.clone_from(&piece.tag);
+            }
+            piece.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Parses the pieces of a block in parallel; pieces that are left over stay empty.
+fn parse_block(file: &str, block: &[u8], kind: Kind, parsed: &mut Vec<Parsed>) {
+    let texts = cut(block);
+    parsed.resize_with(texts.len().max(parsed.len()), Parsed::default);
+    texts
+        .into_par_iter()
+        .zip(parsed)
+        .for_each(|(text, parsed)| parsed.fault = parse(file, text, kind, &mut parsed.piece).err());
 }
 
 /// An error with its line, counted from 1 at the start of the piece or block.
@@ -128,7 +169,6 @@ fn cut(block: &[u8]) -> Vec<&[u8]> {
 
 /// Parses a piece up to its first fault; bytes that are not UTF-8 count as one.
 fn parse(file: &str, bytes: &[u8], kind: Kind, piece: &mut Piece) -> Result<(), Located> {
-    piece.clear();
     match std::str::from_utf8(bytes) {
         Ok(text) => parse_text(file, text, kind, piece),
         Err(error) => {
@@ -160,10 +200,8 @@ fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(
         let start = at;
         // Most lines start with the query of the line before.
         let same = at + query.len();
-        if bytes[at..].starts_with(&bytes[query.clone()])
-            && bytes.get(same).is_some_and(|&byte| is_blank(byte))
-            && same > at
-        {
+        let blank_after = bytes.get(same).is_some_and(|&byte| is_blank(byte));
+        if blank_after && !query.is_empty() && same_bytes(&bytes[at..same], &bytes[query.clone()]) {
             words[0] = (at, same);
             (at, found) = (same, 1);
         }
@@ -196,7 +234,7 @@ fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(
         })?;
         let name = words[0].0..words[0].1;
         match piece.counts.last_mut() {
-            Some(count) if bytes[name.clone()] == bytes[query.clone()] => *count += 1,
+            Some(count) if same_bytes(&bytes[name.clone()], &bytes[query.clone()]) => *count += 1,
             _ => {
                 query = name;
                 piece.queries.push(&text[query.clone()]);
