@@ -23,6 +23,7 @@ mod json;
 mod sheet;
 mod table;
 mod trec;
+mod words;
 mod write;
 
 pub use align::{Aligned, align};

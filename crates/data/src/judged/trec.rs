@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use super::Kind;
 use super::sheet::{Gather, Piece, same_bytes};
+use super::words::{self, Line, is_blank};
 use crate::error::{ReadError, show};
 use crate::lines::LONGEST;
 
@@ -169,12 +170,16 @@ fn cut(block: &[u8]) -> Vec<&[u8]> {
 
 /// Parses a piece up to its first fault; bytes that are not UTF-8 count as one.
 fn parse(file: &str, bytes: &[u8], kind: Kind, piece: &mut Piece) -> Result<(), Located> {
+    let mut parse_text = |text| match kind {
+        Kind::Qrels => parse_text::<4>(file, text, kind, 3, piece),
+        Kind::Run => parse_text::<6>(file, text, kind, 4, piece),
+    };
     match std::str::from_utf8(bytes) {
-        Ok(text) => parse_text(file, text, kind, piece),
+        Ok(text) => parse_text(text),
         Err(error) => {
             let valid = error.valid_up_to();
             let line = memchr::memrchr(b'\n', &bytes[..valid]).map_or(0, |newline| newline + 1);
-            parse_text(file, std::str::from_utf8(&bytes[..line]).unwrap_or_default(), kind, piece)?;
+            parse_text(std::str::from_utf8(&bytes[..line]).unwrap_or_default())?;
             let found = format!("bytes that are not UTF-8: {}", show(first_line(&bytes[line..])));
             Err((ReadError::data(file, found, "UTF-8 text"), piece.lines + 1))
         }
@@ -185,47 +190,28 @@ fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == b'\n').next().unwrap_or_default()
 }
 
-fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(), Located> {
+/// Parses lines of `N` columns, the value in column number `value_column`.
+fn parse_text<const N: usize>(
+    file: &str,
+    text: &str,
+    kind: Kind,
+    value_column: usize,
+    piece: &mut Piece,
+) -> Result<(), Located> {
     let bytes = text.as_bytes();
     let (mut query, mut tag) = (0..0, 0..0);
     let (mut at, mut line, mut line_before) = (0, 0u32, 0u32);
-    let (value_column, columns) = match kind {
-        Kind::Qrels => (3, 4),
-        Kind::Run => (4, 6),
-    };
     while at < bytes.len() {
         line += 1;
-        let mut words = [(0, 0); 6];
-        let mut found = 0;
         let start = at;
-        // Most lines start with the query of the line before.
-        let same = at + query.len();
-        let blank_after = bytes.get(same).is_some_and(|&byte| is_blank(byte));
-        if blank_after && !query.is_empty() && same_bytes(&bytes[at..same], &bytes[query.clone()]) {
-            words[0] = (at, same);
-            (at, found) = (same, 1);
-        }
-        while found < columns {
-            let word = next_word(bytes, at);
-            at = word.1;
-            if word.0 == word.1 || (found == 0 && bytes[word.0] == b'#') {
-                break;
-            }
-            words[found] = word;
-            found += 1;
-        }
-        let mut end = at;
-        if bytes.get(at) != Some(&b'\n') {
-            end += memchr::memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
-        }
-        let rest = &bytes[at..end];
+        let Line { words, found, after, end } = words::line::<N>(bytes, at);
         at = end + 1;
         if found == 0 {
             continue;
         }
         let fault = |error: ReadError| (error, u64::from(line));
-        if found < columns || !rest.is_empty() {
-            check_columns(file, &bytes[start..end], rest, found, kind).map_err(fault)?;
+        if found < N || after < end {
+            check_columns(file, &bytes[start..end], &bytes[after..end], found, kind).map_err(fault)?;
         }
         let value = &bytes[words[value_column].0..words[value_column].1];
         let value = super::number(value, kind).ok_or_else(|| {
@@ -247,60 +233,13 @@ fn parse_text(file: &str, text: &str, kind: Kind, piece: &mut Piece) -> Result<(
         line_before = line;
         piece.docs.push(&text[words[2].0..words[2].1]);
         piece.values.push(value);
-        tag = words[5].0..words[5].1;
+        tag = words[N - 1].0..words[N - 1].1;
     }
     piece.lines = u64::from(line);
-    piece.tag.push_str(&text[tag]);
+    if kind == Kind::Run {
+        piece.tag.push_str(&text[tag]);
+    }
     Ok(())
-}
-
-/// The next word of the line, from its first byte to the one after its last; empty at the end of the line.
-#[inline]
-fn next_word(bytes: &[u8], mut at: usize) -> (usize, usize) {
-    while bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
-        at += 1;
-    }
-    let start = at;
-    // Eight bytes at a time; all separators are below 33, and so are a few control characters that are none.
-    while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let eight = u64::from_le_bytes(*eight);
-        let below_33 = eight.wrapping_sub(0x21 * ONES) & !eight & (0x80 * ONES);
-        if below_33 == 0 {
-            at += 8;
-            continue;
-        }
-        at += below_33.trailing_zeros() as usize / 8;
-        if CLASS[bytes[at] as usize] != WORD {
-            return (start, at);
-        }
-        at += 1;
-    }
-    while bytes.get(at).is_some_and(|&byte| CLASS[byte as usize] == WORD) {
-        at += 1;
-    }
-    (start, at)
-}
-
-/// A one in each byte.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const WORD: u8 = 0;
-const BLANK: u8 = 1;
-const NEWLINE: u8 = 2;
-/// What C's `isspace` calls a blank, newline apart.
-static CLASS: [u8; 256] = {
-    let mut class = [WORD; 256];
-    class[b' ' as usize] = BLANK;
-    class[b'\t' as usize] = BLANK;
-    class[b'\r' as usize] = BLANK;
-    class[0x0b] = BLANK;
-    class[0x0c] = BLANK;
-    class[b'\n' as usize] = NEWLINE;
-    class
-};
-
-#[inline]
-fn is_blank(byte: u8) -> bool {
-    CLASS[byte as usize] == BLANK
 }
 
 /// What a line may have after its columns: blanks, in a run also further words.
