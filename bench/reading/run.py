@@ -52,7 +52,7 @@ def generate(path, rows=178_000, features=136, seed=1):
     import numpy
 
     random = numpy.random.default_rng(seed)
-    kinds = random.permutation(numpy.arange(features) % 8)
+    kinds = random.permutation(numpy.arange(features) % 10)
     with open(path, "w") as out:
         for first in range(0, rows, 1000):
             n = min(1000, rows - first)
@@ -113,23 +113,24 @@ def main():
         for name, command in commands.items():
             measured[name].append(measure(command))
             print(repeat + 1, name, measured[name][-1], flush=True)
-    median = {name: statistics.median(run["cpu"] for run in runs) for name, runs in measured.items()}
+    report(measured, text.stat().st_size)
+
+
+def report(measured, size):
+    """Medians; a ratio is the median over rounds of the ratio within a round, for the machine changes between them."""
+    text = [run["cpu"] for run in measured["toprank"]]
+    first = measured["toprank"][0]
+    print(f"\n{size / 1e6:.0f} MB of text, {platform.machine()}, medians of {len(text)} rounds")
     with open(HERE / "result.csv", "w", newline="") as out:
         table = csv.writer(out)
-        table.writerow(
-            ["reader", "version", "rows", "cpu_seconds", "wall_seconds", "cpu_of_toprank_text", "data_bytes", "peak_anonymous"]
-        )
+        table.writerow("reader version rows cpu_seconds wall_seconds times_toprank_text data_bytes peak_anonymous".split())
         for name, runs in measured.items():
-            wall = statistics.median(run["wall"] for run in runs)
+            cpu, wall = (statistics.median(run[what] for run in runs) for what in ("cpu", "wall"))
+            ratio = statistics.median(run["cpu"] / base for run, base in zip(runs, text))
             peak = max(run.get("peak", 0) for run in runs) or ""
-            ratio = median[name] / median["toprank"]
-            row = [name, runs[0].get("version", ""), runs[0]["rows"], f"{median[name]:.3f}", f"{wall:.3f}"]
-            table.writerow([*row, f"{ratio:.2f}", runs[0].get("bytes", ""), peak])
-    size = text.stat().st_size / 1e6
-    print(f"\n{size:.0f} MB of text, {platform.machine()}, medians of {options.repeats}, CPU seconds")
-    for name, seconds in median.items():
-        print(f"  {name:16} {seconds:7.3f}   {seconds / median['toprank']:6.2f} × toprank's text")
-    first = measured["toprank"][0]
+            row = [name, runs[0].get("version", ""), runs[0]["rows"], f"{cpu:.3f}", f"{wall:.3f}", f"{ratio:.2f}"]
+            table.writerow([*row, runs[0].get("bytes", ""), peak])
+            print(f"  {name:16} {cpu:7.3f} CPU seconds, {ratio:6.2f} × toprank's text")
     print(f"  peak anonymous memory / data set: {first['peak'] / first['bytes']:.3f}")
 
 
