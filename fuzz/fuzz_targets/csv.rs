@@ -14,7 +14,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let mut written = Vec::new();
             if format.write.expect("tables can be written")(&data, &mut written).is_ok() {
                 let again = read(written).expect("what we wrote can be read");
-                assert_eq!(format!("{:?}{:?}", again.lists, again.features), format!("{:?}{:?}", data.lists, data.features));
+                assert_eq!(
+                    format!("{:?}{:?}", again.lists, again.features),
+                    format!("{:?}{:?}", data.lists, data.features)
+                );
             }
         }
     }

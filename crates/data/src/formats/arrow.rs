@@ -137,8 +137,11 @@ impl Messages<'_> {
         self.fill_exactly(&mut message, length as u64)?;
         let missing = body_length(&message[8..]).map_err(|found| damaged(self.file, &found))?;
         self.fill_exactly(&mut message, missing)?;
-        let unpacked = unpacked_length(&message[8..8 + length], &message[8 + length..]);
-        if unpacked.is_none_or(|unpacked| unpacked > MOST_UNPACKED) {
+        let (head, body) = message[8..].split_at(length);
+        if !buffers_are_inside(head, body.len() as u64) {
+            return Err(damaged(self.file, "a buffer beyond the end of its message"));
+        }
+        if unpacked_length(head, body).is_none_or(|unpacked| unpacked > MOST_UNPACKED) {
             return Err(damaged(
                 self.file,
                 &format!("a message that unpacks to more than {MOST_UNPACKED} bytes"),
@@ -167,11 +170,25 @@ fn body_length(head: &[u8]) -> Result<u64, String> {
     u64::try_from(message.bodyLength()).map_err(|_| format!("a message of {} bytes", message.bodyLength()))
 }
 
+/// The columns of a message, if it holds any.
+fn columns_of<'a>(message: &arrow_ipc::Message<'a>) -> Option<arrow_ipc::RecordBatch<'a>> {
+    let dictionary = || message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+    message.header_as_record_batch().or_else(dictionary)
+}
+
+fn buffers_are_inside(head: &[u8], length: u64) -> bool {
+    let Ok(message) = arrow_ipc::root_as_message(head) else { return false };
+    let buffers = columns_of(&message).and_then(|batch| batch.buffers());
+    buffers.into_iter().flatten().all(|buffer| {
+        let (start, size) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length()));
+        matches!((start, size), (Ok(start), Ok(size)) if start.checked_add(size).is_some_and(|end| end <= length))
+    })
+}
+
 /// What the packed buffers of a message claim to hold; `None`: more than can be counted.
 fn unpacked_length(head: &[u8], body: &[u8]) -> Option<u64> {
     let message = arrow_ipc::root_as_message(head).ok()?;
-    let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
-    let Some(batch) = message.header_as_record_batch().or(dictionary) else { return Some(0) };
+    let Some(batch) = columns_of(&message) else { return Some(0) };
     if batch.compression().is_none() {
         return Some(0);
     }
