@@ -59,13 +59,12 @@ pub struct Compare {
 fn after_help() -> String {
     let listed = catalog_help(TESTS.iter().map(|entry| (entry.name, entry.about, entry.params)));
     format!(
-        "Tests:\n{}\nExamples:\n  \
+        "Tests:\n{listed}\nExamples:\n  \
          toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt\n  \
          toprank compare --qrels qrels.txt bm25=bm25.run dense=dense.run --like trec_eval -m map,ndcg@10 --plot d.svg\n  \
          toprank compare --data test.txt a=feature:5 b=feature:12 c=scores.txt --tukey --output latex\n\n\
          Differences are second − first. With --qrels every judged query counts: one that a run does not answer is an\n\
-         empty ranking.",
-        listed
+         empty ranking."
     )
 }
 

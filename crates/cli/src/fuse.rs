@@ -32,7 +32,7 @@ pub struct Fuse {
 
 fn after_help() -> String {
     let listed = catalog_help(FUSIONS.iter().map(|entry| (entry.name, entry.about, entry.params)));
-    format!("Methods:\n{}\nExample: toprank fuse bm25.run dense.run --method rrf:k=60 -o fused.run", listed)
+    format!("Methods:\n{listed}\nExample: toprank fuse bm25.run dense.run --method rrf:k=60 -o fused.run")
 }
 
 impl Fuse {

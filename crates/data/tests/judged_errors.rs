@@ -156,9 +156,16 @@ fn run_errors_say_where_what_and_what_was_expected() {
 
 #[test]
 fn a_run_that_trec_text_cannot_hold_is_refused() {
-    for (query, doc) in
-        [("q", "a b"), ("q", ""), ("", "d"), ("q\n", "d"), ("#q", "d"), ("{", "d"), ("PAR1", "d")]
-    {
+    for (query, doc) in [
+        ("q", "a b"),
+        ("q", ""),
+        ("", "d"),
+        ("q\n", "d"),
+        ("#q", "d"),
+        ("{", "d"),
+        ("PAR1", "d"),
+        ("\u{feff}q", "d"),
+    ] {
         let run = Run::from_rows("x", [(query, doc, 1.0)]).unwrap();
         let error = write_run(&run, &mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("Write JSON instead."), "{error}");

@@ -8,7 +8,8 @@ use super::Run;
 /// descending as trec_eval ranks them, ranks from 1, scores in the fewest digits that read back the same.
 ///
 /// The tag is the run's name with `_` for blanks, `run` if it has none. A query or document whose name is empty,
-/// holds a blank or starts a line with `#`, `{` or `PAR1` cannot be written and is an error: use [`write_run_json`].
+/// holds a blank or starts with `#`, `{`, `PAR1` or a byte-order mark cannot be written and is an error: use
+/// [`write_run_json`].
 ///
 /// ```
 /// let run = toprank_data::Run::from_rows("my run", [("q1", "a", 0.5), ("q1", "b", 2.0)]).unwrap();
@@ -27,11 +28,8 @@ pub fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             return Err(refuse(name, "starts with #, a comment in a TREC file"));
         }
         // The first bytes of a file without a telling extension say what it is.
-        if name.starts_with('{') || name.starts_with("PAR1") {
-            return Err(refuse(
-                name,
-                "starts like a JSON or Parquet file, as which the TREC file would be read",
-            ));
+        if name.starts_with(['{', '\u{feff}']) || name.starts_with("PAR1") {
+            return Err(refuse(name, "starts as other formats do and would not be read back"));
         }
         order.clear();
         order.extend(run.documents(query));
