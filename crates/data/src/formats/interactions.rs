@@ -34,7 +34,7 @@ use crate::group::{Interner, gather};
 use crate::lines::Lines;
 use crate::source::Source;
 
-/// user,item[,rating][,time].
+/// `user,item[,rating][,time]`.
 pub const FORMAT: Format = Format {
     name: "interactions",
     about: "user, item[, rating[, time]]; with a header or MovieLens files",

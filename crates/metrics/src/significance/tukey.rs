@@ -55,7 +55,7 @@ pub struct Tukey {
     pub skipped: usize,
 }
 
-/// Tests all pairs of runs; `per_list[run][list]`, NaN = skipped. See the [module](self).
+/// Tests all pairs of runs; `per_list[run][list]`, NaN = skipped.
 ///
 /// Undefined: fewer than 2 runs or no common list (randomised), fewer than 2 lists or no residual variance
 /// (studentised). Pairs of equal means have p = 1.
