@@ -49,7 +49,7 @@ pub struct Reading {
     /// Mulan XML file with the label names of an ARFF file [default: the XML file beside it]
     #[arg(long, value_name = "FILE")]
     pub label_xml: Option<String>,
-    /// Most features a row may have; a larger index is an error [default: 16777216]
+    /// Most features a row may have; a larger index is an error [default: 1048576]
     #[arg(long, value_name = "N")]
     pub max_features: Option<u32>,
 }
