@@ -303,6 +303,14 @@ fn tables_are_found_by_their_column_names() {
 }
 
 #[test]
+fn a_query_named_like_a_header_is_still_a_query() {
+    let run = Run::from_rows("x", [("query,doc,score,x", "d", 1.0)]).unwrap();
+    let mut text = Vec::new();
+    write_run(&run, &mut text).unwrap();
+    assert_eq!(read_run(&Source::bytes("x", text)).unwrap().score("query,doc,score,x", "d"), Some(1.0));
+}
+
+#[test]
 fn json_is_told_from_text_by_its_first_byte() {
     let run =
         read_run(&Source::bytes("-", b"\xef\xbb\xbf \n{\"q\": {\"d\": 1, \"e\": 0.5}, \"r\": {}}".to_vec()))

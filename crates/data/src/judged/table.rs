@@ -33,12 +33,15 @@ fn columns<S: AsRef<str>>(file: &str, header: &[S], kind: Kind) -> Result<[usize
     Ok([find(QUERY, "queries")?, find(DOCUMENT, "documents")?, find(VALUE, kind.value())?])
 }
 
-/// True if the first line names the columns of a table.
+/// True if the first line names the columns of a table; with a blank in it, it is a line of TREC words.
 pub(super) fn has_header(text: &[u8], kind: Kind) -> bool {
     let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let mut fields = Vec::new();
     std::str::from_utf8(line).is_ok_and(|line| {
+        if line.contains(' ') {
+            return false;
+        }
         split(line, delimiter(line), &mut fields);
         columns("", &fields, kind).is_ok()
     })
