@@ -151,7 +151,7 @@ impl Metric for Judged {
     }
 
     fn rules(&self) -> &'static [&'static str] {
-        &["short"]
+        if self.cut.is_some() { &["short"] } else { &[] }
     }
 }
 
@@ -205,5 +205,14 @@ mod tests {
         assert_eq!(value("judged@10", &[], &[]), Some(1.0));
         assert_eq!(value("judged", &[], &[]), None);
         assert_eq!(value("judged@10:short=length", &[0.9, 0.8, 0.7], labels), Some(1.0 - 2.0 / 3.0));
+    }
+
+    #[test]
+    fn divided_by_the_length_judged_is_that_of_ir_measures() {
+        // Documents a, x, b of which a and b are judged; the values are those that ir_measures 0.4.3 prints.
+        let (scores, labels) = (&[3.0, 2.0, 1.0], &[1.0, f32::NAN, 0.0]);
+        assert_eq!(value("judged@2:short=length", scores, labels), Some(0.5));
+        let at_10 = value("judged@10:short=length", scores, labels).unwrap();
+        assert!((at_10 - 0.666_666_666_666_666_6).abs() < 1e-15);
     }
 }

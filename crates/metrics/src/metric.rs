@@ -37,8 +37,8 @@ pub trait Metric: Send + Sync {
         Better::Higher
     }
 
-    /// What [`toprank_core::Ties::Averaged`] means for it.
-    fn tie_rule(&self) -> TieRule {
+    /// What [`toprank_core::Ties::Averaged`] means for it on a list with (`weighted`) or without item weights.
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::Expected
     }
 

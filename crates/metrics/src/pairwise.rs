@@ -140,7 +140,7 @@ impl Metric for Kendall {
         Some(if spread > 0.0 { (concordant - counts.discordant) / spread } else { 0.0 })
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::Own
     }
 
@@ -182,7 +182,7 @@ impl Metric for Spearman {
         Some(if by_score > 0.0 { (both / (by_score * by_label).sqrt()).clamp(-1.0, 1.0) } else { 0.0 })
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::Own
     }
 

@@ -20,7 +20,7 @@ pub struct Auprc {
 /// Which area under the precision-recall curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Average precision, expected over ties.
+    /// Average precision, expected over ties; with item weights as [`Form::Grouped`].
     Ap,
     /// Average precision, tied items entering at once.
     Grouped,
@@ -233,6 +233,7 @@ impl Metric for Auprc {
         let sum: f64 = curve(ranked, policy)
             .map(|(before, after)| match self.form {
                 Form::Ap if !weighted => expected_precisions(before, after),
+                // With weights the expected value has no closed form that is known.
                 Form::Ap | Form::Grouped => (after.pos - before.pos) * precision(after),
                 Form::Area => interpolated_area(before, after),
             })
@@ -244,8 +245,8 @@ impl Metric for Auprc {
         true
     }
 
-    fn tie_rule(&self) -> TieRule {
-        if self.form == Form::Ap { TieRule::Expected } else { TieRule::AtOnce }
+    fn tie_rule(&self, weighted: bool) -> TieRule {
+        if self.form == Form::Ap && !weighted { TieRule::Expected } else { TieRule::AtOnce }
     }
 }
 
@@ -260,7 +261,7 @@ impl Metric for PrecisionAtRecall {
         true
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::AtOnce
     }
 }
@@ -276,7 +277,7 @@ impl Metric for RecallAtPrecision {
         true
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::AtOnce
     }
 }
@@ -302,7 +303,7 @@ impl Metric for InterpolatedPrecision {
         (total > 0).then(|| interpolated(ranked, policy, needed))
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::AtOnce
     }
 }
@@ -315,7 +316,7 @@ impl Metric for ElevenPoint {
         (total > 0).then(|| sum / self.points.len() as f64)
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::AtOnce
     }
 }
@@ -356,6 +357,27 @@ mod tests {
         assert_eq!(value("auprc:form=grouped", &[1.0; 4], LABELS), Some(2.0 / 4.0));
         assert_eq!(value("auprc:form=area", &[1.0; 4], LABELS), Some(2.0 / 4.0));
         assert_eq!(value("auprc", &[1.0; 4], LABELS), value("map", &[1.0; 4], LABELS));
+    }
+
+    #[test]
+    fn a_label_below_0_is_of_the_other_class_to_a_threshold_and_unjudged_to_trec() {
+        let scores = &[0.9, 0.8, 0.7];
+        for spec in ["auroc", "auprc", "auprc:form=grouped", "auprc:form=area", "pauc:fpr=0.5", "p:recall=1"] {
+            let (minus, zero) = (value(spec, scores, &[-1.0, 1.0, 0.0]), value(spec, scores, &[0.0, 1.0, 0.0]));
+            assert_eq!(minus, zero, "{spec}");
+        }
+        for spec in ["bpref", "judged@2"] {
+            let minus = value(spec, scores, &[-1.0, 1.0, 0.0]);
+            assert_eq!(minus, value(spec, scores, &[f32::NAN, 1.0, 0.0]), "{spec}");
+            assert_ne!(minus, value(spec, scores, &[0.0, 1.0, 0.0]), "{spec}");
+        }
+    }
+
+    #[test]
+    fn with_item_weights_average_precision_takes_tied_items_at_once() {
+        let list = List { weights: Some(&[2.0, 1.0, 1.0, 1.0]), ..List::new(&[1.0; 4], LABELS) };
+        assert_eq!(value_of("auprc", &list), Some(3.0 / 5.0));
+        assert_eq!(value_of("auprc", &list), value_of("auprc:form=grouped", &list));
     }
 
     #[test]

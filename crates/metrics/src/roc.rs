@@ -135,7 +135,7 @@ impl Metric for PartialAuroc {
         true
     }
 
-    fn tie_rule(&self) -> TieRule {
+    fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::AtOnce
     }
 }
