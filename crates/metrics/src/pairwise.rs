@@ -3,7 +3,7 @@
 use toprank_core::Policy;
 
 use crate::metric::{Metric, TieRule};
-use crate::rank::{Groups, Ranked};
+use crate::rank::{Groups, Item, Ranked};
 
 #[doc = include_str!("pages/pairs.md")]
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +39,6 @@ impl PairCounts {
     }
 }
 
-/// One judged item.
-#[derive(Clone, Copy)]
-struct Item {
-    label: f32,
-    weight: f64,
-}
-
 /// Counts pairs in O(n log n): a merge sort by label of the items in rank order meets each discordant pair once.
 fn count_pairs(ranked: &Ranked, groups: Groups, weighted: bool) -> PairCounts {
     let labels = ranked.labels();
@@ -54,24 +47,27 @@ fn count_pairs(ranked: &Ranked, groups: Groups, weighted: bool) -> PairCounts {
         label: labels[place],
         weight: weights.map_or(1.0, |weights| f64::from(weights[place])),
     };
-    let mut items: Vec<Item> = Vec::with_capacity(labels.len());
     let mut counts = PairCounts::default();
-    for group in groups {
-        let start = items.len();
-        items.extend(group.map(item).filter(|item| !item.label.is_nan()));
-        let tied = &mut items[start..];
-        if tied.len() > 1 {
-            // Best first: no pair of a tie is then met as discordant.
-            tied.sort_unstable_by(|a, b| b.label.total_cmp(&a.label));
-            counts.same_score += pairs_of(tied.iter().map(|item| item.weight));
-            counts.same_both += pairs_of_equal_labels(tied);
+    ranked.with_items(|items| {
+        for group in groups {
+            let start = items.len();
+            items.extend(group.map(item).filter(|item| !item.label.is_nan()));
+            let tied = &mut items[start..];
+            if tied.len() > 1 {
+                // Best first: no pair of a tie is then met as discordant.
+                tied.sort_unstable_by(|a, b| b.label.total_cmp(&a.label));
+                counts.same_score += pairs_of(tied.iter().map(|item| item.weight));
+                counts.same_both += pairs_of_equal_labels(tied);
+            }
         }
-    }
-    counts.all = pairs_of(items.iter().map(|item| item.weight));
-    let mut buffer = items.clone();
-    counts.discordant = sort_and_count(&mut items, &mut buffer);
-    counts.same_label = pairs_of_equal_labels(&items);
-    counts
+        counts.all = pairs_of(items.iter().map(|item| item.weight));
+        let n = items.len();
+        items.extend_from_within(..);
+        let (items, buffer) = items.split_at_mut(n);
+        counts.discordant = sort_and_count(items, buffer);
+        counts.same_label = pairs_of_equal_labels(items);
+        counts
+    })
 }
 
 /// Σ_{i<j} w_i w_j.
@@ -151,35 +147,11 @@ impl Metric for Kendall {
 
 impl Metric for Spearman {
     fn value(&self, ranked: &Ranked, _policy: &Policy) -> Option<f64> {
-        let labels = ranked.labels();
-        let mut sorted: Vec<f32> = labels.iter().copied().filter(|y| !y.is_nan()).collect();
-        let n = sorted.len();
-        sorted.sort_unstable_by(f32::total_cmp);
-        if n < 2 || sorted[0] == sorted[n - 1] {
-            return None;
-        }
-        // Twice the middle rank less its mean, (first + last) − (n − 1) counted from 0: whole numbers, no rounding.
-        let centred = |first: usize, count: usize| (2 * first + count - 1) as f64 - (n - 1) as f64;
-        let label_rank = |y: f32| {
-            let first = sorted.partition_point(|&other| other < y);
-            centred(first, sorted[first..].partition_point(|&other| other <= y))
-        };
-        let (mut both, mut by_score, mut by_label, mut above) = (0.0, 0.0, 0.0, 0);
-        for group in ranked.score_groups() {
-            let tied = || labels[group.clone()].iter().filter(|y| !y.is_nan());
-            let count = tied().count();
-            if count > 0 {
-                let score_rank = centred(n - above - count, count);
-                above += count;
-                for &y in tied() {
-                    let label_rank = label_rank(y);
-                    both += score_rank * label_rank;
-                    by_score += score_rank * score_rank;
-                    by_label += label_rank * label_rank;
-                }
-            }
-        }
-        Some(if by_score > 0.0 { (both / (by_score * by_label).sqrt()).clamp(-1.0, 1.0) } else { 0.0 })
+        ranked.with_scratch(|sorted| {
+            sorted.extend(ranked.labels().iter().filter(|y| !y.is_nan()).map(|&y| f64::from(y)));
+            sorted.sort_unstable_by(f64::total_cmp);
+            correlation_of_ranks(ranked, sorted)
+        })
     }
 
     fn tie_rule(&self, _weighted: bool) -> TieRule {
@@ -191,12 +163,58 @@ impl Metric for Spearman {
     }
 }
 
+/// Spearman's rho of scores and labels; `sorted` holds the labels of the judged items, ascending.
+fn correlation_of_ranks(ranked: &Ranked, sorted: &[f64]) -> Option<f64> {
+    let n = sorted.len();
+    if n < 2 || sorted[0] == sorted[n - 1] {
+        return None;
+    }
+    // Twice the middle rank less its mean, (first + last) − (n − 1) counted from 0: whole numbers, no rounding.
+    let centred = |first: usize, count: usize| (2 * first + count - 1) as f64 - (n - 1) as f64;
+    let label_rank = |y: f64| {
+        let first = sorted.partition_point(|&other| other < y);
+        centred(first, sorted[first..].partition_point(|&other| other <= y))
+    };
+    let labels = ranked.labels();
+    let (mut both, mut by_score, mut by_label, mut above) = (0.0, 0.0, 0.0, 0);
+    for group in ranked.score_groups() {
+        let tied = || labels[group.clone()].iter().filter(|y| !y.is_nan());
+        let count = tied().count();
+        if count > 0 {
+            let score_rank = centred(n - above - count, count);
+            above += count;
+            for &y in tied() {
+                let label_rank = label_rank(f64::from(y));
+                both += score_rank * label_rank;
+                by_score += score_rank * score_rank;
+                by_label += label_rank * label_rank;
+            }
+        }
+    }
+    Some(if by_score > 0.0 { (both / (by_score * by_label).sqrt()).clamp(-1.0, 1.0) } else { 0.0 })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use toprank_core::List;
+    use toprank_core::{List, Policy};
 
     use crate::testing::{value, value_of};
+    use crate::{Measure, Work};
+
+    #[test]
+    fn buffers_of_the_list_before_do_not_show() {
+        let mut work = Work::default();
+        for measure in Measure::parse_all("pairs,kendall,spearman", &Policy::default()).unwrap() {
+            for n in [40u16, 3, 0, 17] {
+                let scores: Vec<f64> = (0..n).map(|i| f64::from(i * 7 % 5)).collect();
+                let labels: Vec<f32> = (0..n).map(|i| f32::from(i * 3 % 4)).collect();
+                let list = List::new(&scores, &labels);
+                let fresh = measure.of_list(&list, &mut Work::default());
+                assert_eq!(measure.of_list(&list, &mut work), fresh, "{} of {n}", measure.name());
+            }
+        }
+    }
 
     #[test]
     fn worked_by_hand() {

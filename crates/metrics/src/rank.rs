@@ -43,6 +43,14 @@ pub struct Work {
     weights: Vec<f32>,
     ends: Vec<u32>,
     scratch: RefCell<Vec<f64>>,
+    items: RefCell<Vec<Item>>,
+}
+
+/// A judged item as the pairwise metrics sort it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub label: f32,
+    pub weight: f64,
 }
 
 /// A list in rank order: what a metric sees.
@@ -54,6 +62,7 @@ pub struct Ranked<'a> {
     ends: &'a [u32],
     averaged: bool,
     scratch: &'a RefCell<Vec<f64>>,
+    items: &'a RefCell<Vec<Item>>,
 }
 
 /// An item whose score is not a number.
@@ -114,6 +123,7 @@ impl Work {
             ends: if tied { &self.ends } else { &[] },
             averaged: ties == Ties::Averaged,
             scratch: &self.scratch,
+            items: &self.items,
         })
     }
 
@@ -280,6 +290,13 @@ impl<'a> Ranked<'a> {
         let mut scratch = self.scratch.borrow_mut();
         scratch.clear();
         use_it(&mut scratch)
+    }
+
+    /// The same for items.
+    pub(crate) fn with_items<T>(&self, use_it: impl FnOnce(&mut Vec<Item>) -> T) -> T {
+        let mut items = self.items.borrow_mut();
+        items.clear();
+        use_it(&mut items)
     }
 }
 
