@@ -362,8 +362,10 @@ mod tests {
     #[test]
     fn a_label_below_0_is_of_the_other_class_to_a_threshold_and_unjudged_to_trec() {
         let scores = &[0.9, 0.8, 0.7];
-        for spec in ["auroc", "auprc", "auprc:form=grouped", "auprc:form=area", "pauc:fpr=0.5", "p:recall=1"] {
-            let (minus, zero) = (value(spec, scores, &[-1.0, 1.0, 0.0]), value(spec, scores, &[0.0, 1.0, 0.0]));
+        for spec in ["auroc", "auprc", "auprc:form=grouped", "auprc:form=area", "pauc:fpr=0.5", "p:recall=1"]
+        {
+            let (minus, zero) =
+                (value(spec, scores, &[-1.0, 1.0, 0.0]), value(spec, scores, &[0.0, 1.0, 0.0]));
             assert_eq!(minus, zero, "{spec}");
         }
         for spec in ["bpref", "judged@2"] {

@@ -83,7 +83,8 @@ fn mean_over_orders(measure: &Measure, case: &Case, weights: Option<&[f32]>) -> 
         .map(|order| {
             let labels: Vec<f32> = order.iter().map(|&i| case.labels[i]).collect();
             let scores: Vec<f64> = (0..n).map(|place| -(place as f64)).collect();
-            let weights: Option<Vec<f32>> = weights.map(|weights| order.iter().map(|&i| weights[i]).collect());
+            let weights: Option<Vec<f32>> =
+                weights.map(|weights| order.iter().map(|&i| weights[i]).collect());
             let weights = weights.as_deref();
             value(measure, &List { missed: &case.missed, weights, ..List::new(&scores, &labels) })
         })
