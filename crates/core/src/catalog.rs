@@ -131,6 +131,33 @@ impl fmt::Display for Spec {
     }
 }
 
+/// Those of `known` that look like `name`, nearest first: for the message about an unknown one.
+///
+/// ```
+/// assert_eq!(toprank_core::catalog::nearest("ncdg", ["map", "ndcg"].into_iter()), ["ndcg"]);
+/// ```
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut near: Vec<(usize, usize, &str)> =
+        known.map(|k| (edits(name, k), k.len().abs_diff(name.len()), k)).collect();
+    near.sort_unstable();
+    near.into_iter().filter(|(distance, ..)| *distance <= 2).map(|(.., k)| k).take(3).collect()
+}
+
+/// Levenshtein distance.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, cb) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
 /// One line of a catalog. The command, the docs listing and the contract tests read only this.
 pub struct Entry<T: ?Sized + 'static> {
     /// Name in the grammar.
@@ -224,5 +251,13 @@ mod tests {
     fn an_entry_given_twice_stays_once() {
         let specs = Spec::parse_all("map,ndcg@5,map,").unwrap();
         assert_eq!(specs.iter().map(Spec::to_string).collect::<Vec<_>>(), ["map", "ndcg@5"]);
+    }
+
+    #[test]
+    fn edit_distance_counts_insertions_deletions_and_replacements() {
+        assert_eq!(
+            [edits("ndcg", "ndcg"), edits("ncdg", "ndcg"), edits("", "map"), edits("mpa", "map")],
+            [0, 2, 3, 2]
+        );
     }
 }

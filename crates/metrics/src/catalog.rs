@@ -106,25 +106,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Metric>> {
 /// Names that look like `name`, nearest first: for the message about an unknown one.
 pub fn nearest(name: &str) -> Vec<&'static str> {
     let known = METRICS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
-    let mut near: Vec<(usize, usize, &str)> =
-        known.map(|k| (edits(name, k), k.len().abs_diff(name.len()), k)).collect();
-    near.sort_unstable();
-    near.into_iter().filter(|(distance, ..)| *distance <= 2).map(|(.., k)| k).take(3).collect()
-}
-
-/// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    toprank_core::catalog::nearest(name, known)
 }
 
 #[cfg(test)]
@@ -138,13 +120,5 @@ mod tests {
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
         assert!(ALIASES.iter().all(|(_, name)| METRICS.iter().any(|entry| entry.name == *name)));
-    }
-
-    #[test]
-    fn edit_distance_counts_insertions_deletions_and_replacements() {
-        assert_eq!(
-            [edits("ndcg", "ndcg"), edits("ncdg", "ndcg"), edits("", "map"), edits("mpa", "map")],
-            [0, 2, 3, 2]
-        );
     }
 }

@@ -91,18 +91,28 @@ pub(crate) fn labels_with_gain(gain: &Gain) -> Labels {
     }
 }
 
-/// DCG of the best possible order, its first `k` places.
-pub(crate) fn ideal_dcg(ranked: &Ranked, policy: &Policy, k: usize) -> f64 {
-    let missed = if policy.ideal == Ideal::Judged { ranked.missed() } else { &[] };
-    grades_dcg(ranked.labels(), missed, &policy.gain, k).unwrap_or_else(|| {
-        ranked.with_scratch(|gains| {
-            let labels = ranked.labels().iter().chain(missed);
-            gains.extend(labels.map(|&y| gain_of(&policy.gain, y)).filter(|&g| g > 0.0));
-            gains.sort_unstable_by(|a, b| b.total_cmp(a));
-            let discounts = Discounts::default();
-            gains.iter().take(k).enumerate().map(|(place, g)| g * discounts.at(place)).sum()
-        })
+/// DCG of the best possible order of the items and, where the policy counts them, the missed ones; its first `k`
+/// places. `gains` is scratch.
+///
+/// ```
+/// use toprank_core::Policy;
+/// let z = toprank_metrics::best_dcg(&[0.0, 1.0, 2.0], &[], &Policy::default(), 2, &mut Vec::new());
+/// assert_eq!(z, 3.0 / 2f64.log2() + 1.0 / 3f64.log2());
+/// ```
+pub fn best_dcg(labels: &[f32], missed: &[f32], policy: &Policy, k: usize, gains: &mut Vec<f64>) -> f64 {
+    let missed = if policy.ideal == Ideal::Judged { missed } else { &[] };
+    grades_dcg(labels, missed, &policy.gain, k).unwrap_or_else(|| {
+        gains.clear();
+        gains.extend(labels.iter().chain(missed).map(|&y| gain_of(&policy.gain, y)).filter(|&g| g > 0.0));
+        gains.sort_unstable_by(|a, b| b.total_cmp(a));
+        let discounts = Discounts::default();
+        gains.iter().take(k).enumerate().map(|(place, g)| g * discounts.at(place)).sum()
     })
+}
+
+/// [`best_dcg`] of a ranked list.
+pub(crate) fn ideal_dcg(ranked: &Ranked, policy: &Policy, k: usize) -> f64 {
+    ranked.with_scratch(|gains| best_dcg(ranked.labels(), ranked.missed(), policy, k, gains))
 }
 
 /// The same by counting whole labels 0 … 31, without a sort; `None` if there are others, or if a greater label

@@ -43,7 +43,7 @@ pub use dcg::{Dcg, Ndcg};
 pub use evaluate::{
     Counts, EvaluateError, Evaluation, ItemWeights, MeasureResult, evaluate, pool, weighted_mean,
 };
-pub use gain::{Discounts, MAX_EXP2_LABEL, gain_of};
+pub use gain::{Discounts, MAX_EXP2_LABEL, best_dcg, gain_of};
 pub use measure::Measure;
 pub use metric::{Better, Labels, Metric, TieRule};
 pub use pairwise::{Kendall, Pairs, Spearman};

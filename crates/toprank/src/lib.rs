@@ -5,6 +5,7 @@
 pub use toprank_core as core;
 pub use toprank_data as data;
 pub use toprank_metrics as metrics;
+pub use toprank_objectives as objectives;
 
 /// The README's examples are tests.
 #[cfg(doctest)]

@@ -1,0 +1,58 @@
+//! The table of objectives. A new objective is one file, one page and one line here; the command's listing, its help
+//! and the contract tests read only this.
+
+use toprank_core::Entry;
+
+use crate::objective::Objective;
+use crate::{listwise, pairwise};
+
+/// One line of the table.
+pub struct Listing {
+    /// Name, family, page, parameters, constructor.
+    pub entry: Entry<dyn Objective>,
+    /// The objective with other than default parameters, as people write it. Each changes the result (a test checks
+    /// it), and together they name every parameter.
+    pub examples: &'static [&'static str],
+}
+
+const PAIRWISE: &str = "pairwise";
+const LISTWISE: &str = "listwise";
+
+/// A line whose page is `pages/NAME.md` and whose module has `PARAMS`, `EXAMPLES` and `make`.
+macro_rules! line {
+    ($name:literal, $family:expr, $($module:ident)::+, $about:literal) => {
+        Listing {
+            entry: Entry {
+                name: $name,
+                family: $family,
+                about: $about,
+                page: include_str!(concat!("pages/", $name, ".md")),
+                params: $($module)::+::PARAMS,
+                make: $($module)::+::make,
+            },
+            examples: $($module)::+::EXAMPLES,
+        }
+    };
+}
+
+/// Every objective.
+#[rustfmt::skip]
+pub static OBJECTIVES: &[Listing] = &[
+    line!("ranknet", PAIRWISE, pairwise::ranknet, "logistic loss of pairs in the wrong order"),
+    line!("listnet", LISTWISE, listwise::listnet, "cross-entropy between the labels' and the scores' top-one chances"),
+];
+
+/// Other names under which people know them.
+pub static ALIASES: &[(&str, &str)] = &[("softmax", "listnet")];
+
+/// The line of a name or an alias.
+pub fn find(name: &str) -> Option<&'static Listing> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    OBJECTIVES.iter().find(|line| line.entry.name == name)
+}
+
+/// Names that look like `name`, nearest first: for the message about an unknown one.
+pub fn nearest(name: &str) -> Vec<&'static str> {
+    let known = OBJECTIVES.iter().map(|line| line.entry.name).chain(ALIASES.iter().map(|alias| alias.0));
+    toprank_core::catalog::nearest(name, known)
+}

@@ -1,0 +1,93 @@
+//! A draw, or a list with unjudged items: bring what takes part together, then put the results back.
+
+use toprank_core::List;
+
+use crate::objective::{Input, Out};
+
+/// Copies of what takes part; grows, never shrinks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathered {
+    /// Places within the draw of the entries that take part.
+    entries: Vec<u32>,
+    /// Their places within the whole list.
+    items: Vec<u32>,
+    labels: Vec<f32>,
+    weights: Vec<f32>,
+    scores: Vec<f64>,
+    previous: Vec<f64>,
+    frozen: Vec<f64>,
+    gradient: Vec<f64>,
+    curvature: Vec<f64>,
+    gradient_previous: Vec<f64>,
+}
+
+impl Gathered {
+    /// Runs `objective` on the judged items of a draw. In `seen` the labels and weights are those of the whole list,
+    /// the scores those of the draw.
+    pub fn run(
+        &mut self,
+        seen: &Input,
+        out: &mut Out,
+        objective: impl FnOnce(&Input, &mut Out) -> Option<f64>,
+    ) -> Option<f64> {
+        self.entries.clear();
+        self.items.clear();
+        for entry in 0..seen.list.scores.len() as u32 {
+            let item = seen.sample.map_or(entry, |items| items[entry as usize]);
+            if !seen.list.labels[item as usize].is_nan() {
+                self.entries.push(entry);
+                self.items.push(item);
+            }
+        }
+        pick(&mut self.labels, seen.list.labels, &self.items);
+        pick(&mut self.weights, seen.list.weights.unwrap_or(&[]), &self.items);
+        pick(&mut self.scores, seen.list.scores, &self.entries);
+        pick(&mut self.previous, seen.previous.unwrap_or(&[]), &self.entries);
+        pick(&mut self.frozen, seen.frozen.unwrap_or(&[]), &self.entries);
+        let n = self.items.len();
+        for result in [&mut self.gradient, &mut self.curvature, &mut self.gradient_previous] {
+            result.clear();
+            result.resize(n, 0.0);
+        }
+        let input = Input {
+            list: List {
+                scores: &self.scores,
+                labels: &self.labels,
+                weights: seen.list.weights.map(|_| self.weights.as_slice()),
+                ..seen.list
+            },
+            sample: seen.sample.map(|_| self.items.as_slice()),
+            previous: seen.previous.map(|_| self.previous.as_slice()),
+            frozen: seen.frozen.map(|_| self.frozen.as_slice()),
+            ..*seen
+        };
+        let mut results = Out {
+            gradient: &mut self.gradient,
+            curvature: out.curvature.is_some().then_some(self.curvature.as_mut_slice()),
+            gradient_previous: out
+                .gradient_previous
+                .is_some()
+                .then_some(self.gradient_previous.as_mut_slice()),
+        };
+        let loss = objective(&input, &mut results);
+        let outputs = [
+            (Some(&mut *out.gradient), &self.gradient),
+            (out.curvature.as_deref_mut(), &self.curvature),
+            (out.gradient_previous.as_deref_mut(), &self.gradient_previous),
+        ];
+        for (target, result) in outputs {
+            let Some(target) = target else { continue };
+            for (entry, value) in self.entries.iter().zip(result) {
+                target[*entry as usize] = *value;
+            }
+        }
+        loss
+    }
+}
+
+fn pick<T: Copy>(target: &mut Vec<T>, column: &[T], places: &[u32]) {
+    target.clear();
+    if !column.is_empty() {
+        target.extend(places.iter().map(|&place| column[place as usize]));
+    }
+}

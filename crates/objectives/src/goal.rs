@@ -1,0 +1,223 @@
+//! An objective as a user asks for it: `song:gamma=0.3:gain=linear`, with every rule resolved.
+
+use std::sync::Arc;
+
+use toprank_core::{Gain, List, Lists, ListsError, ParamError, Policy, Spec};
+use toprank_metrics::MAX_EXP2_LABEL;
+
+use crate::catalog::{Listing, find, nearest};
+use crate::objective::{Input, Objective, Out};
+use crate::state::{State, StateError};
+use crate::walk::{Batch, Gradients};
+use crate::work::Work;
+
+/// An objective with its parameters and the policy it follows.
+///
+/// ```
+/// use toprank_core::{Gain, Policy};
+/// use toprank_objectives::Goal;
+/// let goal = Goal::parse("softmax:target=linear", &Policy::default()).unwrap();
+/// assert_eq!(goal.name(), "listnet:target=linear");
+/// let error = Goal::parse("listnet:targt=exp", &Policy::default()).unwrap_err();
+/// assert!(error.to_string().contains("target"), "{error}");
+/// ```
+#[derive(Clone)]
+pub struct Goal {
+    name: String,
+    line: &'static Listing,
+    objective: Arc<dyn Objective>,
+    policy: Policy,
+}
+
+impl std::fmt::Debug for Goal {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Goal").field("name", &self.name).field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+impl Goal {
+    /// Reads an objective; what it does not say, `base` decides.
+    pub fn parse(text: &str, base: &Policy) -> Result<Goal, ParamError> {
+        let spec = Spec::parse(text)?;
+        let line = find(&spec.name).ok_or_else(|| unknown(&spec.name))?;
+        let spec = Spec { name: line.entry.name.to_string(), ..spec };
+        check_parameters(&spec, line)?;
+        let mut policy = base.clone();
+        for (key, value) in spec.args.0.iter().filter(|(key, _)| Policy::KEYS.contains(&key.as_str())) {
+            policy.set(key, value)?;
+        }
+        Ok(Goal { name: spec.to_string(), line, objective: (line.entry.make)(&spec)?.into(), policy })
+    }
+
+    /// Its name in reports: as the user gave it, aliases resolved.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its line in the catalog.
+    pub fn listing(&self) -> &'static Listing {
+        self.line
+    }
+
+    /// The objective with its parameters.
+    pub fn objective(&self) -> &dyn Objective {
+        &*self.objective
+    }
+
+    /// The policy it follows.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Fresh state for a data set: labels checked, ideal DCG and the like computed from whole lists.
+    pub fn state(&self, lists: &Lists) -> Result<State, GoalError> {
+        lists.check()?;
+        self.check_labels(lists)?;
+        let mut state = State::new(self.objective.columns(), lists, &self.policy);
+        if !state.columns().is_empty() {
+            let mut work = Work::default();
+            let zeros = vec![0.0; (0..lists.len()).map(|q| lists.range(q).len()).max().unwrap_or(0)];
+            for q in 0..lists.len() {
+                let range = lists.range(q);
+                let missed = lists.missed.as_ref().map_or(&[][..], |missed| missed.of(q));
+                let labels = &lists.labels[range.clone()];
+                let list = List { id: q as u32, missed, ..List::new(&zeros[..range.len()], labels) };
+                self.objective.prepare(&list, &self.policy, &mut state.of_list(q, range.len()), &mut work);
+            }
+        }
+        Ok(state)
+    }
+
+    fn check_labels(&self, lists: &Lists) -> Result<(), GoalError> {
+        let gain =
+            self.line.entry.params.iter().any(|param| param.name == "gain").then_some(&self.policy.gain);
+        for q in 0..lists.len() {
+            let missed = lists.missed.as_ref().map_or(&[][..], |missed| missed.of(q));
+            for (item, &y) in lists.labels[lists.range(q)].iter().chain(missed).enumerate() {
+                let expected = match gain {
+                    _ if y.is_infinite() => "a finite label",
+                    Some(Gain::Exp2) if y > MAX_EXP2_LABEL => {
+                        "a label up to 31 where the gain is 2^label - 1; gain=linear takes greater ones"
+                    }
+                    Some(Gain::Table(gains))
+                        if y > 0.0 && (y.fract() != 0.0 || y as usize >= gains.len()) =>
+                    {
+                        "a whole label that the table of gains covers"
+                    }
+                    _ => continue,
+                };
+                return Err(GoalError::Label { list: q, item, found: y, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// Loss, gradient and curvature of one step over a data set or a batch of it; the state moves on.
+    pub fn step(&self, batch: &Batch, state: &mut State, out: &mut Gradients) -> Result<(), GoalError> {
+        crate::walk::step(self, batch, state, out)
+    }
+
+    /// Loss and gradient of one whole list, without state: for a look, a doctest, a test.
+    ///
+    /// ```
+    /// use toprank_core::{List, Policy};
+    /// let goal = toprank_objectives::Goal::parse("ranknet", &Policy::default()).unwrap();
+    /// let (loss, gradient) = goal.of_list(&List::new(&[0.0, 0.0], &[1.0, 0.0])).unwrap();
+    /// assert_eq!((loss, gradient), (2f64.ln(), vec![-0.5, 0.5]));
+    /// ```
+    pub fn of_list(&self, list: &List) -> Result<(f64, Vec<f64>), GoalError> {
+        let lists = Lists {
+            item_weights: list.weights.map(<[f32]>::to_vec),
+            missed: Some(toprank_core::Ragged {
+                offsets: vec![0, list.missed.len() as u64],
+                values: list.missed.to_vec(),
+            }),
+            ..Lists::from_lengths(&[list.len()], list.labels.to_vec())
+        };
+        let mut out = Gradients::default();
+        self.step(&Batch::all(&lists, list.scores), &mut self.state(&lists)?, &mut out)?;
+        Ok((out.loss, out.gradient))
+    }
+
+    /// One list under this goal's policy, for callers that hold their own state and buffers.
+    pub fn list(
+        &self,
+        input: &Input,
+        state: &mut crate::ListState,
+        work: &mut Work,
+        out: &mut Out,
+    ) -> Option<f64> {
+        self.objective.list(input, state, work, out)
+    }
+}
+
+fn unknown(name: &str) -> ParamError {
+    let near = nearest(name);
+    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
+    ParamError::new("objective", name, &format!("one of those that `toprank objectives` lists{hint}"))
+}
+
+fn check_parameters(spec: &Spec, line: &Listing) -> Result<(), ParamError> {
+    let name = line.entry.name;
+    let own: Vec<&str> = line.entry.params.iter().map(|param| param.name).collect();
+    if let Some(cut) = spec.cut.filter(|_| !own.contains(&"@")) {
+        let expected = "left out: this objective takes the whole list";
+        return Err(ParamError::new(&format!("the cut-off of {name}"), &cut.to_string(), expected));
+    }
+    if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| key == "@" || !own.contains(&key.as_str())) {
+        let allowed: Vec<&str> = own.into_iter().filter(|name| *name != "@").collect();
+        let expected = if allowed.is_empty() {
+            "left out: it has none".to_string()
+        } else {
+            format!("one of {}", allowed.join(", "))
+        };
+        return Err(ParamError::new(&format!("a parameter of {name}"), key, &expected));
+    }
+    Ok(())
+}
+
+/// What can be wrong with a step.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GoalError {
+    /// A parameter outside its range.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// Lists that break their own promises.
+    #[error(transparent)]
+    Lists(#[from] ListsError),
+    /// A saved state of something else.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A score that is not a finite number.
+    #[error("list {list}, item {item}: the score is {found}, expected a finite number")]
+    Score {
+        /// The list, from 0.
+        list: usize,
+        /// The item of it, from 0.
+        item: usize,
+        /// What was found.
+        found: f64,
+    },
+    /// A label the objective cannot use.
+    #[error("list {list}, item {item}: the label is {found}, expected {expected}")]
+    Label {
+        /// The list, from 0.
+        list: usize,
+        /// The item of it, from 0; beyond the list's items: a judged item that was not retrieved.
+        item: usize,
+        /// What was found.
+        found: f32,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// Slices whose lengths do not fit each other.
+    #[error("{what}: found {found}, expected {expected}")]
+    Shape {
+        /// The thing at fault.
+        what: &'static str,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+}

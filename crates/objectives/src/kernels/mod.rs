@@ -1,0 +1,11 @@
+//! Sums over a list, exact and fast: what several objectives share. Each kernel has a plain twin in its tests.
+
+pub mod order;
+pub mod scalar;
+
+/// Memory of the kernels.
+#[derive(Clone, Debug, Default)]
+pub struct KernelWork {
+    /// Of [`order::descending`].
+    pub order: order::OrderWork,
+}

@@ -1,0 +1,1 @@
+//! Pair losses weighted by what a swap would change in the measure.

@@ -1,0 +1,3 @@
+//! Losses of whole lists: distributions over orders, smooth ranks, relaxed sorts.
+
+pub mod listnet;

@@ -1,0 +1,3 @@
+//! Losses of pairs: every pair whose labels differ should stand in order.
+
+pub mod ranknet;

@@ -1,0 +1,259 @@
+//! The state of an objective over a data set: one block of numbers per list, cut into columns.
+
+use toprank_core::{Lists, Policy};
+
+/// What a column has one entry for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    /// One per list.
+    List,
+    /// One per relevant item.
+    Relevant,
+    /// One per item.
+    Item,
+}
+
+/// One column of state. NaN = not yet visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, for checkpoints and messages.
+    pub name: &'static str,
+    /// What it has an entry for.
+    pub per: Per,
+    /// Numbers per entry.
+    pub width: usize,
+}
+
+/// All state of an objective over one data set.
+///
+/// Compact: a column per relevant item costs memory for relevant items only, found by a search in their ascending
+/// places. Not thread-bound: each list owns its block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub(crate) shape: Shape,
+    /// All numbers, list after list.
+    pub(crate) values: Vec<f64>,
+}
+
+/// Which numbers belong to which list: what steps only read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    columns: &'static [Column],
+    /// Block of list q: `values[starts[q]..starts[q + 1]]`.
+    pub starts: Vec<u64>,
+    /// Number of judged items of each list.
+    items: Vec<u32>,
+    /// Places of the relevant items of list q: `relevant[relevant_starts[q]..relevant_starts[q + 1]]`.
+    relevant_starts: Vec<u64>,
+    relevant: Vec<u32>,
+}
+
+impl Shape {
+    /// The state of list `q`, which has `all` items, unjudged ones included, over its own block of numbers.
+    pub fn of_list<'a>(&'a self, q: usize, all: usize, values: &'a mut [f64]) -> ListState<'a> {
+        let relevant = self.relevant_starts[q] as usize..self.relevant_starts[q + 1] as usize;
+        ListState {
+            values,
+            columns: self.columns,
+            all,
+            items: self.items[q] as usize,
+            relevant: &self.relevant[relevant],
+        }
+    }
+}
+
+impl State {
+    /// State with every number not yet visited.
+    pub(crate) fn new(columns: &'static [Column], lists: &Lists, policy: &Policy) -> State {
+        let mut shape = Shape {
+            columns,
+            starts: vec![0],
+            items: Vec::with_capacity(lists.len()),
+            relevant_starts: vec![0],
+            relevant: Vec::new(),
+        };
+        let mut end = 0u64;
+        for q in 0..lists.len() {
+            let labels = &lists.labels[lists.range(q)];
+            let before = shape.relevant.len();
+            let places = labels.iter().enumerate().filter(|(_, y)| policy.relevant.is(**y));
+            shape.relevant.extend(places.map(|(place, _)| place as u32));
+            let relevant = shape.relevant.len() - before;
+            end += length(columns, labels.len(), relevant) as u64;
+            shape.items.push(labels.iter().filter(|y| !y.is_nan()).count() as u32);
+            shape.relevant_starts.push(shape.relevant.len() as u64);
+            shape.starts.push(end);
+        }
+        State { shape, values: vec![f64::NAN; end as usize] }
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &'static [Column] {
+        self.shape.columns
+    }
+
+    /// Number of lists.
+    pub fn len(&self) -> usize {
+        self.shape.items.len()
+    }
+
+    /// True if there is no list.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The state of list `q`, which has `all` items, unjudged ones included.
+    pub fn of_list(&mut self, q: usize, all: usize) -> ListState<'_> {
+        let block = self.shape.starts[q] as usize..self.shape.starts[q + 1] as usize;
+        self.shape.of_list(q, all, &mut self.values[block])
+    }
+
+    /// The state as bytes: the same bytes load bit for bit.
+    pub fn save(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.layout().to_le_bytes());
+        bytes.extend((self.values.len() as u64).to_le_bytes());
+        bytes.extend(self.values.iter().flat_map(|value| value.to_bits().to_le_bytes()));
+        bytes
+    }
+
+    /// Loads what [`State::save`] gave, for the same objective over the same lists.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let wrong = |found: String, expected: String| Err(StateError { found, expected });
+        if bytes.len() < 20 || bytes[..4] != MAGIC {
+            return wrong(format!("{} bytes of something else", bytes.len()), "a saved state".into());
+        }
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        if number(4) != self.layout() || number(12) != self.values.len() as u64 {
+            return wrong(
+                format!("{} numbers of another objective or data set", number(12)),
+                format!("{} numbers of this objective over these lists", self.values.len()),
+            );
+        }
+        if bytes.len() - 20 != 8 * self.values.len() {
+            let (found, expected) = (bytes.len(), 20 + 8 * self.values.len());
+            return wrong(format!("{found} bytes"), format!("{expected} bytes; the file may be cut short"));
+        }
+        for (i, value) in self.values.iter_mut().enumerate() {
+            *value = f64::from_bits(number(20 + 8 * i));
+        }
+        Ok(())
+    }
+
+    /// A number that tells layouts apart: columns, lengths of lists, places of relevant items (FNV-1a).
+    fn layout(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut add = |value: u64| hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3);
+        for column in self.shape.columns {
+            column.name.bytes().for_each(|byte| add(u64::from(byte)));
+            add(column.width as u64);
+        }
+        self.shape.starts.iter().for_each(|start| add(*start));
+        self.shape.relevant.iter().for_each(|place| add(u64::from(*place)));
+        hash
+    }
+}
+
+const MAGIC: [u8; 4] = *b"TRs1";
+
+fn length(columns: &[Column], items: usize, relevant: usize) -> usize {
+    columns.iter().map(|column| column.len(items, relevant)).sum()
+}
+
+impl Column {
+    fn len(&self, items: usize, relevant: usize) -> usize {
+        self.width
+            * match self.per {
+                Per::List => 1,
+                Per::Relevant => relevant,
+                Per::Item => items,
+            }
+    }
+}
+
+/// The state of one list.
+#[derive(Debug)]
+pub struct ListState<'a> {
+    pub(crate) values: &'a mut [f64],
+    pub(crate) columns: &'static [Column],
+    pub(crate) all: usize,
+    /// Number of judged items of the whole list, N.
+    pub items: usize,
+    /// Places of the relevant items in the whole list, ascending; their number is N+.
+    pub relevant: &'a [u32],
+}
+
+impl ListState<'_> {
+    /// The columns, in their order; column k has `width` numbers per entry.
+    ///
+    /// # Panics
+    /// If `K` is not the number of columns.
+    pub fn cut<const K: usize>(&mut self) -> [&mut [f64]; K] {
+        assert_eq!(K, self.columns.len(), "one slice per column");
+        let (all, relevant) = (self.all, self.relevant.len());
+        let mut rest = &mut *self.values;
+        std::array::from_fn(|k| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(self.columns[k].len(all, relevant));
+            rest = tail;
+            head
+        })
+    }
+}
+
+/// Bytes that are not the state they should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("saved state: found {found}, expected {expected}")]
+pub struct StateError {
+    /// What was found.
+    pub found: String,
+    /// What was expected.
+    pub expected: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: &[Column] = &[
+        Column { name: "z", per: Per::List, width: 1 },
+        Column { name: "u", per: Per::Relevant, width: 2 },
+        Column { name: "seen", per: Per::Item, width: 1 },
+    ];
+
+    fn state() -> State {
+        let lists = Lists::from_lengths(&[3, 0, 2], vec![1.0, f32::NAN, 2.0, 0.0, 1.0]);
+        State::new(COLUMNS, &lists, &Policy::default())
+    }
+
+    #[test]
+    fn columns_are_as_long_as_what_they_are_per() {
+        let mut state = state();
+        let mut first = state.of_list(0, 3);
+        assert_eq!((first.items, first.relevant), (2, [0, 2].as_slice()));
+        assert_eq!(first.cut::<3>().map(|c| c.len()), [1, 4, 3]);
+        assert_eq!(state.of_list(1, 0).cut::<3>().map(|c| c.len()), [1, 0, 0]);
+        assert_eq!(state.of_list(2, 2).cut::<3>().map(|c| c.len()), [1, 2, 2]);
+    }
+
+    #[test]
+    fn what_is_saved_loads_bit_for_bit() {
+        let mut saved = state();
+        for (i, value) in saved.values.iter_mut().enumerate() {
+            *value = if i % 3 == 0 { f64::NAN } else { 0.1 * i as f64 };
+        }
+        let mut loaded = state();
+        loaded.load(&saved.save()).unwrap();
+        assert_eq!(loaded.save(), saved.save());
+    }
+
+    #[test]
+    fn bytes_of_something_else_are_refused() {
+        let bytes = state().save();
+        assert!(state().load(&bytes[..bytes.len() - 1]).unwrap_err().to_string().contains("cut short"));
+        assert!(state().load(b"TRs1").is_err());
+        let lists = Lists::from_lengths(&[3, 0, 2], vec![0.0, 1.0, 2.0, 0.0, 1.0]);
+        let other = State::new(COLUMNS, &lists, &Policy::default()).save();
+        let error = state().load(&other).unwrap_err();
+        assert!(error.to_string().contains("another objective or data set"), "{error}");
+    }
+}

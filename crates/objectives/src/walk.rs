@@ -1,0 +1,367 @@
+//! One step over many lists: parallel over lists, the same bytes at any number of threads.
+
+use std::cell::Cell;
+
+use toprank_core::{List, Lists, Stream, ordered_sum};
+
+use crate::goal::{Goal, GoalError};
+use crate::objective::{Input, Out};
+use crate::state::{Shape, State};
+use crate::work::Work;
+
+/// What a step looks at: all lists, or drawn ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The data set.
+    pub lists: &'a Lists,
+    /// The drawn lists and items; `None`: all lists, whole.
+    pub draws: Option<&'a Draws>,
+    /// One score per entry (of all lists, or of the draws, draw after draw).
+    pub scores: &'a [f64],
+    /// Scores of the same entries under the model of the step before; for objectives whose needs ask for them.
+    pub previous: Option<&'a [f64]>,
+    /// Scores from which frozen quantities are computed; `None`: the present ones.
+    pub frozen: Option<&'a [f64]>,
+    /// Seed and step; each list has its own numbers.
+    pub stream: Stream,
+    /// How lists become one loss.
+    pub reduction: Reduction,
+}
+
+impl<'a> Batch<'a> {
+    /// All lists, whole, in step 0 under seed 0.
+    pub fn all(lists: &'a Lists, scores: &'a [f64]) -> Batch<'a> {
+        Batch {
+            lists,
+            draws: None,
+            scores,
+            previous: None,
+            frozen: None,
+            stream: Stream::new(0, "objective"),
+            reduction: Reduction::Mean,
+        }
+    }
+}
+
+/// How lists become one loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// Mean over the lists of the batch, by their weights; lists that cannot contribute count as 0.
+    #[default]
+    Mean,
+    /// Sum over lists, each times its weight: what boosted trees add up in their leaves.
+    Sum,
+}
+
+/// Drawn lists and drawn items of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draws {
+    /// The drawn lists, strictly ascending.
+    pub lists: Vec<u32>,
+    /// Items of draw d: `items[offsets[d]..offsets[d + 1]]`.
+    pub offsets: Vec<u64>,
+    /// Places within the list, strictly ascending in each draw (without replacement).
+    pub items: Vec<u32>,
+}
+
+impl Draws {
+    fn check(&self, lists: &Lists) -> Result<(), GoalError> {
+        let wrong = |what, found: String, expected: String| Err(GoalError::Shape { what, found, expected });
+        let draws = self.lists.len();
+        if self.offsets.len() != draws + 1
+            || self.offsets.first() != Some(&0)
+            || self.offsets.last() != Some(&(self.items.len() as u64))
+            || self.offsets.windows(2).any(|w| w[0] > w[1])
+        {
+            let expected = format!("{} ascending offsets from 0 to {}", draws + 1, self.items.len());
+            return wrong("draws", format!("{} offsets", self.offsets.len()), expected);
+        }
+        if self.lists.windows(2).any(|w| w[0] >= w[1])
+            || self.lists.last().is_some_and(|&q| q as usize >= lists.len())
+        {
+            return wrong(
+                "drawn lists",
+                format!("{:?} …", &self.lists[..draws.min(8)]),
+                format!("strictly ascending numbers below {}", lists.len()),
+            );
+        }
+        for (d, &q) in self.lists.iter().enumerate() {
+            let items = &self.items[self.offsets[d] as usize..self.offsets[d + 1] as usize];
+            let length = lists.range(q as usize).len();
+            if items.windows(2).any(|w| w[0] >= w[1]) || items.last().is_some_and(|&i| i as usize >= length) {
+                return wrong(
+                    "drawn items",
+                    format!("{:?} … of list {q}", &items[..items.len().min(8)]),
+                    format!("strictly ascending places below {length}"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many lists took part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListCounts {
+    /// Lists of the batch.
+    pub all: usize,
+    /// Those that contributed.
+    pub used: usize,
+    /// Those that could not (one item, nothing relevant …): loss 0, gradient 0.
+    pub idle: usize,
+}
+
+/// Results of a step; reuse it and nothing allocates.
+#[derive(Clone, Debug, Default)]
+pub struct Gradients {
+    /// ∂loss/∂score of every entry of the batch.
+    pub gradient: Vec<f64>,
+    /// Curvature of every entry; filled if `want_curvature`.
+    pub curvature: Vec<f64>,
+    /// Ask for the curvature.
+    pub want_curvature: bool,
+    /// Gradient at the scores of the step before with the state of one step ago; filled if the batch has them and
+    /// the objective asks for them.
+    pub gradient_previous: Vec<f64>,
+    /// The loss.
+    pub loss: f64,
+    /// Loss of each list of the batch, 0 where it could not contribute, before weights.
+    pub losses: Vec<f64>,
+    /// How many lists took part.
+    pub counts: ListCounts,
+}
+
+thread_local! {
+    /// Scratch memory of this thread. Taken while in use, so that a kernel which itself runs in parallel may come
+    /// back to this thread and finds an empty one instead of one in use.
+    static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
+}
+
+/// Entries below which a part of the batch is not split further.
+const GRAIN: usize = 4096;
+
+pub(crate) fn step(
+    goal: &Goal,
+    batch: &Batch,
+    state: &mut State,
+    out: &mut Gradients,
+) -> Result<(), GoalError> {
+    let lists = batch.lists;
+    if let Some(draws) = batch.draws {
+        draws.check(lists)?;
+    }
+    let (count, entries) = match batch.draws {
+        None => (lists.len(), lists.entries()),
+        Some(draws) => (draws.lists.len(), draws.items.len()),
+    };
+    let shape = |what, found: usize, expected: usize| {
+        if found == expected {
+            return Ok(());
+        }
+        Err(GoalError::Shape { what, found: found.to_string(), expected: expected.to_string() })
+    };
+    shape("lists of the state", state.len(), lists.len())?;
+    shape("scores", batch.scores.len(), entries)?;
+    let with_previous = goal.objective().needs().previous_scores && batch.previous.is_some();
+    for (what, scores) in [("previous scores", batch.previous), ("frozen scores", batch.frozen)] {
+        shape(what, scores.map_or(entries, <[f64]>::len), entries)?;
+    }
+    let State { shape: layout, values } = state;
+    let part = Part { goal, batch, shape: layout, first: 0, count };
+    for scores in [Some(batch.scores), batch.previous, batch.frozen].into_iter().flatten() {
+        if let Some(bad) = scores.iter().position(|s| !s.is_finite()) {
+            return Err(part.bad_score(bad, scores[bad]));
+        }
+    }
+
+    fill(&mut out.gradient, entries);
+    fill(&mut out.curvature, if out.want_curvature { entries } else { 0 });
+    fill(&mut out.gradient_previous, if with_previous { entries } else { 0 });
+    out.losses.clear();
+    out.losses.resize(count, f64::NAN);
+
+    let weight: f64 = match batch.reduction {
+        Reduction::Sum => 1.0,
+        Reduction::Mean => part.total_weight(),
+    };
+    let slices = Slices {
+        gradient: &mut out.gradient,
+        curvature: out.want_curvature.then_some(out.curvature.as_mut_slice()),
+        previous: with_previous.then_some(out.gradient_previous.as_mut_slice()),
+        losses: &mut out.losses,
+        state: values,
+    };
+    part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 });
+
+    let used = out.losses.iter().filter(|loss| !loss.is_nan()).count();
+    out.counts = ListCounts { all: count, used, idle: count - used };
+    out.losses.iter_mut().filter(|loss| loss.is_nan()).for_each(|loss| *loss = 0.0);
+    out.loss = if weight > 0.0 { part.weighted_losses(&out.losses) / weight } else { 0.0 };
+    Ok(())
+}
+
+fn fill(values: &mut Vec<f64>, length: usize) {
+    values.clear();
+    values.resize(length, 0.0);
+}
+
+/// A run of lists of the batch.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    goal: &'a Goal,
+    batch: &'a Batch<'a>,
+    shape: &'a Shape,
+    /// First list (or draw) of the part.
+    first: usize,
+    /// Number of lists (or draws).
+    count: usize,
+}
+
+/// What a part writes: its own stretch of every output.
+struct Slices<'a> {
+    gradient: &'a mut [f64],
+    curvature: Option<&'a mut [f64]>,
+    previous: Option<&'a mut [f64]>,
+    losses: &'a mut [f64],
+    state: &'a mut [f64],
+}
+
+impl<'a> Slices<'a> {
+    fn split(self, entries: usize, lists: usize, state: usize) -> (Slices<'a>, Slices<'a>) {
+        let (gradient, gradient_right) = self.gradient.split_at_mut(entries);
+        let (losses, losses_right) = self.losses.split_at_mut(lists);
+        let (state, state_right) = self.state.split_at_mut(state);
+        let (curvature, curvature_right) = self.curvature.map(|c| c.split_at_mut(entries)).unzip();
+        let (previous, previous_right) = self.previous.map(|p| p.split_at_mut(entries)).unzip();
+        (
+            Slices { gradient, curvature, previous, losses, state },
+            Slices {
+                gradient: gradient_right,
+                curvature: curvature_right,
+                previous: previous_right,
+                losses: losses_right,
+                state: state_right,
+            },
+        )
+    }
+}
+
+impl Part<'_> {
+    /// Number of the list that stands at place `d` of the batch.
+    fn list_at(&self, d: usize) -> usize {
+        self.batch.draws.map_or(d, |draws| draws.lists[d] as usize)
+    }
+
+    /// Where the entries of place `d` start in the batch.
+    fn start(&self, d: usize) -> usize {
+        self.batch.draws.map_or_else(|| self.batch.lists.offsets[d], |draws| draws.offsets[d]) as usize
+    }
+
+    fn weight(&self, d: usize) -> f64 {
+        self.batch.lists.list_weights.as_ref().map_or(1.0, |w| f64::from(w[self.list_at(d)]))
+    }
+
+    fn total_weight(&self) -> f64 {
+        if self.batch.lists.list_weights.is_none() {
+            return self.count as f64;
+        }
+        (0..self.count).map(|d| self.weight(d)).sum()
+    }
+
+    fn weighted_losses(&self, losses: &[f64]) -> f64 {
+        if self.batch.lists.list_weights.is_none() {
+            return ordered_sum(losses);
+        }
+        losses.iter().enumerate().map(|(d, loss)| self.weight(d) * loss).sum()
+    }
+
+    fn bad_score(&self, entry: usize, found: f64) -> GoalError {
+        let d = (0..self.count).rev().find(|&d| self.start(d) <= entry).unwrap_or(0);
+        let place = entry - self.start(d);
+        let item = self.batch.draws.map_or(place, |draws| draws.items[entry] as usize);
+        GoalError::Score { list: self.list_at(d), item, found }
+    }
+
+    /// Cut in halves by number of lists until a part is small: the cuts do not depend on threads, and neither do
+    /// the bytes, since no number is added across lists here.
+    fn run(self, slices: Slices, scale: f64) {
+        let end = self.first + self.count;
+        if self.count <= 1 || slices.gradient.len() <= GRAIN {
+            let mut work = WORK.take().unwrap_or_default();
+            self.walk(slices, scale, &mut work);
+            WORK.set(Some(work));
+            return;
+        }
+        let middle = self.first + self.count / 2;
+        let state_before = |d: usize| self.shape.starts[self.list_at(d)] as usize;
+        let (left, right) = slices.split(
+            self.start(middle) - self.start(self.first),
+            middle - self.first,
+            state_before(middle) - state_before(self.first),
+        );
+        rayon::join(
+            || Part { count: middle - self.first, ..self }.run(left, scale),
+            || Part { first: middle, count: end - middle, ..self }.run(right, scale),
+        );
+    }
+
+    /// One list after the other.
+    fn walk(self, mut slices: Slices, scale: f64, work: &mut Work) {
+        if self.count == 0 {
+            return;
+        }
+        let base = self.start(self.first);
+        let state_base = self.shape.starts[self.list_at(self.first)] as usize;
+        for d in self.first..self.first + self.count {
+            let here = self.start(d) - base..self.start(d + 1) - base;
+            let q = self.list_at(d);
+            let block =
+                self.shape.starts[q] as usize - state_base..self.shape.starts[q + 1] as usize - state_base;
+            let mut out = Out {
+                gradient: &mut slices.gradient[here.clone()],
+                curvature: slices.curvature.as_mut().map(|c| &mut c[here.clone()]),
+                gradient_previous: slices.previous.as_mut().map(|p| &mut p[here.clone()]),
+            };
+            let loss = self.list(d, &mut slices.state[block], work, &mut out);
+            slices.losses[d - self.first] = loss.unwrap_or(f64::NAN);
+            let weight = scale * self.weight(d);
+            if loss.is_some() && weight != 1.0 {
+                let outputs = [Some(out.gradient), out.curvature, out.gradient_previous];
+                outputs.into_iter().flatten().flatten().for_each(|value| *value *= weight);
+            }
+        }
+    }
+
+    /// The list (or draw) at place `d`, its unjudged items left out.
+    fn list(&self, d: usize, state: &mut [f64], work: &mut Work, out: &mut Out) -> Option<f64> {
+        let (batch, q) = (self.batch, self.list_at(d));
+        let lists = batch.lists;
+        let entries = self.start(d)..self.start(d + 1);
+        let whole = lists.range(q);
+        let items = batch.draws.map(|draws| &draws.items[entries.clone()]);
+        let mut state = self.shape.of_list(q, whole.len(), state);
+        let seen = Input {
+            list: List {
+                id: q as u32,
+                scores: &batch.scores[entries.clone()],
+                labels: &lists.labels[whole.clone()],
+                weights: lists.item_weights.as_ref().map(|w| &w[whole.clone()]),
+                list_weight: self.weight(d),
+                tie_keys: None,
+                missed: lists.missed.as_ref().map_or(&[], |missed| missed.of(q)),
+            },
+            sample: items,
+            previous: batch.previous.map(|p| &p[entries.clone()]),
+            frozen: batch.frozen.map(|f| &f[entries.clone()]),
+            policy: self.goal.policy(),
+            stream: batch.stream.of_list(q as u32),
+        };
+        if items.is_none() && state.items == whole.len() {
+            return self.goal.list(&seen, &mut state, work, out);
+        }
+        let mut gathered = std::mem::take(&mut work.gathered);
+        let loss = gathered.run(&seen, out, |input, out| self.goal.list(input, &mut state, work, out));
+        work.gathered = gathered;
+        loss
+    }
+}

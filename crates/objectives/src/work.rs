@@ -1,0 +1,43 @@
+//! Scratch memory: one per thread, grows, never shrinks.
+
+use crate::gather::Gathered;
+use crate::kernels::KernelWork;
+
+/// Memory that hands out slices and keeps its size between lists.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer<T>(Vec<T>);
+
+impl<T: Copy + Default> Buffer<T> {
+    /// Slices of the given lengths, filled with zeros.
+    ///
+    /// ```
+    /// let mut buffer = toprank_objectives::Buffer::<f64>::default();
+    /// let [a, b] = buffer.cut([2, 3]);
+    /// a[1] = 1.0;
+    /// assert_eq!((a.len(), b.len()), (2, 3));
+    /// ```
+    pub fn cut<const K: usize>(&mut self, lengths: [usize; K]) -> [&mut [T]; K] {
+        let total: usize = lengths.iter().sum();
+        self.0.clear();
+        self.0.resize(total, T::default());
+        let mut rest = self.0.as_mut_slice();
+        lengths.map(|length| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(length);
+            rest = tail;
+            head
+        })
+    }
+}
+
+/// Scratch memory of one thread. Objectives cut what they need from `floats` and `places`; kernels have their own.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Numbers.
+    pub floats: Buffer<f64>,
+    /// Places of items.
+    pub places: Buffer<u32>,
+    /// Draws and lists with unjudged items.
+    pub(crate) gathered: Gathered,
+    /// Memory of the kernels.
+    pub kernel: KernelWork,
+}
