@@ -4,7 +4,7 @@
 use toprank_core::Entry;
 
 use crate::objective::Objective;
-use crate::{listwise, pairwise};
+use crate::{listwise, pairwise, pointwise};
 
 /// One line of the table.
 pub struct Listing {
@@ -15,6 +15,7 @@ pub struct Listing {
     pub examples: &'static [&'static str],
 }
 
+const POINTWISE: &str = "pointwise";
 const PAIRWISE: &str = "pairwise";
 const LISTWISE: &str = "listwise";
 
@@ -38,8 +39,15 @@ macro_rules! line {
 /// Every objective.
 #[rustfmt::skip]
 pub static OBJECTIVES: &[Listing] = &[
+    line!("squared", POINTWISE, pointwise::squared, "squared difference of score and label"),
+    line!("logistic", POINTWISE, pointwise::logistic, "the score as log-odds of being relevant"),
+    line!("ordinal", POINTWISE, pointwise::ordinal, "one logistic question per grade: this grade or better?"),
     line!("ranknet", PAIRWISE, pairwise::ranknet, "logistic loss of pairs in the wrong order"),
     line!("listnet", LISTWISE, listwise::listnet, "cross-entropy between the labels' and the scores' top-one chances"),
+    line!("listmle", LISTWISE, listwise::listmle, "likelihood of the labels' order when items are drawn by e^score"),
+    line!("p-listmle", LISTWISE, listwise::p_listmle, "ListMLE with weights that halve from place to place"),
+    line!("rankcosine", LISTWISE, listwise::rankcosine, "angle between labels and scores"),
+    line!("xe-ndcg", LISTWISE, listwise::xe_ndcg, "cross-entropy with shaken gains, a convex bound on NDCG"),
 ];
 
 /// Other names under which people know them.

@@ -1,1 +1,51 @@
-//! Losses of single items.
+//! Losses of single items: each score should say what its label says. They are not ranking losses: adding a constant
+//! to all scores of a list changes them.
+
+pub mod logistic;
+pub mod ordinal;
+pub mod squared;
+
+use toprank_core::Param;
+
+use crate::objective::{Input, Out};
+
+/// Sum over items or their mean.
+const SUM: Param = Param {
+    name: "sum",
+    default: "false",
+    range: "true or false",
+    about: "sum over items instead of the mean: what a regression over all items adds up",
+};
+
+/// Loss of one item with its first and second derivative in the score.
+struct OfItem {
+    loss: f64,
+    slope: f64,
+    curve: f64,
+}
+
+/// The mean over the items of a list by their weights (or the sum, each times its weight); `None` without weight.
+fn over_items(
+    input: &Input,
+    out: &mut Out,
+    sum: bool,
+    of_item: impl Fn(usize, f64) -> OfItem,
+) -> Option<f64> {
+    let s = input.list.scores;
+    let total: f64 = (0..s.len()).map(|j| input.weight(j)).sum();
+    if total == 0.0 {
+        return None;
+    }
+    let scale = if sum { 1.0 } else { 1.0 / total };
+    let mut loss = 0.0;
+    for (j, &s) in s.iter().enumerate() {
+        let w = input.weight(j) * scale;
+        let item = of_item(j, s);
+        loss += w * item.loss;
+        out.gradient[j] = w * item.slope;
+        if let Some(h) = &mut out.curvature {
+            h[j] = w * item.curve;
+        }
+    }
+    Some(loss)
+}

@@ -1,0 +1,90 @@
+#![doc = include_str!("../pages/logistic.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::{OfItem, SUM, over_items};
+use crate::kernels::scalar::{sigmoid, softplus};
+use crate::objective::{Curvature, Input, Objective, Out};
+use crate::params::{RELEVANT, flag, positive};
+use crate::state::ListState;
+use crate::work::Work;
+
+pub(crate) const PARAMS: &[Param] = &[
+    RELEVANT,
+    Param {
+        name: "certain",
+        default: "none",
+        range: "in (0, ∞)",
+        about: "soft targets: label over this number, cut to [0, 1], instead of relevant or not",
+    },
+    SUM,
+];
+pub(crate) const EXAMPLES: &[&str] = &["logistic:relevant=2", "logistic:certain=4", "logistic:sum=true"];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let certain = spec.args.get("certain").map(|_| positive(spec, "certain", 1.0)).transpose()?;
+    Ok(Box::new(Logistic { certain, sum: flag(spec, "sum", false)? }))
+}
+
+/// Logistic loss of single items; formula, source and cost are in the [module](self).
+#[derive(Clone, Copy, Debug)]
+struct Logistic {
+    certain: Option<f64>,
+    sum: bool,
+}
+
+impl Objective for Logistic {
+    fn curvature(&self) -> Curvature {
+        Curvature::Exact
+    }
+
+    fn shift_invariant(&self) -> bool {
+        false
+    }
+
+    fn list(&self, input: &Input, _: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
+        over_items(input, out, self.sum, |j, s| {
+            let t = match self.certain {
+                None => f64::from(u8::from(input.is_relevant(j))),
+                Some(certain) => (f64::from(input.list.labels[j]) / certain).clamp(0.0, 1.0),
+            };
+            // t·softplus(−s) + (1 − t)·softplus(s): no difference of large numbers.
+            let loss = t * softplus(-s) + (1.0 - t) * softplus(s);
+            let (p, q) = (sigmoid(s), sigmoid(-s));
+            OfItem { loss, slope: (1.0 - t) * p - t * q, curve: p * q }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{List, Policy};
+
+    use crate::Goal;
+
+    fn of(text: &str, scores: &[f64], labels: &[f32]) -> (f64, Vec<f64>) {
+        Goal::parse(text, &Policy::default()).unwrap().of_list(&List::new(scores, labels)).unwrap()
+    }
+
+    #[test]
+    fn two_items_by_hand() {
+        let (loss, gradient) = of("logistic", &[0.0, 3f64.ln()], &[2.0, 0.0]);
+        // σ(0) = 1/2 and relevant; σ(ln 3) = 3/4 and not.
+        assert!((2.0 * loss - 2f64.ln() - 4f64.ln()).abs() < 1e-15);
+        assert!((gradient[0] - (0.5 - 1.0) / 2.0).abs() < 1e-15 && (gradient[1] - 0.75 / 2.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn soft_targets_are_labels_over_the_certain_one() {
+        let (loss, gradient) = of("logistic:certain=4:sum=true", &[0.0, 0.0, 0.0], &[3.0, 9.0, -1.0]);
+        assert!((loss - 3.0 * 2f64.ln()).abs() < 1e-15);
+        assert_eq!(gradient, [0.5 - 0.75, 0.5 - 1.0, 0.5 - 0.0]);
+    }
+
+    #[test]
+    fn a_score_far_on_the_right_side_costs_its_tail_and_not_a_rounded_zero() {
+        let (loss, gradient) = of("logistic", &[40.0], &[1.0]);
+        let tail = (-40f64).exp();
+        assert!((loss / tail - 1.0).abs() < 1e-12 && (gradient[0] / -tail - 1.0).abs() < 1e-12);
+    }
+}
