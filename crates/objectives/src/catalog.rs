@@ -4,7 +4,7 @@
 use toprank_core::Entry;
 
 use crate::objective::Objective;
-use crate::{listwise, pairwise, pointwise};
+use crate::{compositional, listwise, pairwise, pointwise};
 
 /// One line of the table.
 pub struct Listing {
@@ -15,6 +15,7 @@ pub struct Listing {
     pub examples: &'static [&'static str],
 }
 
+const COMPOSITIONAL: &str = "compositional (X-risk)";
 const POINTWISE: &str = "pointwise";
 const PAIRWISE: &str = "pairwise";
 const LISTWISE: &str = "listwise";
@@ -39,6 +40,17 @@ macro_rules! line {
 /// Every objective.
 #[rustfmt::skip]
 pub static OBJECTIVES: &[Listing] = &[
+    line!("song", COMPOSITIONAL, compositional::song, "NDCG by tracked smooth ranks"),
+    line!("song-v1", COMPOSITIONAL, compositional::song::v1, "Faster SONG: NDCG with the MSVR tracker"),
+    line!("song-v2", COMPOSITIONAL, compositional::song::v2, "Faster SONG: NDCG with the quadratic tracker"),
+    line!("song-minibatch", COMPOSITIONAL, compositional::song::mini_batch, "SONG without a tracker (ablation)"),
+    line!("song-storm", COMPOSITIONAL, compositional::song::storm, "SONG with a STORM tracker (ablation)"),
+    line!("ap", COMPOSITIONAL, compositional::ap, "average precision by tracked smooth ranks"),
+    line!("listwise-ce", COMPOSITIONAL, compositional::listwise_ce, "softmax cross-entropy with a tracked normaliser"),
+    line!("precision", COMPOSITIONAL, compositional::precision, "precision at K by tracked smooth ranks"),
+    line!("recall", COMPOSITIONAL, compositional::precision::recall, "recall at K by tracked smooth ranks"),
+    line!("p-norm-push", COMPOSITIONAL, compositional::p_norm_push, "p-th power of how far others stand above"),
+    line!("pauc-kl", COMPOSITIONAL, compositional::pauc_kl, "one-way partial AUC, KL form"),
     line!("squared", POINTWISE, pointwise::squared, "squared difference of score and label"),
     line!("logistic", POINTWISE, pointwise::logistic, "the score as log-odds of being relevant"),
     line!("ordinal", POINTWISE, pointwise::ordinal, "one logistic question per grade: this grade or better?"),

@@ -56,7 +56,7 @@ impl Gathered {
                 weights: seen.list.weights.map(|_| self.weights.as_slice()),
                 ..seen.list
             },
-            sample: seen.sample.map(|_| self.items.as_slice()),
+            sample: Some(&self.items),
             previous: seen.previous.map(|_| self.previous.as_slice()),
             frozen: seen.frozen.map(|_| self.frozen.as_slice()),
             ..*seen

@@ -10,8 +10,8 @@ use crate::work::Work;
 pub struct Input<'a> {
     /// Scores, labels and weights; every label is judged (not NaN), every score finite.
     pub list: List<'a>,
-    /// Which items of the whole list these are, strictly ascending; `None`: the whole list. How many items each
-    /// stands for follows from the counts in [`ListState`].
+    /// Which items of the whole list these are, strictly ascending; `None`: all of them. How many items each stands
+    /// for follows from the counts in [`ListState`].
     pub sample: Option<&'a [u32]>,
     /// Scores of the same items under the model of the step before; for objectives whose [`Needs`] ask for them.
     pub previous: Option<&'a [f64]>,

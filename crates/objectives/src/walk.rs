@@ -189,7 +189,8 @@ pub(crate) fn step(
         curvature: out.want_curvature.then_some(out.curvature.as_mut_slice()),
         previous: with_previous.then_some(out.gradient_previous.as_mut_slice()),
         losses: &mut out.losses,
-        state: values,
+        // A part's stretch of the state starts with its first list.
+        state: &mut values[if count == 0 { 0 } else { layout.starts[part.list_at(0)] as usize }..],
     };
     part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 });
 

@@ -186,7 +186,7 @@ fn a_batch_is_the_mean_of_its_lists() {
         let goal = goal(&name);
         let whole = step(&goal, &lists, &scores);
         let mut loss = 0.0;
-        for q in 0..lists.len() {
+        for (q, weight) in weights.iter().enumerate() {
             // The same numbers at the same place, so that noise is the same: all other lists drawn away.
             let range = lists.range(q);
             let n = range.len() as u32;
@@ -195,10 +195,14 @@ fn a_batch_is_the_mean_of_its_lists() {
             let mut out = Gradients::default();
             let batch = Batch { draws: Some(&draws), ..Batch::all(&lists, &scores[range.clone()]) };
             goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
-            let share = f64::from(weights[q]) / total;
+            let share = f64::from(*weight) / total;
             loss += share * out.loss;
             let scaled: Vec<f64> = out.gradient.iter().map(|g| g * share).collect();
-            assert!(close(&scaled, &whole.gradient[range], 1e-12), "{name}: list {q}");
+            assert!(
+                close(&scaled, &whole.gradient[range.clone()], 1e-12),
+                "{name}: list {q}: {scaled:?} {:?}",
+                &whole.gradient[range]
+            );
         }
         assert!(close(&[loss], &[whole.loss], 1e-12), "{name}: {loss} {}", whole.loss);
     }
@@ -279,7 +283,9 @@ fn a_list_that_cannot_contribute_is_counted_and_harms_no_other() {
         assert_eq!(out.counts.all, all.len(), "{name}");
         assert_eq!(out.counts.used + out.counts.idle, all.len(), "{name}");
         assert!(out.counts.idle >= 1, "{name}: an empty list contributes");
-        assert_eq!(alone.counts.idle, 0, "{name}: {:?}", alone.counts);
+        if !name.contains(":relevant=") {
+            assert_eq!(alone.counts.idle, 0, "{name}: {:?}", alone.counts);
+        }
         for (q, loss) in out.losses.iter().enumerate().skip(lists.len()) {
             let gradient = &out.gradient[all.range(q)];
             if gradient.iter().all(|g| *g == 0.0) {
@@ -390,8 +396,12 @@ fn every_parameter_changes_the_result_and_every_example_names_one() {
         let default = response(&goal(name), &lists, &scores);
         assert!(default.iter().all(|value| value.is_finite()), "{name}");
         for example in line.examples {
-            let other = response(&goal(example), &lists, &scores);
-            assert!(!close(&other, &default, 1e-6), "{example} changes nothing");
+            // Without its last parameter: that one must make the difference.
+            let base = example.rfind([':', '@']).map_or(*example, |end| &example[..end]);
+            let (with, without) =
+                (response(&goal(example), &lists, &scores), response(&goal(base), &lists, &scores));
+            assert!(with.iter().all(|value| value.is_finite()), "{example}");
+            assert!(!close(&with, &without, 1e-6), "{example} is the same as {base}");
         }
         for param in line.entry.params {
             let key = if param.name == "@" { "@".to_string() } else { format!(":{}=", param.name) };

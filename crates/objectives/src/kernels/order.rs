@@ -15,6 +15,8 @@ The linear key does not care about offsets, as the bits of an f32 would. Cost: O
 pub struct OrderWork {
     keys: Vec<u64>,
     spare: Vec<u64>,
+    /// How often each digit occurs, pass after pass.
+    counts: Vec<u32>,
 }
 
 const RADIX_FROM: usize = 500;
@@ -44,7 +46,7 @@ pub fn descending(scores: &[f64], order: &mut [u32], work: &mut OrderWork) {
     if keys.len() < RADIX_FROM {
         keys.sort_unstable();
     } else {
-        radix(keys, &mut work.spare);
+        radix(keys, &mut work.spare, &mut work.counts);
     }
     for (place, key) in order.iter_mut().zip(keys.iter()) {
         *place = *key as u32;
@@ -67,24 +69,25 @@ pub fn descending(scores: &[f64], order: &mut [u32], work: &mut OrderWork) {
 }
 
 /// Sorts by the upper 32 bits, least significant digit first; stable, so indices stay ascending.
-fn radix(keys: &mut Vec<u64>, spare: &mut Vec<u64>) {
+fn radix(keys: &mut Vec<u64>, spare: &mut Vec<u64>, counts: &mut Vec<u32>) {
     const BUCKETS: usize = 1 << BITS;
-    let digit = |key: u64, pass: u32| (key >> (32 + pass * BITS)) as usize & (BUCKETS - 1);
-    let mut counts = [[0u32; BUCKETS]; 3];
+    let digit = |key: u64, pass: usize| (key >> (32 + pass as u32 * BITS)) as usize & (BUCKETS - 1);
+    counts.clear();
+    counts.resize(3 * BUCKETS, 0);
     for &key in keys.iter() {
-        for (pass, counts) in counts.iter_mut().enumerate() {
-            counts[digit(key, pass as u32)] += 1;
+        for pass in 0..3 {
+            counts[pass * BUCKETS + digit(key, pass)] += 1;
         }
     }
     spare.clear();
     spare.resize(keys.len(), 0);
-    for (pass, counts) in counts.iter_mut().enumerate() {
+    for (pass, counts) in counts.chunks_exact_mut(BUCKETS).enumerate() {
         let mut next = 0;
         for count in counts.iter_mut() {
             next += std::mem::replace(count, next);
         }
         for &key in keys.iter() {
-            let place = &mut counts[digit(key, pass as u32)];
+            let place = &mut counts[digit(key, pass)];
             spare[*place as usize] = key;
             *place += 1;
         }

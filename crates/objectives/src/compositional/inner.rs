@@ -1,0 +1,301 @@
+/*!
+Inner means g_i = Σ_j ω_j ℓ(s_j − s_i) of all anchors of a list, and their adjoint.
+
+Two scales. **Linear**: g itself; hinges by [`crate::kernels::hinge`], square in closed form, others pair by pair.
+**Log**: ln g of exponential inner functions e^{ψ(s_j − s_i)}, so that nothing overflows; ψ(x) = x/τ over a whole list is
+one log-sum-exp, others pair by pair. Only ratios e^{ψ − ln g} leave the logarithms.
+*/
+
+use crate::kernels::KernelWork;
+use crate::kernels::hinge::{Hinge, Sums};
+
+use super::surrogate::Surrogate;
+
+/// The inner function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Inner {
+    /// ℓ.
+    Of(Surrogate),
+    /// e^{ℓ/λ}: KL forms.
+    ExpOf(Surrogate, f64),
+}
+
+/// One inner mean over one list: scores, weights of the items, which items are anchors.
+pub(crate) struct Terms<'a> {
+    /// Scores of the items.
+    pub scores: &'a [f64],
+    /// ω of each item, as another item than the anchor.
+    pub omega: &'a mut [f64],
+    /// ω of the anchor itself.
+    pub own: f64,
+    /// The anchors, ascending.
+    pub anchors: &'a [u32],
+}
+
+/// Results of the forward pass, one per anchor.
+pub(crate) struct Means<'a> {
+    /// g, or ln g.
+    pub value: &'a mut [f64],
+    /// Σ ω ℓ', linear scale only.
+    pub slope: &'a mut [f64],
+    /// Σ ω ℓ'' (or what stands for it), linear scale only.
+    pub curve: &'a mut [f64],
+}
+
+/// Where the adjoint adds.
+pub(crate) struct Adjoint<'a, 'b> {
+    /// ∂loss/∂score.
+    pub gradient: &'a mut [f64],
+    /// Pairwise Gauss–Newton bound.
+    pub curvature: Option<&'b mut [f64]>,
+}
+
+impl Inner {
+    /// True if means are kept as logarithms.
+    pub fn is_log(self) -> bool {
+        matches!(self, Inner::ExpOf(..) | Inner::Of(Surrogate::Exponential { .. }))
+    }
+
+    /// The inner function at x = 0, of the self pair: as it is, or its logarithm.
+    pub fn at_zero(self) -> f64 {
+        match self {
+            Inner::Of(Surrogate::Exponential { .. }) => 0.0,
+            Inner::Of(surrogate) => surrogate.at(0.0).0,
+            Inner::ExpOf(surrogate, lambda) => surrogate.at(0.0).0 / lambda,
+        }
+    }
+
+    fn hinge(self) -> Option<Hinge> {
+        match self {
+            Inner::Of(Surrogate::SquaredHinge { margin }) => Some(Hinge { squared: true, margin }),
+            Inner::Of(Surrogate::Hinge { margin }) => Some(Hinge { squared: false, margin }),
+            _ => None,
+        }
+    }
+
+    /// Value, slope and positive bend of ℓ, or of the exponent ψ.
+    #[inline]
+    fn exponent(self, x: f64) -> (f64, f64, f64) {
+        match self {
+            Inner::Of(Surrogate::Exponential { temperature }) => (x / temperature, 1.0 / temperature, 0.0),
+            Inner::Of(surrogate) => surrogate.with_bend(x),
+            Inner::ExpOf(surrogate, lambda) => {
+                let (value, slope, curve) = surrogate.with_bend(x);
+                (value / lambda, slope / lambda, curve / lambda)
+            }
+        }
+    }
+
+    /// Prepares the kernels for these scores and anchors.
+    pub(crate) fn plan(self, scores: &[f64], anchors: &[u32], work: &mut KernelWork) {
+        if let Some(hinge) = self.hinge() {
+            hinge.plan(scores, anchors, &mut work.hinge);
+        }
+    }
+
+    /// The mean of every anchor, its self pair counted with `at_zero` (1 where the self pair counts as one item).
+    pub(crate) fn forward(self, terms: &mut Terms, at_zero: f64, means: &mut Means, work: &mut KernelWork) {
+        if self.is_log() {
+            return self.forward_log(terms, at_zero, means);
+        }
+        if let Some(hinge) = self.hinge() {
+            let mut sums = Sums { value: means.value, slope: means.slope, curve: means.curve };
+            hinge.forward(terms.scores, terms.omega, terms.anchors, &work.hinge, &mut sums);
+        } else if let Inner::Of(Surrogate::Square { margin }) = self {
+            forward_square(margin, terms, means);
+        } else {
+            for (i, &item) in terms.anchors.iter().enumerate() {
+                let at = terms.scores[item as usize];
+                let kept = std::mem::take(&mut terms.omega[item as usize]);
+                let (mut value, mut slope, mut curve) = (0.0, 0.0, 0.0);
+                for (x, w) in terms.scores.iter().zip(terms.omega.iter()).filter(|(_, w)| **w > 0.0) {
+                    let (l, l1, l2) = self.exponent(x - at);
+                    value += w * l;
+                    slope += w * l1;
+                    curve += w * l2;
+                }
+                terms.omega[item as usize] = kept;
+                (means.value[i], means.slope[i], means.curve[i]) = (value, slope, curve);
+            }
+        }
+        means.value.iter_mut().for_each(|value| *value += terms.own * at_zero);
+    }
+
+    /// Adds the gradient of Σ_i F_i, a_i = ∂F_i/∂g_i (log scale: g_i ∂F_i/∂g_i). All a_i have one sign.
+    pub(crate) fn backward(
+        self,
+        terms: &Terms,
+        a: &[f64],
+        means: &Means,
+        out: &mut Adjoint,
+        work: &KernelWork,
+    ) {
+        let (scores, anchors) = (terms.scores, terms.anchors);
+        if self.is_log() {
+            return self.backward_log(terms, a, means.value, out);
+        }
+        if let Some(hinge) = self.hinge() {
+            let bends = (&*means.slope, &*means.curve);
+            let curvature = out.curvature.as_deref_mut();
+            return hinge.backward(
+                scores,
+                terms.omega,
+                anchors,
+                a,
+                bends,
+                &work.hinge,
+                out.gradient,
+                curvature,
+            );
+        }
+        if let Inner::Of(Surrogate::Square { margin }) = self {
+            return backward_square(margin, terms, a, means, out);
+        }
+        for (i, &item) in anchors.iter().enumerate() {
+            let own = item as usize;
+            for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
+                if j != own && *w > 0.0 {
+                    let (_, slope, curve) = self.exponent(x - scores[own]);
+                    out.gradient[j] += a[i] * w * slope;
+                    out.bend(j, a[i] * w * curve);
+                }
+            }
+            out.gradient[own] -= a[i] * means.slope[i];
+            out.bend(own, a[i] * means.curve[i]);
+        }
+    }
+
+    fn forward_log(self, terms: &Terms, at_zero: f64, means: &mut Means) {
+        if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, at_zero) {
+            for (value, &item) in means.value.iter_mut().zip(terms.anchors) {
+                *value = ln_sum - (terms.scores[item as usize] - top) / tau;
+            }
+            return;
+        }
+        for (i, &item) in terms.anchors.iter().enumerate() {
+            let own = item as usize;
+            let at = terms.scores[own];
+            let others = || {
+                let all = terms.scores.iter().zip(terms.omega.iter()).enumerate();
+                all.filter(|(j, (_, w))| *j != own && **w > 0.0)
+                    .map(|(_, (x, w))| (self.exponent(x - at).0, *w))
+            };
+            let self_top = if terms.own > 0.0 { at_zero } else { f64::NEG_INFINITY };
+            let top = others().map(|(psi, _)| psi).fold(self_top, f64::max);
+            let own_part = if terms.own > 0.0 { terms.own * (at_zero - top).exp() } else { 0.0 };
+            means.value[i] =
+                top + (own_part + others().map(|(psi, w)| w * (psi - top).exp()).sum::<f64>()).ln();
+        }
+    }
+
+    /// Over a whole list an exponential needs one normaliser: ln Σ_j ω_j e^{(s_j − top)/τ}, with top and τ. Else every
+    /// anchor weighs itself otherwise than others do, and goes pair by pair.
+    fn one_normaliser(self, terms: &Terms, at_zero: f64) -> Option<(f64, f64, f64)> {
+        let Inner::Of(Surrogate::Exponential { temperature }) = self else { return None };
+        let alike = |item: &u32| terms.omega[*item as usize] == terms.own;
+        if at_zero != 0.0 || !terms.anchors.iter().all(alike) {
+            return None;
+        }
+        let top = terms.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = terms
+            .scores
+            .iter()
+            .zip(terms.omega.iter())
+            .map(|(x, w)| w * ((x - top) / temperature).exp())
+            .sum();
+        // All the weight may lie on items so far below the top that nothing is left: then pair by pair.
+        (sum > 0.0).then(|| (top, sum.ln(), temperature))
+    }
+
+    fn backward_log(self, terms: &Terms, a: &[f64], ln_g: &[f64], out: &mut Adjoint) {
+        let (scores, anchors) = (terms.scores, terms.anchors);
+        if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, self.at_zero()) {
+            let total: f64 = a.iter().sum();
+            for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
+                let chance = w * ((x - top) / tau - ln_sum).exp();
+                out.gradient[j] += total * chance / tau;
+                out.bend(j, total * chance / (tau * tau));
+            }
+            for (&item, a) in anchors.iter().zip(a) {
+                let j = item as usize;
+                let chance = terms.omega[j] * ((scores[j] - top) / tau - ln_sum).exp();
+                out.gradient[j] -= a / tau;
+                // The self pair left the total above with the share a·chance.
+                let bend = a.abs() * (1.0 - chance) / (tau * tau);
+                if let Some(h) = &mut out.curvature {
+                    h[j] = (h[j] - a.abs() * chance / (tau * tau)).max(0.0) + bend;
+                }
+            }
+            return;
+        }
+        for (i, &item) in anchors.iter().enumerate() {
+            let own = item as usize;
+            let (mut slope_sum, mut curve_sum) = (0.0, 0.0);
+            for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
+                if j != own && *w > 0.0 {
+                    let (psi, slope, curve) = self.exponent(x - scores[own]);
+                    let chance = w * (psi - ln_g[i]).exp();
+                    let bend = chance * (curve + slope * slope);
+                    out.gradient[j] += a[i] * chance * slope;
+                    out.bend(j, a[i] * bend);
+                    slope_sum += chance * slope;
+                    curve_sum += bend;
+                }
+            }
+            out.gradient[own] -= a[i] * slope_sum;
+            out.bend(own, a[i] * curve_sum);
+        }
+    }
+}
+
+impl Adjoint<'_, '_> {
+    #[inline]
+    fn bend(&mut self, j: usize, by: f64) {
+        if let Some(h) = &mut self.curvature {
+            h[j] += by.abs();
+        }
+    }
+}
+
+/// Σ_{j≠i} ω_j (s_j − s_i + c)² = variance part + W(mean − s_i + c)², the self pair taken out.
+fn forward_square(c: f64, terms: &Terms, means: &mut Means) {
+    let (mean, weight) = weighted_mean(terms.scores.iter().copied().zip(terms.omega.iter().copied()));
+    let spread: f64 =
+        terms.scores.iter().zip(terms.omega.iter()).map(|(x, w)| w * (x - mean) * (x - mean)).sum();
+    for (i, &item) in terms.anchors.iter().enumerate() {
+        let own = terms.omega[item as usize];
+        let d = mean - terms.scores[item as usize] + c;
+        means.value[i] = (spread + weight * d * d - own * c * c).max(0.0);
+        means.slope[i] = 2.0 * (weight * d - own * c);
+        means.curve[i] = 2.0 * (weight - own);
+    }
+}
+
+fn backward_square(c: f64, terms: &Terms, a: &[f64], means: &Means, out: &mut Adjoint) {
+    let scores = terms.scores;
+    let (mean, total) =
+        weighted_mean(terms.anchors.iter().zip(a).map(|(&item, a)| (scores[item as usize], *a)));
+    for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
+        out.gradient[j] += 2.0 * w * total * (x - mean + c);
+        out.bend(j, 2.0 * w * total);
+    }
+    for (i, &item) in terms.anchors.iter().enumerate() {
+        let j = item as usize;
+        let own = 2.0 * terms.omega[j] * a[i];
+        out.gradient[j] -= own * c + a[i] * means.slope[i];
+        if let Some(h) = &mut out.curvature {
+            h[j] = (h[j] - own.abs()).max(0.0) + a[i].abs() * means.curve[i];
+        }
+    }
+}
+
+/// Mean and total weight; the mean of nothing is 0.
+fn weighted_mean(terms: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
+    let total: f64 = terms.clone().map(|(_, w)| w).sum();
+    if total == 0.0 {
+        return (0.0, 0.0);
+    }
+    // Two passes: the first guess takes the offset away before the second sums.
+    let guess = terms.clone().map(|(x, w)| x * w).sum::<f64>() / total;
+    (guess + terms.map(|(x, w)| (x - guess) * w).sum::<f64>() / total, total)
+}

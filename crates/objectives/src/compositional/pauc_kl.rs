@@ -1,0 +1,70 @@
+#![doc = include_str!("../pages/pauc-kl.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
+use super::tracker::{GAMMA, LAGGED};
+use super::{
+    Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
+};
+use crate::objective::Objective;
+use crate::params::{RELEVANT, positive};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "lambda",
+        default: "1",
+        range: "in (0, ∞)",
+        about: "λ: small looks only at the highest others (top push), large at all (AUROC)",
+    },
+    GAMMA,
+    Param { range: "squared-hinge, hinge, logistic, logistic2 or sigmoid", ..SURROGATE },
+    MARGIN,
+    TEMPERATURE,
+    LAGGED,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "pauc-kl:lambda=0.3",
+    "pauc-kl:gamma=0.5",
+    "pauc-kl:surrogate=hinge",
+    "pauc-kl:margin=2",
+    "pauc-kl:surrogate=logistic:temperature=0.5",
+    "pauc-kl:lagged=true",
+    "pauc-kl:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let lambda = positive(spec, "lambda", 1.0)?;
+    let surrogate = Surrogate::from_spec(spec)?;
+    if !surrogate.is_non_decreasing() || matches!(surrogate, Surrogate::Exponential { .. }) {
+        let found = spec.args.get("surrogate").unwrap_or_default();
+        return Err(ParamError::new(
+            "surrogate",
+            found,
+            "squared-hinge, hinge, logistic, logistic2 or sigmoid",
+        ));
+    }
+    let inner = Inner::ExpOf(surrogate, lambda);
+    Compositional::boxed(Kl { lambda }, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
+}
+
+/// f(g) = λ ln g.
+#[derive(Clone, Copy, Debug)]
+struct Kl {
+    lambda: f64,
+}
+
+impl Outer for Kl {
+    const REFERENCES: &'static [Reference] = &[Reference::OtherClass];
+    const OVER: Over = Over::Mean;
+    const OFFSET: f64 = 0.0;
+
+    fn takes_part(&self, strata: &Strata, _: f64) -> bool {
+        strata.drawn_relevant > 0 && strata.drawn_others > 0
+    }
+
+    fn at(&self, _: &Anchor, u: [f64; 2], _: bool) -> Outcome {
+        Outcome { value: self.lambda * u[0], slope: [self.lambda, 0.0] }
+    }
+}

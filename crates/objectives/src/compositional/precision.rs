@@ -1,0 +1,135 @@
+#![doc = include_str!("../pages/precision.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
+use super::tracker::{GAMMA, LAGGED};
+use super::{
+    Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, SELF, Strata, Surrogate, Tracker,
+};
+use crate::kernels::scalar::sigmoid;
+use crate::objective::Objective;
+use crate::params::{CUT, RELEVANT, positive};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param { default: "10", about: "K, the places that count", ..CUT },
+    GAMMA,
+    Param {
+        name: "softness",
+        default: "1",
+        range: "in (0, ∞)",
+        about: "ranks over which the cut-off is smeared",
+    },
+    SURROGATE,
+    MARGIN,
+    TEMPERATURE,
+    SELF,
+    LAGGED,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "precision@3",
+    "precision:gamma=0.5",
+    "precision:softness=3",
+    "precision:surrogate=sigmoid",
+    "precision:margin=2",
+    "precision:surrogate=sigmoid:temperature=0.5",
+    "precision:margin=0.5:self=one",
+    "precision:lagged=true",
+    "precision:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let (cut, inner, tracker) = parts(spec)?;
+    Compositional::boxed(Precision(cut), inner, tracker, spec)
+}
+
+fn parts(spec: &Spec) -> Result<(Cut, Inner, Tracker), ParamError> {
+    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), softness: positive(spec, "softness", 1.0)? };
+    let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
+    Ok((cut, Inner::Of(Surrogate::from_spec(spec)?), tracker))
+}
+
+/// The smooth 1[rank > K].
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    k: f64,
+    softness: f64,
+}
+
+impl Cut {
+    /// σ((N g − K)/softness) and its slope in g, or g·slope in logs.
+    fn at(self, anchor: &Anchor, u: f64, log: bool) -> (f64, f64) {
+        let rank = anchor.items * if log { u.exp() } else { u };
+        let missed = sigmoid((rank - self.k) / self.softness);
+        let by_rank = missed * (1.0 - missed) / self.softness;
+        // A rank beyond any number has no slope left.
+        let slope = if by_rank == 0.0 { 0.0 } else { by_rank * if log { rank } else { anchor.items } };
+        (missed, slope)
+    }
+}
+
+/// Minus the smooth precision at K.
+#[derive(Clone, Copy, Debug)]
+struct Precision(Cut);
+
+impl Outer for Precision {
+    const REFERENCES: &'static [Reference] = &[Reference::All];
+    const OVER: Over = Over::Sum;
+    const OFFSET: f64 = 1.0;
+
+    fn takes_part(&self, strata: &Strata, _: f64) -> bool {
+        strata.drawn_relevant > 0 && strata.drawn_others > 0
+    }
+
+    fn at(&self, anchor: &Anchor, u: [f64; 2], log: bool) -> Outcome {
+        let (missed, slope) = self.0.at(anchor, u[0], log);
+        Outcome { value: (missed - 1.0) / self.0.k, slope: [slope / self.0.k, 0.0] }
+    }
+}
+
+/// Recall at K by rank.
+pub mod recall {
+    #![doc = include_str!("../pages/recall.md")]
+    use super::{
+        Anchor, Compositional, Cut, Objective, Outcome, Outer, Over, Param, ParamError, Reference, Spec,
+        Strata, parts,
+    };
+
+    pub(crate) const PARAMS: &[Param] = super::PARAMS;
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "recall@3",
+        "recall:gamma=0.5",
+        "recall:softness=3",
+        "recall:surrogate=sigmoid",
+        "recall:margin=2",
+        "recall:surrogate=sigmoid:temperature=0.5",
+        "recall:margin=0.5:self=one",
+        "recall:lagged=true",
+        "recall:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let (cut, inner, tracker) = parts(spec)?;
+        Compositional::boxed(Recall(cut), inner, tracker, spec)
+    }
+
+    /// One minus the smooth recall at K.
+    #[derive(Clone, Copy, Debug)]
+    struct Recall(Cut);
+
+    impl Outer for Recall {
+        const REFERENCES: &'static [Reference] = &[Reference::All];
+        const OVER: Over = Over::Mean;
+        const OFFSET: f64 = 0.0;
+
+        fn takes_part(&self, strata: &Strata, _: f64) -> bool {
+            strata.drawn_relevant > 0 && strata.drawn_others > 0
+        }
+
+        fn at(&self, anchor: &Anchor, u: [f64; 2], log: bool) -> Outcome {
+            let (missed, slope) = self.0.at(anchor, u[0], log);
+            Outcome { value: missed, slope: [slope, 0.0] }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+#![doc = include_str!("../pages/song.md")]
+
+use toprank_core::{List, Param, ParamError, Policy, Spec};
+use toprank_metrics::best_dcg;
+
+use super::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
+use super::tracker::{BETA, GAMMA, LAGGED, PRESET, RATE, TAU};
+use super::{
+    Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, SELF, Schedule, Strata, Surrogate,
+    Tracker,
+};
+use crate::objective::Objective;
+use crate::params::{GAIN, RELEVANT};
+
+pub(crate) const PARAMS: &[Param] = &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "song:gamma=0.5",
+    "song:gamma=0.9t-0.67",
+    "song:gamma=theory",
+    "song:surrogate=hinge",
+    "song:surrogate=square",
+    "song:surrogate=exponential",
+    "song:surrogate=logistic2",
+    "song:surrogate=barrier-hinge",
+    "song:surrogate=logistic:temperature=0.5",
+    "song:surrogate=sigmoid:temperature=0.5",
+    "song:margin=2",
+    "song:margin=0.5:self=one",
+    "song:lagged=true",
+    "song:gain=linear",
+    "song:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    with(spec, Tracker::from_spec(spec, Rule::MovingAverage)?)
+}
+
+fn with(spec: &Spec, tracker: Tracker) -> Result<Box<dyn Objective>, ParamError> {
+    Compositional::boxed(Ndcg, Inner::Of(Surrogate::from_spec(spec)?), tracker, spec)
+}
+
+/// Minus the smooth NDCG: f(g) = −G/(Z log2(N g + 1)).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ndcg;
+
+impl Outer for Ndcg {
+    const REFERENCES: &'static [Reference] = &[Reference::All];
+    const OVER: Over = Over::Sum;
+    const OFFSET: f64 = 1.0;
+
+    fn prepare(&self, whole: &List, policy: &Policy) -> f64 {
+        best_dcg(whole.labels, whole.missed, policy, usize::MAX, &mut Vec::new())
+    }
+
+    fn takes_part(&self, strata: &Strata, ideal: f64) -> bool {
+        strata.drawn_relevant > 0 && ideal > 0.0
+    }
+
+    fn at(&self, anchor: &Anchor, u: [f64; 2], log: bool) -> Outcome {
+        let share = anchor.gain / anchor.list;
+        // rank = N g; its logarithm is at hand where g is.
+        let (log2_rank1, rank_share) = if log {
+            let ln_rank = anchor.items.ln() + u[0];
+            let ln_rank1 = crate::kernels::scalar::softplus(ln_rank);
+            (ln_rank1 * std::f64::consts::LOG2_E, (ln_rank - ln_rank1).exp())
+        } else {
+            let rank1 = anchor.items * u[0] + 1.0;
+            (rank1.log2(), anchor.items / rank1)
+        };
+        let value = -share / log2_rank1;
+        Outcome { value, slope: [-value * rank_share * std::f64::consts::LOG2_E / log2_rank1, 0.0] }
+    }
+}
+
+/// Faster SONG v1: the MSVR tracker.
+pub mod v1 {
+    #![doc = include_str!("../pages/song-v1.md")]
+    use super::{
+        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
+        SURROGATE, Spec, TEMPERATURE, Tracker, with,
+    };
+
+    pub(crate) const PARAMS: &[Param] =
+        &[GAMMA, BETA, RATE, PRESET, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "song-v1:gamma=0.5",
+        "song-v1:beta=0.2",
+        "song-v1:beta=theory:rate=0.8",
+        "song-v1:preset=paper",
+        "song-v1:preset=code",
+        "song-v1:surrogate=exponential",
+        "song-v1:margin=2",
+        "song-v1:surrogate=logistic:temperature=0.5",
+        "song-v1:margin=0.5:self=one",
+        "song-v1:lagged=true",
+        "song-v1:gain=linear",
+        "song-v1:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        with(spec, Tracker::from_spec(spec, Rule::Msvr)?)
+    }
+}
+
+/// Faster SONG v2: the quadratic tracker.
+pub mod v2 {
+    #![doc = include_str!("../pages/song-v2.md")]
+    use super::{
+        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
+        SURROGATE, Spec, TAU, TEMPERATURE, Tracker, with,
+    };
+
+    pub(crate) const PARAMS: &[Param] =
+        &[GAMMA, BETA_V2, TAU, RATE, PRESET, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+    const BETA_V2: Param = Param { default: "0.9", ..BETA };
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "song-v2:gamma=0.5",
+        "song-v2:beta=0.2",
+        "song-v2:tau=0.2",
+        "song-v2:rate=0.3",
+        "song-v2:preset=paper",
+        "song-v2:surrogate=exponential",
+        "song-v2:margin=2",
+        "song-v2:surrogate=logistic:temperature=0.5",
+        "song-v2:margin=0.5:self=one",
+        "song-v2:lagged=true",
+        "song-v2:gain=linear",
+        "song-v2:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        with(spec, Tracker::from_spec(spec, Rule::Quadratic)?)
+    }
+}
+
+const SHAPE: &[Param] = &[SURROGATE, MARGIN, TEMPERATURE, SELF, GAIN, RELEVANT];
+
+/// The ablation without a tracker.
+pub mod mini_batch {
+    #![doc = include_str!("../pages/song-minibatch.md")]
+    use super::{Objective, Param, ParamError, SHAPE, Spec, Tracker, with};
+
+    pub(crate) const PARAMS: &[Param] = SHAPE;
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "song-minibatch:surrogate=hinge",
+        "song-minibatch:margin=2",
+        "song-minibatch:surrogate=logistic:temperature=0.5",
+        "song-minibatch:margin=0.5:self=one",
+        "song-minibatch:gain=linear",
+        "song-minibatch:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        with(spec, Tracker::MINI_BATCH)
+    }
+}
+
+/// The ablation with STORM as the tracker.
+pub mod storm {
+    #![doc = include_str!("../pages/song-storm.md")]
+    use super::{
+        GAIN, GAMMA, LAGGED, MARGIN, Objective, Param, ParamError, RELEVANT, Rule, SELF, SURROGATE, Schedule,
+        Spec, TEMPERATURE, Tracker, with,
+    };
+
+    pub(crate) const PARAMS: &[Param] =
+        &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "song-storm:gamma=0.5",
+        "song-storm:surrogate=hinge",
+        "song-storm:margin=2",
+        "song-storm:surrogate=logistic:temperature=0.5",
+        "song-storm:margin=0.5:self=one",
+        "song-storm:lagged=true",
+        "song-storm:gain=linear",
+        "song-storm:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        with(spec, Tracker { beta: Schedule::Complement, ..Tracker::from_spec(spec, Rule::Msvr)? })
+    }
+}

@@ -1,0 +1,128 @@
+/*!
+How many items of the whole list each drawn item stands for.
+
+From a list of N items a draw holds n+ of the N+ relevant and n- of the N- others. Seen from an anchor that is in the
+draw, a mean over the list is unbiased with these weights (they sum to 1):
+
+```text
+itself              1/N, exactly once
+another relevant    (N+ − 1)/(N·(n+ − 1))
+another item        N-/(N·n-)
+```
+
+N+/n+ for the other relevant items would be wrong: the anchor comes from the draw itself, so with N+ = 8 and n+ = 2 the
+one other relevant item would stand for 4 items instead of 7. Anchors among the others: mirrored. A mean over the other
+class alone is plain. A sum over anchors carries N+/n+.
+*/
+
+/// Counts of a list and of the draw from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strata {
+    /// N.
+    pub items: usize,
+    /// N+.
+    pub relevant: usize,
+    /// n+.
+    pub drawn_relevant: usize,
+    /// n-.
+    pub drawn_others: usize,
+}
+
+/// Which items an inner mean goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// All items of the list; divided by N.
+    All,
+    /// The relevant items; divided by N.
+    Relevant,
+    /// The class the anchors are not in; divided by its size.
+    OtherClass,
+}
+
+/// Weights of one inner mean, the same for every anchor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// Of the anchor itself.
+    pub own: f64,
+    /// Of each other relevant item.
+    pub relevant: f64,
+    /// Of each item that is not relevant.
+    pub others: f64,
+}
+
+impl Strata {
+    /// N-.
+    pub fn others(&self) -> usize {
+        self.items - self.relevant
+    }
+
+    /// True if every item was drawn.
+    pub fn is_whole(&self) -> bool {
+        self.drawn_relevant == self.relevant && self.drawn_others == self.others()
+    }
+
+    /// True if the draw can say something unbiased about the whole list: a stratum that has an item beside the anchor
+    /// has a drawn one.
+    pub fn is_enough(&self) -> bool {
+        (self.relevant < 2 || self.drawn_relevant >= 2) && (self.others() == 0 || self.drawn_others > 0)
+    }
+
+    /// The weights of a mean over `reference`; `anchors_relevant`: the anchors are the relevant items.
+    pub fn weights(&self, reference: Reference, anchors_relevant: bool) -> Weights {
+        let n = self.items as f64;
+        let ratio = |whole: usize, drawn: usize, divisor: f64| {
+            if drawn == 0 {
+                0.0
+            } else if whole == drawn {
+                1.0 / divisor
+            } else {
+                whole as f64 / (divisor * drawn as f64)
+            }
+        };
+        let others = self.others() as f64;
+        match (reference, anchors_relevant) {
+            (Reference::All, _) => Weights {
+                own: 1.0 / n,
+                relevant: ratio(self.relevant.saturating_sub(1), self.drawn_relevant.saturating_sub(1), n),
+                others: ratio(self.others(), self.drawn_others, n),
+            },
+            (Reference::Relevant, _) => {
+                Weights { others: 0.0, ..self.weights(Reference::All, anchors_relevant) }
+            }
+            (Reference::OtherClass, true) => {
+                Weights { own: 0.0, relevant: 0.0, others: ratio(self.others(), self.drawn_others, others) }
+            }
+            (Reference::OtherClass, false) => Weights {
+                own: 0.0,
+                relevant: ratio(self.relevant, self.drawn_relevant, self.relevant as f64),
+                others: 0.0,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_sum_to_one_and_whole_lists_weigh_alike() {
+        let draw = Strata { items: 100, relevant: 8, drawn_relevant: 2, drawn_others: 10 };
+        let w = draw.weights(Reference::All, true);
+        assert!((w.own + w.relevant + 10.0 * w.others - 1.0).abs() < 1e-15);
+        assert_eq!(w.relevant, 7.0 / 100.0); // the one other relevant item stands for seven
+        assert_eq!(draw.weights(Reference::Relevant, true), Weights { others: 0.0, ..w });
+        assert_eq!(draw.weights(Reference::OtherClass, true).others, 1.0 / 10.0);
+        assert_eq!(draw.weights(Reference::OtherClass, false).relevant, 0.5);
+        let whole = Strata { items: 100, relevant: 8, drawn_relevant: 8, drawn_others: 92 };
+        assert_eq!(whole.weights(Reference::All, true), Weights { own: 0.01, relevant: 0.01, others: 0.01 });
+    }
+
+    #[test]
+    fn a_draw_with_one_relevant_item_of_several_says_nothing_unbiased() {
+        let draw = |n_relevant, drawn_relevant, drawn_others| {
+            Strata { items: 20, relevant: n_relevant, drawn_relevant, drawn_others }.is_enough()
+        };
+        assert_eq!([draw(3, 1, 5), draw(3, 2, 5), draw(1, 1, 5), draw(3, 2, 0)], [false, true, true, false]);
+    }
+}

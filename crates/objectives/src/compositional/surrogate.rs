@@ -1,0 +1,214 @@
+//! Surrogates ℓ(x) of 1[x ≥ 0], x = s_j − s_i: "j is ranked above i".
+
+use toprank_core::{Param, ParamError, Spec};
+
+use crate::kernels::scalar::{sigmoid, softplus};
+use crate::params::{not_negative, positive, word};
+
+/// A smooth stand-in for 1[x ≥ 0].
+///
+/// | name | ℓ(x) | non-decreasing | ≥ 1[x ≥ 0] |
+/// | --- | --- | --- | --- |
+/// | squared-hinge | max(0, x + c)² | yes | from margin c = 1 on |
+/// | hinge | max(0, x + c) | yes | from c = 1 on |
+/// | square | (x + c)² | no | from c = 1 on |
+/// | logistic | ln(1 + e^{x/τ}) | yes | no |
+/// | logistic2 | log2(1 + e^{x/τ}) | yes | yes |
+/// | sigmoid | σ(x/τ) | yes | no |
+/// | exponential | e^{x/τ} | yes | yes |
+/// | barrier-hinge | max(200(x − 50) + 50, −200(x + 50), x + 50) | no | yes |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Surrogate {
+    /// max(0, x + margin)².
+    SquaredHinge {
+        /// c.
+        margin: f64,
+    },
+    /// max(0, x + margin).
+    Hinge {
+        /// c.
+        margin: f64,
+    },
+    /// (x + margin)².
+    Square {
+        /// c.
+        margin: f64,
+    },
+    /// factor · ln(1 + e^{x/temperature}).
+    Logistic {
+        /// τ.
+        temperature: f64,
+        /// 1, or 1/ln 2.
+        factor: f64,
+    },
+    /// σ(x/temperature).
+    Sigmoid {
+        /// τ.
+        temperature: f64,
+    },
+    /// e^{x/temperature}; its means are kept as logarithms.
+    Exponential {
+        /// τ.
+        temperature: f64,
+    },
+    /// Steep outside [−50, 50].
+    BarrierHinge,
+}
+
+const BARRIER_SLOPE: f64 = 200.0;
+const BARRIER_WIDTH: f64 = 50.0;
+
+/// The parameter that names the surrogate.
+pub(crate) const SURROGATE: Param = Param {
+    name: "surrogate",
+    default: "squared-hinge",
+    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, exponential or barrier-hinge",
+    about: "ℓ(x), the smooth stand-in for 1[x ≥ 0]",
+};
+/// The margin of the hinges.
+pub(crate) const MARGIN: Param =
+    Param { name: "margin", default: "1", range: "in [0, ∞)", about: "c of the hinges and of square" };
+/// The temperature of the others.
+pub(crate) const TEMPERATURE: Param = Param {
+    name: "temperature",
+    default: "1",
+    range: "in (0, ∞)",
+    about: "τ of logistic, sigmoid and exponential",
+};
+
+impl Surrogate {
+    /// Reads `surrogate`, `margin` and `temperature`.
+    pub(crate) fn from_spec(spec: &Spec) -> Result<Surrogate, ParamError> {
+        let margin = not_negative(spec, "margin", 1.0)?;
+        let temperature = positive(spec, "temperature", 1.0)?;
+        let names = [
+            ("squared-hinge", Surrogate::SquaredHinge { margin }),
+            ("hinge", Surrogate::Hinge { margin }),
+            ("square", Surrogate::Square { margin }),
+            ("logistic", Surrogate::Logistic { temperature, factor: 1.0 }),
+            ("logistic2", Surrogate::Logistic { temperature, factor: std::f64::consts::LOG2_E }),
+            ("sigmoid", Surrogate::Sigmoid { temperature }),
+            ("exponential", Surrogate::Exponential { temperature }),
+            ("barrier-hinge", Surrogate::BarrierHinge),
+        ];
+        word(spec, "surrogate", SURROGATE.default, &names)
+    }
+
+    /// ℓ, ℓ' and ℓ'' at x.
+    ///
+    /// ```
+    /// use toprank_objectives::compositional::Surrogate;
+    /// assert_eq!(Surrogate::SquaredHinge { margin: 1.0 }.at(0.5), (2.25, 3.0, 2.0));
+    /// ```
+    #[inline]
+    pub fn at(self, x: f64) -> (f64, f64, f64) {
+        match self {
+            Surrogate::SquaredHinge { margin } => {
+                let d = (x + margin).max(0.0);
+                (d * d, 2.0 * d, if d > 0.0 { 2.0 } else { 0.0 })
+            }
+            Surrogate::Hinge { margin } => {
+                let d = x + margin;
+                if d > 0.0 { (d, 1.0, 0.0) } else { (0.0, 0.0, 0.0) }
+            }
+            Surrogate::Square { margin } => {
+                let d = x + margin;
+                (d * d, 2.0 * d, 2.0)
+            }
+            Surrogate::Logistic { temperature, factor } => {
+                let sigma = sigmoid(x / temperature);
+                let slope = factor * sigma / temperature;
+                (factor * softplus(x / temperature), slope, slope * (1.0 - sigma) / temperature)
+            }
+            Surrogate::Sigmoid { temperature } => {
+                let sigma = sigmoid(x / temperature);
+                let slope = sigma * (1.0 - sigma) / temperature;
+                (sigma, slope, slope * (1.0 - 2.0 * sigma) / temperature)
+            }
+            Surrogate::Exponential { temperature } => {
+                let value = (x / temperature).exp();
+                (value, value / temperature, value / (temperature * temperature))
+            }
+            Surrogate::BarrierHinge => {
+                let (b, r) = (BARRIER_SLOPE, BARRIER_WIDTH);
+                let pieces = [(b * (x - r) + r, b), (-b * (x + r), -b), (x + r, 1.0)];
+                let (value, slope) =
+                    pieces.into_iter().fold(pieces[2], |top, p| if p.0 > top.0 { p } else { top });
+                (value, slope, 0.0)
+            }
+        }
+    }
+
+    /// ℓ, ℓ' and a curvature > 0 wherever ℓ' is not 0, for Newton steps: ℓ'' where it is that, 1 for the straight
+    /// pieces of the hinges, σ(1 − σ)/τ² ≥ |ℓ''| for the sigmoid.
+    #[inline]
+    pub fn with_bend(self, x: f64) -> (f64, f64, f64) {
+        let (value, slope, curve) = self.at(x);
+        let bend = match self {
+            Surrogate::Hinge { .. } => slope,
+            Surrogate::BarrierHinge => 1.0,
+            Surrogate::Sigmoid { temperature } => slope / temperature,
+            _ => curve,
+        };
+        (value, slope, bend)
+    }
+
+    /// True if ℓ never falls: what thresholds, conjugates and KL forms need.
+    pub fn is_non_decreasing(self) -> bool {
+        !matches!(self, Surrogate::Square { .. } | Surrogate::BarrierHinge)
+    }
+
+    /// True if ℓ(x) ≥ 1[x ≥ 0] everywhere: then the smooth rank is never above the true one's promise (SONG, Lemma 1).
+    pub fn is_upper_bound(self) -> bool {
+        match self {
+            Surrogate::SquaredHinge { margin }
+            | Surrogate::Hinge { margin }
+            | Surrogate::Square { margin } => margin >= 1.0,
+            Surrogate::Logistic { factor, .. } => factor > 1.0,
+            Surrogate::Sigmoid { .. } => false,
+            Surrogate::Exponential { .. } | Surrogate::BarrierHinge => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Surrogate> {
+        let names = SURROGATE.range.replace(" or ", ", ");
+        let read = |name: &str| {
+            Surrogate::from_spec(&Spec::parse(&format!("x:surrogate={name}:temperature=0.7")).unwrap())
+                .unwrap()
+        };
+        names.split(", ").map(read).collect()
+    }
+
+    #[test]
+    fn slopes_are_the_derivatives() {
+        assert_eq!(all().len(), 8);
+        for surrogate in all() {
+            for x in [-60.3_f64, -2.2, -0.4, 0.3, 1.7, 60.2] {
+                let h = 1e-6 * f64::max(1.0, x.abs());
+                let (_, slope, curve) = surrogate.at(x);
+                let numeric = (surrogate.at(x + h).0 - surrogate.at(x - h).0) / (2.0 * h);
+                let second = (surrogate.at(x + h).1 - surrogate.at(x - h).1) / (2.0 * h);
+                assert!((slope - numeric).abs() <= 1e-7 * (1.0 + slope.abs()), "{surrogate:?} at {x}");
+                assert!((curve - second).abs() <= 1e-7 * (1.0 + curve.abs()), "{surrogate:?} at {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_they_say_of_themselves_is_true() {
+        let grid: Vec<f64> = (-800..=800).map(|i| f64::from(i) * 0.1).collect();
+        for surrogate in all() {
+            let values: Vec<f64> = grid.iter().map(|x| surrogate.at(*x).0).collect();
+            let rises = values.windows(2).all(|pair| pair[1] >= pair[0]);
+            assert_eq!(rises, surrogate.is_non_decreasing(), "{surrogate:?}");
+            let above = grid.iter().zip(&values).all(|(x, v)| *v >= f64::from(u8::from(*x >= 0.0)) - 1e-12);
+            assert_eq!(above, surrogate.is_upper_bound(), "{surrogate:?}");
+        }
+        assert!(!Surrogate::SquaredHinge { margin: 0.9 }.is_upper_bound());
+    }
+}

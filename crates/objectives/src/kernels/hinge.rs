@@ -1,0 +1,457 @@
+/*!
+Sums of hinges over a list: what squared-hinge and hinge surrogates need of every anchor, and its adjoint.
+
+With d = x_j − x_i + c and ℓ(x) = max(0, x + c)² (or max(0, x + c)), for every anchor i over all items j ≠ i:
+
+```text
+forward    value_i = Σ_j ω_j ℓ(x_j − x_i),   slope_i = Σ_j ω_j ℓ'(x_j − x_i),   curve_i = Σ_j ω_j ℓ''(x_j − x_i)
+backward   pull_j  = ω_j Σ_i a_i ℓ'(x_j − x_i),   bend_j = ω_j Σ_i |a_i| ℓ''(x_j − x_i)      (all a_i of one sign)
+           (the hinge counts 1 for its missing ℓ'' where d > 0)
+```
+
+Two paths, the same numbers to rounding:
+
+- **direct**, O(n·m) in vectorised blocks: up to 40 anchors, or up to 128 items;
+- **sweep**, one sort and then O(n + m): go down the sorted scores with the moments S0, S1, S2 = Σ ω (1, d, d²). When
+  the anchor falls by e the moments shift, S2 += 2e·S1 + e²·S0, S1 += e·S0, then the items with d > 0 enter. Every term
+  is ≥ 0, so nothing cancels, which prefix sums of 1, s, s² would (2e-3 at offsets of 1e6). Backward: the same upwards
+  with Σ a (1, d).
+
+The self pair is left out of all sums. The sweep adds it with all others and takes it out at the end: an error of
+one rounding of ω_i c² there.
+*/
+
+use super::order::{OrderWork, descending};
+
+/// Anchors up to which the direct path is taken.
+const DIRECT_ANCHORS: usize = 40;
+/// Items up to which the direct path is taken.
+const DIRECT_ITEMS: usize = 128;
+/// Items of a block of the direct backward pass: sums and scores stay in the first cache.
+const BLOCK: usize = 1024;
+
+/// Which hinge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hinge {
+    /// ℓ = max(0, x + c)² instead of max(0, x + c).
+    pub squared: bool,
+    /// The margin c ≥ 0.
+    pub margin: f64,
+}
+
+/// Memory of the sums over one list, and the order of its scores while that list is worked on.
+#[derive(Clone, Debug, Default)]
+pub struct HingeWork {
+    order: OrderWork,
+    /// Items by falling score.
+    by_score: Vec<u32>,
+    /// Their scores.
+    sorted: Vec<f64>,
+    /// Anchors by falling score: their number among the anchors.
+    anchors: Vec<u32>,
+    /// Their scores.
+    anchor_scores: Vec<f64>,
+    /// For each item its number among the anchors, or NONE.
+    number: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Sums for the anchors, in their order.
+pub struct Sums<'a> {
+    /// Σ ω ℓ.
+    pub value: &'a mut [f64],
+    /// Σ ω ℓ'.
+    pub slope: &'a mut [f64],
+    /// Σ ω ℓ''; for the hinge, which has none, Σ ω over d > 0.
+    pub curve: &'a mut [f64],
+}
+
+impl Hinge {
+    /// Prepares for one list; `anchors` are items, ascending. The forward and backward calls that follow take the
+    /// same scores and anchors.
+    pub fn plan(self, scores: &[f64], anchors: &[u32], work: &mut HingeWork) {
+        let n = scores.len();
+        if is_direct(n, anchors.len()) {
+            return;
+        }
+        work.by_score.resize(n, 0);
+        descending(scores, &mut work.by_score, &mut work.order);
+        work.number.clear();
+        work.number.resize(n, NONE);
+        for (number, &item) in anchors.iter().enumerate() {
+            work.number[item as usize] = number as u32;
+        }
+        work.sorted.clear();
+        work.anchors.clear();
+        work.anchor_scores.clear();
+        for &item in &work.by_score {
+            let score = scores[item as usize];
+            work.sorted.push(score);
+            let number = work.number[item as usize];
+            if number != NONE {
+                work.anchors.push(number);
+                work.anchor_scores.push(score);
+            }
+        }
+    }
+
+    /// Value, slope and curve of every anchor.
+    pub fn forward(
+        self,
+        scores: &[f64],
+        omega: &mut [f64],
+        anchors: &[u32],
+        work: &HingeWork,
+        sums: &mut Sums,
+    ) {
+        if is_direct(scores.len(), anchors.len()) {
+            for (i, &item) in anchors.iter().enumerate() {
+                let own = std::mem::take(&mut omega[item as usize]);
+                let (s0, s1, s2) = moments(scores, omega, scores[item as usize], self.margin);
+                omega[item as usize] = own;
+                self.sums(i, [s0, s1, s2], sums);
+            }
+        } else {
+            self.sweep_down(omega, anchors, work, sums);
+        }
+    }
+
+    /// Value, slope and curve from the moments of d.
+    #[inline]
+    fn sums(self, i: usize, [s0, s1, s2]: [f64; 3], sums: &mut Sums) {
+        let (value, slope, curve) = if self.squared { (s2, 2.0 * s1, 2.0 * s0) } else { (s1, s0, s0) };
+        sums.value[i] = value;
+        sums.slope[i] = slope;
+        sums.curve[i] = curve;
+    }
+
+    fn sweep_down(self, omega: &[f64], anchors: &[u32], work: &HingeWork, sums: &mut Sums) {
+        let c = self.margin;
+        let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
+        let mut next = 0;
+        let mut above = work.anchor_scores.first().copied().unwrap_or(0.0);
+        for (&number, &score) in work.anchors.iter().zip(&work.anchor_scores) {
+            let fall = above - score;
+            s2 += 2.0 * fall * s1 + fall * fall * s0;
+            s1 += fall * s0;
+            above = score;
+            while next < work.sorted.len() && work.sorted[next] - score + c > 0.0 {
+                let d = work.sorted[next] - score + c;
+                let w = omega[work.by_score[next] as usize];
+                s0 += w;
+                s1 += w * d;
+                s2 += w * d * d;
+                next += 1;
+            }
+            // Its own pair has d = c and entered unless c is 0.
+            let own = if c > 0.0 { omega[anchors[number as usize] as usize] } else { 0.0 };
+            let rest = [s0 - own, s1 - own * c, s2 - own * c * c].map(|s: f64| s.max(0.0));
+            self.sums(number as usize, rest, sums);
+        }
+    }
+
+    /// Adds pull_j − a_i slope_i to `gradient`, and bend_j + |a_i| curve_i to `curvature`, with the slopes and curves
+    /// of the forward pass. All a_i have one sign.
+    #[allow(clippy::too_many_arguments, reason = "the operands of one formula")]
+    pub fn backward(
+        self,
+        scores: &[f64],
+        omega: &[f64],
+        anchors: &[u32],
+        a: &[f64],
+        (slope, curve): (&[f64], &[f64]),
+        work: &HingeWork,
+        gradient: &mut [f64],
+        mut curvature: Option<&mut [f64]>,
+    ) {
+        if is_direct(scores.len(), anchors.len()) {
+            self.spread_direct(scores, omega, anchors, a, gradient, curvature.as_deref_mut());
+        } else {
+            self.sweep_up(omega, anchors, a, work, gradient, curvature.as_deref_mut());
+        }
+        for (i, &item) in anchors.iter().enumerate() {
+            gradient[item as usize] -= a[i] * slope[i];
+            if let Some(h) = curvature.as_deref_mut() {
+                h[item as usize] += a[i].abs() * curve[i];
+            }
+        }
+    }
+
+    fn spread_direct(
+        self,
+        scores: &[f64],
+        omega: &[f64],
+        anchors: &[u32],
+        a: &[f64],
+        gradient: &mut [f64],
+        mut curvature: Option<&mut [f64]>,
+    ) {
+        let mut pull = [0.0; BLOCK];
+        let mut bend = [0.0; BLOCK];
+        for (block, x) in scores.chunks(BLOCK).enumerate() {
+            let start = block * BLOCK;
+            let (pull, bend) = (&mut pull[..x.len()], &mut bend[..x.len()]);
+            pull.fill(0.0);
+            bend.fill(0.0);
+            for (i, &item) in anchors.iter().enumerate() {
+                let own = (item as usize).checked_sub(start).filter(|own| *own < x.len());
+                let kept = own.map(|own| (pull[own], bend[own]));
+                let (at, c) = (scores[item as usize], self.margin);
+                match (self.squared, curvature.is_some()) {
+                    (true, false) => pull_squared(x, at, c, 2.0 * a[i], pull),
+                    (true, true) => {
+                        pull_squared(x, at, c, 2.0 * a[i], pull);
+                        pull_plain(x, at, c, 2.0 * a[i].abs(), bend);
+                    }
+                    (false, with) => {
+                        pull_plain(x, at, c, a[i], pull);
+                        if with {
+                            pull_plain(x, at, c, a[i].abs(), bend);
+                        }
+                    }
+                }
+                if let (Some(own), Some(kept)) = (own, kept) {
+                    (pull[own], bend[own]) = kept;
+                }
+            }
+            let weights = &omega[start..start + x.len()];
+            for ((g, w), p) in gradient[start..].iter_mut().zip(weights).zip(pull.iter()) {
+                *g += w * p;
+            }
+            if let Some(h) = curvature.as_deref_mut() {
+                for ((h, w), b) in h[start..].iter_mut().zip(weights).zip(bend.iter()) {
+                    *h += w * b;
+                }
+            }
+        }
+    }
+
+    fn sweep_up(
+        self,
+        omega: &[f64],
+        anchors: &[u32],
+        a: &[f64],
+        work: &HingeWork,
+        gradient: &mut [f64],
+        mut curvature: Option<&mut [f64]>,
+    ) {
+        let c = self.margin;
+        let (mut t0, mut t1) = (0.0, 0.0);
+        let mut entered = work.anchors.len(); // anchors from here on have entered
+        let mut below = work.sorted.last().copied().unwrap_or(0.0);
+        for (&item, &score) in work.by_score.iter().zip(&work.sorted).rev() {
+            let rise = score - below;
+            t1 += rise * t0;
+            below = score;
+            while entered > 0 && score - work.anchor_scores[entered - 1] + c > 0.0 {
+                entered -= 1;
+                let weight = a[work.anchors[entered] as usize];
+                t0 += weight;
+                t1 += weight * (score - work.anchor_scores[entered] + c);
+            }
+            let item = item as usize;
+            let number = work.number[item];
+            let own = if number == NONE || c <= 0.0 { 0.0 } else { a[number as usize] };
+            let (slopes, curves) =
+                if self.squared { (2.0 * (t1 - own * c), 2.0 * (t0 - own)) } else { (t0 - own, t0 - own) };
+            gradient[item] += omega[item] * slopes;
+            if let Some(h) = curvature.as_deref_mut() {
+                h[item] += omega[item] * curves.abs();
+            }
+        }
+        debug_assert_eq!(anchors.len(), work.anchors.len());
+    }
+}
+
+fn is_direct(items: usize, anchors: usize) -> bool {
+    anchors <= DIRECT_ANCHORS || items <= DIRECT_ITEMS
+}
+
+vectorised! {
+    /// Σ ω (1, d, d²) over d = (x − at) + c > 0: in this order, since c − at would round at large offsets.
+    fn moments(x: &[f64], omega: &[f64], at: f64, c: f64) -> (f64, f64, f64) {
+        const LANES: usize = 8;
+        let mut s0 = [0.0; LANES];
+        let mut s1 = [0.0; LANES];
+        let mut s2 = [0.0; LANES];
+        let (xs, ws) = (x.chunks_exact(LANES), omega.chunks_exact(LANES));
+        let rest = xs.remainder().iter().zip(ws.remainder());
+        for (x, w) in xs.zip(ws) {
+            for l in 0..LANES {
+                let d = x[l] - at + c;
+                let inside = if d > 0.0 { w[l] } else { 0.0 };
+                s0[l] += inside;
+                s1[l] += inside * d;
+                s2[l] += inside * d * d;
+            }
+        }
+        let mut total = (0.0, 0.0, 0.0);
+        for (x, w) in rest {
+            let d = x - at + c;
+            if d > 0.0 {
+                total.0 += w;
+                total.1 += w * d;
+                total.2 += w * d * d;
+            }
+        }
+        let sum = |lanes: [f64; LANES]| lanes.iter().sum::<f64>();
+        (total.0 + sum(s0), total.1 + sum(s1), total.2 + sum(s2))
+    }
+}
+
+vectorised! {
+    /// pull_j += a max(0, x_j − at + c).
+    fn pull_squared(x: &[f64], at: f64, c: f64, a: f64, pull: &mut [f64]) {
+        for (p, x) in pull.iter_mut().zip(x) {
+            *p += a * (x - at + c).max(0.0);
+        }
+    }
+}
+
+vectorised! {
+    /// pull_j += a where x_j − at + c > 0.
+    fn pull_plain(x: &[f64], at: f64, c: f64, a: f64, pull: &mut [f64]) {
+        for (p, x) in pull.iter_mut().zip(x) {
+            *p += if x - at + c > 0.0 { a } else { 0.0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toprank_core::Stream;
+
+    /// The definition, pair by pair.
+    struct Plain {
+        value: Vec<f64>,
+        slope: Vec<f64>,
+        curve: Vec<f64>,
+        gradient: Vec<f64>,
+        curvature: Vec<f64>,
+        /// What rounding of a gradient is judged by: Σ of the absolute terms, the self pair's a_i ω c included.
+        scale: Vec<f64>,
+    }
+
+    fn plain(hinge: Hinge, x: &[f64], omega: &[f64], anchors: &[u32], a: &[f64]) -> Plain {
+        let zeros = |n: usize| vec![0.0; n];
+        let (m, n) = (anchors.len(), x.len());
+        let mut out = Plain {
+            value: zeros(m),
+            slope: zeros(m),
+            curve: zeros(m),
+            gradient: zeros(n),
+            curvature: zeros(n),
+            scale: zeros(n),
+        };
+        for (k, &i) in anchors.iter().enumerate() {
+            let i = i as usize;
+            for j in 0..n {
+                let d = x[j] - x[i] + hinge.margin;
+                if d <= 0.0 {
+                    continue;
+                }
+                let (value, slope, curve) = if hinge.squared { (d * d, 2.0 * d, 2.0) } else { (d, 1.0, 1.0) };
+                out.scale[j] += (a[k] * omega[j] * slope).abs();
+                out.scale[i] += (a[k] * omega[j] * slope).abs();
+                if j == i {
+                    continue;
+                }
+                out.value[k] += omega[j] * value;
+                out.slope[k] += omega[j] * slope;
+                out.curve[k] += omega[j] * curve;
+                out.gradient[j] += a[k] * omega[j] * slope;
+                out.gradient[i] -= a[k] * omega[j] * slope;
+                out.curvature[j] += a[k].abs() * omega[j] * curve;
+                out.curvature[i] += a[k].abs() * omega[j] * curve;
+            }
+        }
+        out
+    }
+
+    fn check(hinge: Hinge, x: &[f64], omega: &[f64], anchors: &[u32], a: &[f64], case: &str) {
+        let expected = plain(hinge, x, omega, anchors, a);
+        let (m, n) = (anchors.len(), x.len());
+        let mut work = HingeWork::default();
+        let (mut value, mut slope, mut curve) = (vec![0.0; m], vec![0.0; m], vec![0.0; m]);
+        let mut sums = Sums { value: &mut value, slope: &mut slope, curve: &mut curve };
+        let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
+        hinge.plan(x, anchors, &mut work);
+        hinge.forward(x, &mut omega.to_vec(), anchors, &work, &mut sums);
+        hinge.backward(x, omega, anchors, a, (&slope, &curve), &work, &mut gradient, Some(&mut curvature));
+        let c = hinge.margin;
+        for k in 0..m {
+            let own = omega[anchors[k] as usize]; // one rounding of the self pair
+            for (found, wanted, own) in [
+                (value[k], expected.value[k], own * c * c),
+                (slope[k], expected.slope[k], 2.0 * own * c),
+                (curve[k], expected.curve[k], 2.0 * own),
+            ] {
+                let scale = wanted.abs() + own;
+                assert!((found - wanted).abs() <= 1e-10 * scale, "{case}, anchor {k}: {found} for {wanted}");
+            }
+        }
+        let top = expected.scale.iter().fold(0.0, |top: f64, s| top.max(*s));
+        for j in 0..n {
+            let error = (gradient[j] - expected.gradient[j]).abs();
+            assert!(error <= 1e-10 * expected.scale[j].max(1e-3 * top), "{case}, item {j}: {error:e}");
+            let bend = expected.curvature[j];
+            assert!(
+                (curvature[j] - bend).abs() <= 1e-9 * (bend + 1e-3),
+                "{case}, item {j}: {} {bend}",
+                curvature[j]
+            );
+        }
+    }
+
+    #[test]
+    fn both_paths_equal_the_plain_twin_on_adversarial_scores() {
+        let mut random = Stream::new(5, "hinge").open();
+        for (n, m) in
+            [(1, 1), (2, 1), (2, 2), (100, 45), (128, 128), (129, 41), (300, 130), (2000, 30), (2000, 500)]
+        {
+            let base: Vec<f64> = (0..n).map(|_| random.unit() * 4.0 - 2.0).collect();
+            let mut anchors: Vec<u32> = (0..n as u32).collect();
+            random.shuffle(&mut anchors);
+            anchors.truncate(m);
+            anchors.sort_unstable();
+            let omega: Vec<f64> =
+                (0..n).map(|_| if random.unit() < 0.2 { 0.0 } else { random.unit() }).collect();
+            let a: Vec<f64> = (0..m).map(|_| random.unit()).collect();
+            let mut outlier = base.clone();
+            outlier[n / 2] = 1e6;
+            let cases = [
+                ("plain", base.clone()),
+                ("equal", vec![0.3; n]),
+                ("offset", base.iter().map(|s| s + 1e6).collect()),
+                ("spread", base.iter().map(|s| s * 1e6).collect()),
+                ("cluster far off", base.iter().map(|s| s * 1e-3 + 1e6).collect()),
+                ("outlier", outlier),
+                ("coarse", base.iter().map(|s| (s * 3.0).round()).collect()),
+            ];
+            for (case, x) in &cases {
+                for squared in [true, false] {
+                    for margin in [0.0, 0.1, 1.0] {
+                        let hinge = Hinge { squared, margin };
+                        let name = format!("{case}, n = {n}, m = {m}, {hinge:?}");
+                        check(hinge, x, &omega, &anchors, &a, &name);
+                        let minus: Vec<f64> = a.iter().map(|a| -a).collect();
+                        check(hinge, x, &omega, &anchors, &minus, &name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_of_20_000_items_equals_the_plain_twin() {
+        let mut random = Stream::new(6, "hinge").open();
+        let x: Vec<f64> = (0..20_000).map(|_| random.unit() * 1e6 + 1e6).collect();
+        let anchors: Vec<u32> = (0..200).map(|i| i * 100).collect();
+        let a: Vec<f64> = (0..200).map(|_| random.unit()).collect();
+        for margin in [1.0, 1e5] {
+            check(Hinge { squared: true, margin }, &x, &vec![1.0; x.len()], &anchors, &a, "20,000 items");
+        }
+    }
+}
