@@ -141,6 +141,23 @@ fn exit_codes_tell_usage_from_bad_data_from_failure() {
 }
 
 #[test]
+#[cfg(feature = "parquet")]
+fn a_decoder_that_panics_says_nothing_beside_our_error() {
+    let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds");
+    let shell = Toprank::new();
+    shell.file("qrels", "1 0 a 1\n");
+    for (args, file, expected) in [
+        ("inspect", "parquet/decoder_panics.parquet", "an undamaged Parquet file"),
+        ("inspect", "arrow/decoder_panics.arrow", "an undamaged Arrow file or stream"),
+        ("evaluate --qrels qrels --run", "run_parquet/decoder_panics.parquet", "an undamaged Parquet file"),
+    ] {
+        let stderr = shell.fails(3, &format!("{args} {seeds}/{file}"));
+        let want = format!("{file}: content the decoder cannot make sense of; expected {expected}.\n");
+        assert!(stderr.ends_with(&want) && stderr.lines().count() == 1, "{stderr}");
+    }
+}
+
+#[test]
 fn policies_are_printed_and_can_be_set_per_metric() {
     let shell = Toprank::new();
     shell.file("test.txt", LETOR);

@@ -15,6 +15,8 @@ pub mod error;
 pub mod formats;
 pub mod generate;
 pub mod group;
+#[cfg(feature = "parquet")]
+mod guard;
 pub mod inspect;
 pub mod judged;
 pub mod lines;

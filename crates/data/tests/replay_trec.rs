@@ -42,5 +42,5 @@ fn seeds_of_json_runs() {
 #[test]
 #[cfg(feature = "parquet")]
 fn seeds_of_parquet_runs() {
-    assert_eq!(replay("run_parquet", "fuzz.parquet", |source| read_run(source).map(|run| run.len())), (1, 1));
+    assert_eq!(replay("run_parquet", "fuzz.parquet", |source| read_run(source).map(|run| run.len())), (1, 2));
 }

@@ -10,7 +10,6 @@ there, and the buffers of one message may unpack to at most 1 GiB.
 */
 
 use std::io::{self, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamDecoder;
@@ -21,6 +20,7 @@ use super::sheet_arrow::Batches;
 use super::{Format, ReadOptions};
 use crate::dataset::Dataset;
 use crate::error::ReadError;
+use crate::guard::guarded;
 use crate::source::Source;
 
 /// Arrow IPC.
@@ -44,8 +44,8 @@ const MOST_UNPACKED: u64 = 1 << 30;
 
 fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     // As for Parquet: the decoder was written for honest writers and may panic on others.
-    let decoded = catch_unwind(AssertUnwindSafe(|| decode(source, options)));
-    decoded.unwrap_or_else(|_| Err(damaged(source.name(), "content the decoder cannot make sense of")))
+    let decoded = guarded(|| decode(source, options));
+    decoded.unwrap_or_else(|| Err(damaged(source.name(), "content the decoder cannot make sense of")))
 }
 
 fn damaged(file: &str, found: &str) -> ReadError {

@@ -14,7 +14,6 @@ Written: LZ4, numbers as 32-bit floats, missing as null.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
@@ -29,6 +28,7 @@ use super::sheet_arrow::Batches;
 use super::{Format, ReadOptions};
 use crate::dataset::Dataset;
 use crate::error::ReadError;
+use crate::guard::guarded;
 use crate::source::Source;
 
 /// Parquet.
@@ -60,11 +60,11 @@ const CELLS_ALWAYS: u64 = 1 << 28;
 fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     // The decoder is written for files of honest writers: damaged pages have made it panic. Nothing of ours is
     // changed when it does, so the panic is turned into the error it should have been.
-    let decoded = catch_unwind(AssertUnwindSafe(|| match plain_file(source)? {
+    let decoded = guarded(|| match plain_file(source)? {
         Some(file) => decode(source.name(), file, options),
         None => decode(source.name(), in_memory(source)?, options),
-    }));
-    decoded.unwrap_or_else(|_| Err(damaged(source.name(), "content the decoder cannot make sense of")))
+    });
+    decoded.unwrap_or_else(|| Err(damaged(source.name(), "content the decoder cannot make sense of")))
 }
 
 pub(crate) fn damaged(file: &str, found: &str) -> ReadError {

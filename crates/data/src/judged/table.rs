@@ -130,8 +130,6 @@ pub(super) use self::arrow::read_parquet;
 
 #[cfg(feature = "parquet")]
 mod arrow {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
     use arrow_array::{Array, ArrayRef};
@@ -142,12 +140,12 @@ mod arrow {
     use super::super::finite;
     use super::{Cow, Gather, Kind, ReadError, Source, columns};
     use crate::formats::parquet::{count_rows, damaged, in_memory, most_cells};
+    use crate::guard::guarded;
 
     /// Reads a Parquet table; the panics of the decoder on damaged pages become errors, as for data sets.
     pub fn read_parquet(source: &Source, kind: Kind) -> Result<Gather, ReadError> {
-        let decoded = catch_unwind(AssertUnwindSafe(|| decode(source, kind)));
         let confused = "content the decoder cannot make sense of";
-        decoded.unwrap_or_else(|_| Err(damaged(source.name(), confused)))
+        guarded(|| decode(source, kind)).unwrap_or_else(|| Err(damaged(source.name(), confused)))
     }
 
     fn decode(source: &Source, kind: Kind) -> Result<Gather, ReadError> {
