@@ -16,21 +16,17 @@ Result: one list per user, in order of first appearance; entries of a user in fi
 adjacent); a row is an item, in order of first appearance, without features; the label is the rating, or 1.
 A missing rating is not judged (NaN). The same user and item twice is an error with both lines: which of two ratings
 holds, nobody but the owner of the file can say.
-
-[`ADJACENCY`] reads `user item item …`, cut at blanks: a user without items keeps its empty list.
 */
 
 use std::io::{self, Write};
 
-use toprank_core::Lists;
-
 use super::cell;
+use super::entries::{Entries, names_of};
 use super::records::Records;
 use super::sheet::unsupported;
 use super::{Format, ReadOptions};
-use crate::dataset::{Dataset, Matrix};
+use crate::dataset::Dataset;
 use crate::error::{ReadError, show, show_names};
-use crate::group::{Interner, gather};
 use crate::lines::Lines;
 use crate::source::Source;
 
@@ -43,18 +39,6 @@ pub const FORMAT: Format = Format {
     read,
     write: Some(write),
     example: b"user_id,item_id,rating,timestamp\nann,i1,5,10\nbob,i2,3,11\nann,i2,4.5,12\n",
-};
-
-/// `user item item …`.
-pub const ADJACENCY: Format = Format {
-    name: "adjacency",
-    about: "a user and its items on each line, cut at blanks",
-    extensions: &["adj"],
-    // Any text of words would do: only on request or by extension.
-    sniff: |_| false,
-    read: read_adjacency,
-    write: Some(write_adjacency),
-    example: b"ann i1 i2 i3\nbob i2\ncid\n",
 };
 
 const USER: &[&str] = &["user_id", "user", "uid", "userId"];
@@ -93,18 +77,6 @@ enum Rows {
     Cut(Lines, &'static str),
 }
 
-/// What is told of one interaction.
-struct Entries {
-    file: String,
-    users: Interner,
-    items: Interner,
-    user: Vec<u32>,
-    item: Vec<u32>,
-    labels: Vec<f32>,
-    times: Vec<f64>,
-    lines: Vec<u64>,
-}
-
 /// Columns of the fields.
 #[derive(Clone, Copy)]
 struct Places {
@@ -115,125 +87,54 @@ struct Places {
     width: usize,
 }
 
-impl Entries {
-    fn new(file: &str) -> Entries {
-        let (users, items, user, item, labels, times, lines) = Default::default();
-        Entries { file: file.into(), users, items, user, item, labels, times, lines }
+/// Adds the interaction that the fields of a line tell.
+fn push(
+    entries: &mut Entries,
+    line: u64,
+    fields: &[&[u8]],
+    places: Places,
+    names: &[String],
+) -> Result<(), ReadError> {
+    let error =
+        |found: String, expected: String| ReadError::data(&entries.file, found, expected).at_line(line);
+    if fields.len() != places.width {
+        return Err(error(format!("{} fields", fields.len()), format!("{}, as before", places.width)));
     }
-
-    fn push(
-        &mut self,
-        line: u64,
-        fields: &[&[u8]],
-        places: Places,
-        names: &[String],
-    ) -> Result<(), ReadError> {
-        let error =
-            |found: String, expected: String| ReadError::data(&self.file, found, expected).at_line(line);
-        if fields.len() != places.width {
-            return Err(error(format!("{} fields", fields.len()), format!("{}, as before", places.width)));
-        }
-        if self.user.len() == u32::MAX as usize {
-            return Err(error("more than 4294967295 interactions".into(), "fewer".into()));
-        }
-        let column = |place: usize| names.get(place).cloned().unwrap_or_else(|| (place + 1).to_string());
-        let text = |place: usize| {
-            std::str::from_utf8(fields[place]).map_err(|_| {
-                error(format!("{} is not UTF-8", show(fields[place])), "UTF-8 text".into())
-                    .in_column(column(place))
-            })
-        };
-        let not_a_number = |place: usize, why| {
-            let error =
-                cell::not_a_number(&self.file, fields[place], why).at_line(line).in_column(column(place));
-            if self.user.is_empty() && names.is_empty() {
-                return error.advice("If this line is a header, name the columns with --list and --item.");
-            }
-            error
-        };
-        let label = match places.rating {
-            Some(place) => cell::number(fields[place]).map_err(|why| not_a_number(place, why))?,
-            None => 1.0,
-        };
-        let time = match places.time {
-            Some(place) => Some(cell::number_f64(fields[place]).map_err(|why| not_a_number(place, why))?),
-            None => None,
-        };
-        if let (Some(place), true) = (places.time, time.is_some_and(f64::is_nan)) {
-            return Err(
-                error("a missing time".into(), "a number in every line".into()).in_column(column(place))
-            );
-        }
-        let (user, item) = (text(places.user)?, text(places.item)?);
-        if user.is_empty() || item.is_empty() {
-            let (what, place) = if user.is_empty() { ("user", places.user) } else { ("item", places.item) };
-            return Err(
-                error(format!("no {what}"), format!("the name of the {what}")).in_column(column(place))
-            );
-        }
-        self.user.push(self.users.number(user));
-        self.item.push(self.items.number(item));
-        self.labels.push(label);
-        self.times.extend(time);
-        self.lines.push(line);
-        Ok(())
-    }
-
-    /// Sorts the entries by user, file order kept, and cuts them into lists.
-    fn finish(self) -> Result<Dataset, ReadError> {
-        if self.users.is_empty() {
-            return Err(ReadError::data(&self.file, "no interaction", "at least one line"));
-        }
-        let mut offsets = vec![0u64; self.users.len() + 1];
-        for &user in &self.user {
-            offsets[user as usize + 1] += 1;
-        }
-        for user in 1..offsets.len() {
-            offsets[user] += offsets[user - 1];
-        }
-        let mut next = offsets.clone();
-        let mut order = vec![0u32; self.user.len()];
-        for (entry, &user) in self.user.iter().enumerate() {
-            order[next[user as usize] as usize] = entry as u32;
-            next[user as usize] += 1;
-        }
-        self.check_pairs(&offsets, &order)?;
-        Ok(Dataset {
-            lists: Lists {
-                offsets,
-                rows: Some(gather(&self.item, 1, &order)),
-                labels: gather(&self.labels, 1, &order),
-                ..Lists::default()
-            },
-            features: Matrix::default(),
-            times: (!self.times.is_empty()).then(|| gather(&self.times, 1, &order)),
-            item_names: Some(self.items.into_names()),
-            list_names: Some(self.users.into_names()),
-            ..Dataset::default()
+    let column = |place: usize| names.get(place).cloned().unwrap_or_else(|| (place + 1).to_string());
+    let text = |place: usize| {
+        std::str::from_utf8(fields[place]).map_err(|_| {
+            error(format!("{} is not UTF-8", show(fields[place])), "UTF-8 text".into())
+                .in_column(column(place))
         })
-    }
-
-    /// Each item at most once for each user: one stamp per item.
-    fn check_pairs(&self, offsets: &[u64], order: &[u32]) -> Result<(), ReadError> {
-        let mut seen = vec![(u32::MAX, 0u32); self.items.len()];
-        for (user, range) in offsets.windows(2).enumerate() {
-            for &entry in &order[range[0] as usize..range[1] as usize] {
-                let item = self.item[entry as usize] as usize;
-                let (last_user, before) = seen[item];
-                if last_user == user as u32 {
-                    let (user, item) = (self.users.names().get(user), self.items.names().get(item));
-                    let first = self.lines[before as usize];
-                    let (user, item) = (show(user.as_bytes()), show(item.as_bytes()));
-                    let found = format!("user {user} and item {item} again, first on line {first}");
-                    return Err(ReadError::data(&self.file, found, "each item once for each user")
-                        .at_line(self.lines[entry as usize])
-                        .advice("Keep one of the lines, for example the last."));
-                }
-                seen[item] = (user as u32, entry);
-            }
+    };
+    let not_a_number = |place: usize, why| {
+        let error =
+            cell::not_a_number(&entries.file, fields[place], why).at_line(line).in_column(column(place));
+        if entries.is_empty() && names.is_empty() {
+            return error.advice("If this line is a header, name the columns with --list and --item.");
         }
-        Ok(())
+        error
+    };
+    let label = match places.rating {
+        Some(place) => cell::number(fields[place]).map_err(|why| not_a_number(place, why))?,
+        None => 1.0,
+    };
+    let time = match places.time {
+        Some(place) => Some(cell::number_f64(fields[place]).map_err(|why| not_a_number(place, why))?),
+        None => None,
+    };
+    if let (Some(place), true) = (places.time, time.is_some_and(f64::is_nan)) {
+        return Err(error("a missing time".into(), "a number in every line".into()).in_column(column(place)));
     }
+    let (user, item) = (text(places.user)?, text(places.item)?);
+    if user.is_empty() || item.is_empty() {
+        let (what, place) = if user.is_empty() { ("user", places.user) } else { ("item", places.item) };
+        return Err(error(format!("no {what}"), format!("the name of the {what}")).in_column(column(place)));
+    }
+    let user = entries.user(user);
+    entries.add(line, user, item, label)?;
+    entries.times.extend(time);
+    Ok(())
 }
 
 fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
@@ -252,12 +153,12 @@ fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     let mut plan: Option<(Places, Vec<String>)> = None;
     let mut take = |line: u64, fields: &[&[u8]]| {
         if let Some((places, names)) = &plan {
-            return entries.push(line, fields, *places, names);
+            return push(&mut entries, line, fields, *places, names);
         }
         let (places, names) = plan_of(file, line, fields, options)?;
         let is_header = !names.is_empty();
         let (places, names) = plan.insert((places, names));
-        if is_header { Ok(()) } else { entries.push(line, fields, *places, names) }
+        if is_header { Ok(()) } else { push(&mut entries, line, fields, *places, names) }
     };
     match &mut rows {
         Rows::Separated(records) => {
@@ -348,39 +249,6 @@ fn plan_of(
     Ok((places, names))
 }
 
-fn read_adjacency(source: &Source, _: &ReadOptions) -> Result<Dataset, ReadError> {
-    let mut lines = Lines::open(source)?;
-    let mut entries = Entries::new(source.name());
-    loop {
-        let number = lines.number() + 1;
-        let Some(line) = lines.next_line()? else { break };
-        let Ok(line) = std::str::from_utf8(line) else {
-            let found = "a line that is not UTF-8";
-            return Err(ReadError::data(source.name(), found, "UTF-8 text").at_line(number));
-        };
-        let mut names = line.split_ascii_whitespace();
-        let Some(user) = names.next() else { continue };
-        let user = entries.users.number(user);
-        for item in names {
-            if entries.user.len() == u32::MAX as usize {
-                return Err(ReadError::data(source.name(), "more than 4294967295 interactions", "fewer"));
-            }
-            entries.user.push(user);
-            entries.item.push(entries.items.number(item));
-            entries.labels.push(1.0);
-            entries.lines.push(number);
-        }
-    }
-    entries.finish()
-}
-
-/// The names that a line needs.
-fn names_of(data: &Dataset, q: usize, entry: usize) -> io::Result<(String, &str)> {
-    let items = data.item_names.as_ref().ok_or_else(|| unsupported("interactions need names of items"))?;
-    let row = data.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
-    Ok((data.list_name(q), items.get(row)))
-}
-
 fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
     if data.lists.output.is_some() || data.features.width() > 0 {
         return Err(unsupported("interactions have no features and one output; write a table instead"));
@@ -402,33 +270,6 @@ fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
         }
     }
     csv.flush()
-}
-
-fn write_adjacency(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    if data.lists.output.is_some() || data.features.width() > 0 || data.times.is_some() {
-        return Err(unsupported("adjacency lines hold users and items only"));
-    }
-    if data.lists.labels.iter().any(|&label| label != 1.0) {
-        return Err(unsupported("adjacency lines hold no ratings; write interactions instead"));
-    }
-    let check = |name: &str| {
-        if name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace()) {
-            return Err(unsupported(format!("the name {name:?} is empty or has a blank")));
-        }
-        Ok(())
-    };
-    for q in 0..data.lists.len() {
-        let user = data.list_name(q);
-        check(&user)?;
-        out.write_all(user.as_bytes())?;
-        for entry in data.lists.range(q) {
-            let (_, item) = names_of(data, q, entry)?;
-            check(item)?;
-            write!(out, " {item}")?;
-        }
-        out.write_all(b"\n")?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -497,20 +338,6 @@ mod tests {
             inter("user_id,item_id\na,b\n", &options).unwrap_err().to_string(),
             "t:1: no column is called thing; expected one of user_id, item_id."
         );
-    }
-
-    #[test]
-    fn adjacency_lines_keep_users_without_items() {
-        let data =
-            read_adjacency(&Source::bytes("t", b"a 1 2\nb\nc 2\na 3\n".to_vec()), &ReadOptions::default())
-                .unwrap();
-        assert_eq!(data.lists.offsets, [0, 3, 3, 4]);
-        assert_eq!(data.lists.rows, Some(vec![0, 1, 2, 1]));
-        let mut text = Vec::new();
-        write_adjacency(&data, &mut text).unwrap();
-        assert_eq!(text, b"a 1 2 3\nb\nc 2\n");
-        let twice = read_adjacency(&Source::bytes("t", b"a 1 1\n".to_vec()), &ReadOptions::default());
-        assert!(twice.unwrap_err().to_string().starts_with("t:1: user \"a\" and item \"1\" again"));
     }
 
     #[test]

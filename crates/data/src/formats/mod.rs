@@ -5,6 +5,7 @@ Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry th
 attack tests and the fuzzers read.
 */
 
+pub mod adjacency;
 pub mod arff;
 #[cfg(feature = "parquet")]
 pub mod arrow;
@@ -12,6 +13,7 @@ mod cell;
 #[cfg(feature = "parquet")]
 mod columnar;
 pub mod csv;
+mod entries;
 pub mod interactions;
 pub mod letor;
 pub mod mulan_xml;
@@ -43,7 +45,7 @@ pub static FORMATS: &[Format] = &[
     arrow::FORMAT,
     arff::FORMAT,
     interactions::FORMAT,
-    interactions::ADJACENCY,
+    adjacency::FORMAT,
     csv::FORMAT,
     csv::TSV,
 ];

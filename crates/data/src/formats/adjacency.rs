@@ -1,0 +1,147 @@
+/*!
+Adjacency lines: a user and its items, cut at blanks.
+
+```text
+ann i1 i2 i3
+bob i2
+cid                 a user without items keeps its empty list
+```
+
+One list per user, in order of first appearance; a user may have several lines. Labels are 1. A word is a name, whatever
+it holds; the same item twice for a user is an error with both lines.
+*/
+
+use std::io::{self, Write};
+
+use super::entries::{Entries, names_of};
+use super::sheet::unsupported;
+use super::{Format, ReadOptions};
+use crate::dataset::Dataset;
+use crate::error::ReadError;
+use crate::lines::Lines;
+use crate::source::Source;
+
+/// `user item item …`.
+pub const FORMAT: Format = Format {
+    name: "adjacency",
+    about: "a user and its items on each line, cut at blanks",
+    extensions: &["adj"],
+    // Any text of words would do: only on request or by extension.
+    sniff: |_| false,
+    read,
+    write: Some(write),
+    example: b"ann i1 i2 i3\nbob i2\ncid\n",
+};
+
+fn read(source: &Source, _: &ReadOptions) -> Result<Dataset, ReadError> {
+    let mut lines = Lines::open(source)?;
+    let mut entries = Entries::new(source.name());
+    loop {
+        let number = lines.number() + 1;
+        let Some(line) = lines.next_line()? else { break };
+        let Ok(line) = std::str::from_utf8(line) else {
+            let found = "a line that is not UTF-8";
+            return Err(ReadError::data(source.name(), found, "UTF-8 text").at_line(number));
+        };
+        let mut names = line.split_ascii_whitespace();
+        let Some(user) = names.next() else { continue };
+        let user = entries.user(user);
+        for item in names {
+            entries.add(number, user, item, 1.0)?;
+        }
+    }
+    entries.finish()
+}
+
+fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    if data.lists.output.is_some() || data.features.width() > 0 || data.times.is_some() {
+        return Err(unsupported("adjacency lines hold users and items only"));
+    }
+    if data.lists.labels.iter().any(|&label| label != 1.0) {
+        return Err(unsupported("adjacency lines hold no ratings; write interactions instead"));
+    }
+    let check = |name: &str| {
+        if name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace()) {
+            return Err(unsupported(format!("the name {name:?} is empty or has a blank")));
+        }
+        Ok(())
+    };
+    for q in 0..data.lists.len() {
+        let user = data.list_name(q);
+        check(&user)?;
+        out.write_all(user.as_bytes())?;
+        for entry in data.lists.range(q) {
+            let (_, item) = names_of(data, q, entry)?;
+            check(item)?;
+            write!(out, " {item}")?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adjacency(text: &[u8]) -> Result<Dataset, ReadError> {
+        read(&Source::bytes("t", text), &ReadOptions::default())
+    }
+
+    #[test]
+    fn adjacency_lines_keep_users_without_items() {
+        let data = adjacency(b"a 1 2\nb\nc 2\na 3\n").unwrap();
+        assert_eq!(data.lists.offsets, [0, 3, 3, 4]);
+        assert_eq!(data.lists.rows, Some(vec![0, 1, 2, 1]));
+        let mut text = Vec::new();
+        write(&data, &mut text).unwrap();
+        assert_eq!(text, b"a 1 2 3\nb\nc 2\n");
+    }
+
+    #[test]
+    fn bad_lines_are_told() {
+        let again = "; expected each item once for each user.\nKeep one of the lines, for example the last.";
+        let latin = "; expected UTF-8 text.";
+        let nothing = "t: no interaction; expected at least one line.".to_string();
+        for (text, expected) in [
+            (&b""[..], nothing.clone()),
+            (b"\n \t\n", nothing),
+            (b"a 1 1\n", format!("t:1: user \"a\" and item \"1\" again, first on line 1{again}")),
+            (b"a 1\nb 1\n\na 2 1\n", format!("t:4: user \"a\" and item \"1\" again, first on line 1{again}")),
+            (b"a 1\nb caf\xe9\n", format!("t:2: a line that is not UTF-8{latin}")),
+            (b"\xe9 1\n", format!("t:1: a line that is not UTF-8{latin}")),
+        ] {
+            assert_eq!(adjacency(text).unwrap_err().to_string(), expected, "{}", text.escape_ascii());
+        }
+        assert!(adjacency(b"\xff\xfea\0").unwrap_err().to_string().starts_with("t:1: UTF-16 text; expected"));
+    }
+
+    #[test]
+    fn a_word_is_a_name_whatever_it_holds() {
+        let odd = adjacency("\u{feff}a:1,\t\"b  c\" nan\r\nqid:1 #\n".as_bytes()).unwrap();
+        assert_eq!(odd.list_names, Some(["a:1,", "qid:1"].into_iter().collect()));
+        assert_eq!(odd.item_names, Some(["\"b", "c\"", "nan", "#"].into_iter().collect()));
+    }
+
+    #[test]
+    fn what_lines_of_words_cannot_hold_is_refused() {
+        let good = adjacency(b"a x\n").unwrap();
+        let refused = |change: &dyn Fn(&mut Dataset)| {
+            let mut data = good.clone();
+            change(&mut data);
+            write(&data, &mut Vec::new()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(&|data| data.lists.labels[0] = 2.0),
+            "adjacency lines hold no ratings; write interactions instead"
+        );
+        assert_eq!(
+            refused(&|data| data.item_names = Some(["x y"].into_iter().collect())),
+            "the name \"x y\" is empty or has a blank"
+        );
+        assert_eq!(
+            refused(&|data| data.times = Some(vec![1.0])),
+            "adjacency lines hold users and items only"
+        );
+    }
+}
