@@ -3,7 +3,9 @@
 //! A reader owes the data set of the untouched file, or an error that names the file, or either, as the table
 //! says. It never panics, and the whole run stays within a fixed amount of memory.
 
+use toprank_data::formats::mulan_xml::label_names;
 use toprank_data::formats::{FORMATS, Format};
+use toprank_data::scores::read_scores;
 use toprank_data::{Dataset, Fault, ReadError, ReadOptions, Source};
 use toprank_testkit::{ATTACKS, Owes};
 
@@ -33,7 +35,16 @@ fn readers() -> Vec<Reader> {
         text: std::str::from_utf8(format.example).is_ok(),
         read: Box::new(move |source| (format.read)(source, &ReadOptions::default()).map(|d| summary(&d))),
     };
-    FORMATS.iter().map(format).collect()
+    let others: [(&str, &[u8], Read); 2] = [
+        ("scores", b"3\n2.5\n-1e-3\n", Box::new(|source| read_scores(source, 3, 1).map(|s| format!("{s:?}")))),
+        (
+            "mulan_xml",
+            b"<?xml version=\"1.0\"?>\n<labels>\n<label name=\"a\"></label>\n<label name=\"b\"/>\n</labels>\n",
+            Box::new(|source| label_names(source).map(|names| format!("{names:?}"))),
+        ),
+    ];
+    let other = |(name, example, read): (&str, _, _)| Reader { name: name.into(), example, text: true, read };
+    FORMATS.iter().map(format).chain(others.into_iter().map(other)).collect()
 }
 
 #[test]

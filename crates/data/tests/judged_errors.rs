@@ -149,6 +149,38 @@ fn run_errors_say_where_what_and_what_was_expected() {
                 "run.json:1: EOF while parsing an object; expected {\"query\": {\"document\": score, …}, …}.",
             ),
             ("run.json", b"{}", "run.json: no query at all; expected at least one."),
+            (
+                "run.json",
+                b"[{\"q\": {\"d\": 1}}]",
+                "run.json:1: invalid type: sequence, expected an object of queries; expected {\"query\": {\"document\": score, …}, …}.",
+            ),
+            ("run.csv", b"query,doc,score\n", "run.csv: no query at all; expected at least one."),
+            (
+                "run.csv",
+                b"query,doc,score\nq,d,1\nq,e,nan\n",
+                "run.csv:3: score \"nan\"; expected a finite number.",
+            ),
+            ("run.csv", b"query,doc,score\nq,d,\n", "run.csv:2: score \"\"; expected a finite number."),
+            (
+                "run.csv",
+                b"query,doc,score\nq,d,1\nr,d,1\n\nq,d,2\n",
+                "run.csv:5: document \"d\" of query \"q\" again, first on line 2; expected each document at most once per query.",
+            ),
+            (
+                "run.csv",
+                b"query,doc,score\nq,\"d,1\n",
+                "run.csv:2: 2 fields: \"q,\\\"d,1\"; expected 3, as in the header.",
+            ),
+            (
+                "run.csv",
+                b"query,doc\nq,d\n",
+                "run.csv:1: columns \"query, doc\"; expected a column of score called score, sim, relevance, rel, label, grade.",
+            ),
+            (
+                "run.csv",
+                b"query,doc,score\nq,caf\xe9,1\n",
+                "run.csv:2: bytes that are not UTF-8: \"q,caf\\xe9,1\"; expected UTF-8 text.",
+            ),
         ],
         |source| read_run(source).err(),
     );

@@ -78,6 +78,30 @@ fn errors_name_column_and_row() {
         "run.parquet: document \"q\" twice in query \"q\"; expected each document at most once per query."
     );
     assert_eq!(
+        run(vec![("qid", q.clone()), ("docno", d.clone()), ("score", scores(vec![f64::INFINITY, 1.0]))]),
+        "run.parquet: column score: score inf in row 1; expected a finite number."
+    );
+    assert_eq!(
+        run(vec![
+            ("qid", texts(&[None, Some("q")])),
+            ("docno", d.clone()),
+            ("score", scores(vec![1.0, 2.0]))
+        ]),
+        "run.parquet: column qid: null in row 1; expected text or a whole number."
+    );
+    assert_eq!(
+        run(vec![("qid", texts(&[])), ("docno", texts(&[])), ("score", scores(vec![]))]),
+        "run.parquet: no query at all; expected at least one."
+    );
+    assert_eq!(
+        run(vec![("qid", q.clone()), ("docno", d.clone())]),
+        "run.parquet: columns \"qid, docno\"; expected a column of score called score, sim, relevance, rel, label, grade."
+    );
+    assert_eq!(
+        run(vec![("qid", scores(vec![1.5, 2.5])), ("docno", d.clone()), ("score", scores(vec![1.0, 2.0]))]),
+        "run.parquet: column qid: Float64 in row 1; expected text or a whole number."
+    );
+    assert_eq!(
         run(vec![("qid", q), ("name", d), ("score", scores(vec![1.0, 2.0]))]),
         "run.parquet: columns \"qid, name, score\"; expected a column of documents called doc, doc_id, docno, \
          docid, doc-id, document, item, item_id, corpus-id, pid."

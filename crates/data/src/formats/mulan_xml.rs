@@ -34,7 +34,8 @@ pub fn label_names(source: &Source) -> Result<Vec<String>, ReadError> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
     let mut names: Vec<String> = Vec::new();
     let mut seen = crate::group::Interner::default();
-    let mut inside = false;
+    reader.config_mut().expand_empty_elements = true;
+    let (mut inside, mut open) = (false, 0usize);
     loop {
         let event = reader.read_event();
         let error = |found: String, expected: &str| {
@@ -42,10 +43,16 @@ pub fn label_names(source: &Source) -> Result<Vec<String>, ReadError> {
         };
         match event {
             Err(e) => return Err(error(e.to_string(), "well-formed XML")),
+            // A file that was cut would tell fewer labels.
+            Ok(Event::Eof) if open > 0 => {
+                return Err(error("the end of the file inside <labels>".into(), "</labels>"));
+            }
             Ok(Event::Eof) => break,
-            Ok(Event::Start(element) | Event::Empty(element)) => match element.local_name().as_ref() {
-                "labels" => inside = true,
+            Ok(Event::End(_)) => open = open.saturating_sub(1),
+            Ok(Event::Start(element)) => match element.local_name().as_ref() {
+                "labels" => (inside, open) = (true, open + 1),
                 "label" if inside => {
+                    open += 1;
                     let name =
                         element.try_get_attribute("name").map_err(|e| error(e.to_string(), "attributes"))?;
                     let Some(name) = name else {
@@ -97,6 +104,14 @@ mod tests {
             (
                 "<labels><label name='a'/>\n<label name='a'/></labels>",
                 "t.xml:2: label \"a\" twice; expected each label once.",
+            ),
+            (
+                "<label name='a'/>",
+                "t.xml:1: element \"label\"; expected <labels> with <label name=\"…\"> inside.",
+            ),
+            (
+                "<labels>\n<label name='a'/>\n",
+                "t.xml:3: the end of the file inside <labels>; expected </labels>.",
             ),
             ("<html>", "t.xml:1: element \"html\"; expected <labels> with <label name=\"…\"> inside."),
         ] {
