@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job on data that toprank makes itself: generate, look, judge, compare, fuse, convert.
+# The main job on data that toprank makes itself: generate, look, judge, compare, convert, gradients.
 # Needs a Rust toolchain; the first run builds the command. Files go to target/tour.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,3 +19,5 @@ say toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map,mrr,
 say toprank compare --data demo/test.txt --metrics ndcg@10,map best=feature:5 other=feature:12 --plot differences.svg
 say toprank convert demo/test.txt test.parquet
 say toprank metrics ndcg
+say toprank gradient --data demo/test.txt --feature 5 --objective listnet --curvature -o gradient.csv
+say head -n 4 gradient.csv

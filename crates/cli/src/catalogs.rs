@@ -1,9 +1,10 @@
-//! `toprank metrics` and `toprank formats`: the library's tables, as they are.
+//! `toprank metrics`, `toprank objectives` and `toprank formats`: the library's tables, as they are.
 
-use serde_json::json;
-use toprank::core::Policy;
+use serde_json::{Value, json};
+use toprank::core::{Entry, Param, Policy};
 use toprank::data::formats::FORMATS;
-use toprank::metrics::{METRICS, PRESETS, find, nearest};
+use toprank::metrics::PRESETS;
+use toprank::{metrics, objectives};
 
 use crate::failure::Failure;
 use crate::table::{Style, Table};
@@ -20,87 +21,178 @@ pub struct Metrics {
 impl Metrics {
     /// Prints the table or one page of it.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        match &self.name {
-            None if common.json => Metrics::all_as_json(),
-            None => Metrics::all(),
-            Some(name) => Metrics::one(name, common),
-        }
-    }
-
-    fn all() -> Result<(), Failure> {
-        let mut text = String::new();
-        let mut families: Vec<&str> = Vec::new();
-        for entry in METRICS {
-            if !families.contains(&entry.family) {
-                families.push(entry.family);
-            }
-        }
-        for family in families {
-            let mut table = Table::new(["", ""]).words(1).words(2);
-            for entry in METRICS.iter().filter(|entry| entry.family == family) {
-                table.row(["  ".to_string() + &usage(entry.name, entry.params), entry.about.to_string()]);
-            }
-            text += &format!("{family}\n{}\n", table.body());
-        }
-        text +=
-            "Written name[@cut][:key=value]…, separated by commas: ndcg@10:gain=linear,map,pauc:fpr=0.1\n";
-        text += &format!("Every metric also takes the rules {}.\n", Policy::KEYS.join(", "));
         let tools: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        text += &format!("--like {} sets the rules as that tool does.\n", tools.join("|"));
-        text += "`toprank metrics NAME` explains one.\n";
-        print(&text)
-    }
-
-    fn all_as_json() -> Result<(), Failure> {
-        let entry = |entry: &toprank::core::Entry<dyn toprank::metrics::Metric>| {
-            let params: Vec<_> = entry
-                .params
-                .iter()
-                .map(|p| json!({"name": p.name, "default": p.default, "range": p.range, "about": p.about}))
-                .collect();
-            json!({"name": entry.name, "family": entry.family, "about": entry.about, "params": params})
+        let catalog = Catalog {
+            one: "metric",
+            many: "metrics",
+            lines: metrics::METRICS.iter().map(|entry| Line::new(entry, &[])).collect(),
+            aliases: metrics::ALIASES,
+            nearest: metrics::nearest,
+            closing: format!(
+                "Written name[@cut][:key=value]…, separated by commas: ndcg@10:gain=linear,map,pauc:fpr=0.1\n\
+                 Every metric also takes the rules {}.\n\
+                 --like {} sets the rules as that tool does.\n",
+                Policy::KEYS.join(", "),
+                tools.join("|")
+            ),
         };
-        print_json(&json!({"metrics": METRICS.iter().map(entry).collect::<Vec<_>>()}))
-    }
-
-    fn one(name: &str, common: &Common) -> Result<(), Failure> {
-        let Some(measure) = find(name) else {
-            let near = nearest(name).join(", ");
-            let hint = if near.is_empty() { String::new() } else { format!("; did you mean {near}?") };
-            return Err(Failure::usage(format!(
-                "no metric is called {name}{hint}\n`toprank metrics` lists them"
-            )));
-        };
-        if common.json {
-            return print_json(&json!({"name": measure.name, "about": measure.about, "page": measure.page}));
-        }
-        let mut text = format!(
-            "{}: {}\n\n{}\n",
-            usage(measure.name, measure.params),
-            measure.about,
-            measure.page.trim()
-        );
-        if !measure.params.is_empty() {
-            let mut table =
-                Table::new(["parameter", "default", "range", "meaning"]).words(1).words(2).words(3);
-            for p in measure.params {
-                table.row([p.name, p.default, p.range, p.about]);
-            }
-            text += &format!("\n{}", table.render(Style::Table));
-        }
-        print(&text)
+        catalog.run(self.name.as_deref(), common)
     }
 }
 
-/// `pauc:fpr=…`, `ndcg[@k]`: the name with its parameters.
-fn usage(name: &str, params: &[toprank::core::Param]) -> String {
-    let mut text = name.to_string();
-    for param in params {
-        match param.name {
-            "@" if param.default.is_empty() => text += "@k",
-            "@" => text += "[@k]",
-            key => text += &format!("[:{key}=…]"),
+/// List the objectives, or explain one: loss, gradient, parameters, idle lists, cost
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  toprank objectives\n  toprank objectives listnet")]
+pub struct Objectives {
+    /// The objective to explain
+    name: Option<String>,
+}
+
+impl Objectives {
+    /// Prints the table or one page of it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let catalog = Catalog {
+            one: "objective",
+            many: "objectives",
+            lines: objectives::OBJECTIVES.iter().map(|line| Line::new(&line.entry, line.examples)).collect(),
+            aliases: objectives::ALIASES,
+            nearest: objectives::nearest,
+            closing: "Written name[@cut][:key=value]…: listnet:target=linear\n\
+                      `toprank gradient` gives the loss and the gradient of one on your scores.\n"
+                .into(),
+        };
+        catalog.run(self.name.as_deref(), common)
+    }
+}
+
+/// A table of the library, ready to be shown.
+struct Catalog {
+    one: &'static str,
+    many: &'static str,
+    lines: Vec<Line>,
+    aliases: &'static [(&'static str, &'static str)],
+    nearest: fn(&str) -> Vec<&'static str>,
+    /// What is said below the table.
+    closing: String,
+}
+
+/// One line of it.
+struct Line {
+    name: &'static str,
+    family: &'static str,
+    about: &'static str,
+    page: &'static str,
+    params: &'static [Param],
+    examples: &'static [&'static str],
+}
+
+impl Line {
+    fn new<T: ?Sized>(entry: &Entry<T>, examples: &'static [&'static str]) -> Line {
+        let Entry { name, family, about, page, params, .. } = *entry;
+        Line { name, family, about, page, params, examples }
+    }
+}
+
+impl Catalog {
+    fn run(&self, name: Option<&str>, common: &Common) -> Result<(), Failure> {
+        let Some(name) = name else {
+            if common.json {
+                let lines: Vec<Value> = self.lines.iter().map(|line| self.as_json(line)).collect();
+                return print_json(&json!({ self.many: lines }));
+            }
+            return print(&self.table());
+        };
+        let Some(line) = self.find(name) else {
+            let near = (self.nearest)(name).join(", ");
+            let hint = if near.is_empty() { String::new() } else { format!("; did you mean {near}?") };
+            let Catalog { one, many, .. } = self;
+            return Err(Failure::usage(format!(
+                "no {one} is called {name}{hint}\n`toprank {many}` lists them"
+            )));
+        };
+        if common.json {
+            let mut value = self.as_json(line);
+            value["page"] = json!(line.page);
+            return print_json(&value);
         }
+        print(&self.page(line))
+    }
+
+    fn find(&self, name: &str) -> Option<&Line> {
+        let name = self.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+        self.lines.iter().find(|line| line.name == name)
+    }
+
+    fn aliases_of(&self, line: &Line) -> Vec<&'static str> {
+        self.aliases.iter().filter(|(_, name)| *name == line.name).map(|(alias, _)| *alias).collect()
+    }
+
+    fn table(&self) -> String {
+        let mut text = String::new();
+        let mut families: Vec<&str> = Vec::new();
+        for line in &self.lines {
+            if !families.contains(&line.family) {
+                families.push(line.family);
+            }
+        }
+        for family in families {
+            let mut table = Table::new(["", ""]).words(1);
+            for line in self.lines.iter().filter(|line| line.family == family) {
+                table.row([format!("  {}", usage(line)), line.about.to_string()]);
+            }
+            text += &format!("{family}\n{}\n", table.body());
+        }
+        text + &self.closing + &format!("`toprank {} NAME` explains one.\n", self.many)
+    }
+
+    fn page(&self, line: &Line) -> String {
+        let mut text = format!("{}: {}\n", usage(line), line.about);
+        let aliases = self.aliases_of(line);
+        if !aliases.is_empty() {
+            text += &format!("Also called {}.\n", aliases.join(", "));
+        }
+        text += &format!("\n{}\n", line.page.trim());
+        if !line.params.is_empty() {
+            let mut table =
+                Table::new(["parameter", "default", "range", "meaning"]).words(1).words(2).words(3);
+            for param in line.params {
+                table.row([param.name, param.default, param.range, param.about]);
+            }
+            text += &format!("\n{}", table.render(Style::Table));
+        }
+        if !line.examples.is_empty() {
+            text += &format!("\nExamples: {}\n", line.examples.join(", "));
+        }
+        text
+    }
+
+    fn as_json(&self, line: &Line) -> Value {
+        let param =
+            |p: &Param| json!({"name": p.name, "default": p.default, "range": p.range, "about": p.about});
+        json!({
+            "name": line.name,
+            "aliases": self.aliases_of(line),
+            "family": line.family,
+            "about": line.about,
+            "params": line.params.iter().map(param).collect::<Vec<_>>(),
+            "examples": line.examples,
+        })
+    }
+}
+
+/// `pauc[:fpr=…]`, `ndcg[@k]`: the name with its parameters; many are left to the page.
+fn usage(line: &Line) -> String {
+    const MOST: usize = 3;
+    let mut text = line.name.to_string();
+    if let Some(cut) = line.params.iter().find(|param| param.name == "@") {
+        text += if cut.default.is_empty() { "@k" } else { "[@k]" };
+    }
+    let keys: Vec<&str> = line.params.iter().map(|param| param.name).filter(|name| *name != "@").collect();
+    if keys.len() > MOST {
+        return text + "[:key=…]…";
+    }
+    for key in keys {
+        text += &format!("[:{key}=…]");
     }
     text
 }

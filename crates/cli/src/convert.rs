@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use toprank::data::judged::write_run_json;
-use toprank::data::scores::read_scores;
+use toprank::data::scores::scores_of_entries;
 use toprank::data::{Dataset, Run, Source, formats, read_run, sink, write_run};
 
 use crate::failure::Failure;
@@ -42,8 +42,7 @@ impl Convert {
         }
         let dataset = self.reading.read(&self.from, Vec::new(), common.quiet)?;
         if let Some(scores) = &self.scores {
-            let by_row = read_scores(&Source::path(scores), dataset.rows(), dataset.outputs())?;
-            let scores = dataset.lists.scores_of_entries(&by_row, dataset.outputs());
+            let scores = scores_of_entries(&Source::path(scores), &dataset)?;
             return write_ranking(&ranking(&dataset, &scores, &self.from)?, &self.to, common);
         }
         let spinner = Progress::spinner(common.quiet, format!("writing {to}"));
@@ -59,12 +58,11 @@ impl Convert {
 /// The data's lists under these scores as a run; items without names are called by their row, from 1.
 fn ranking(dataset: &Dataset, scores: &[f64], file: &str) -> Result<Run, Failure> {
     let lists = &dataset.lists;
-    let row = |entry: usize| lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
-    let item = |entry: usize| {
-        let name = dataset.item_names.as_ref().map_or("", |names| names.get(row(entry)));
-        if name.is_empty() { format!("row{}", row(entry) + 1) } else { name.to_string() }
+    let item = |row: usize| {
+        let name = dataset.item_names.as_ref().map_or("", |names| names.get(row));
+        if name.is_empty() { format!("row{}", dataset.file_row(row) + 1) } else { name.to_string() }
     };
-    let names: Vec<String> = (0..lists.entries()).map(item).collect();
+    let names: Vec<String> = (0..lists.entries()).map(|entry| item(lists.row(entry))).collect();
     let queries: Vec<String> = (0..lists.len()).map(|q| dataset.list_name(q)).collect();
     let entries = (0..lists.len()).flat_map(|q| lists.range(q).map(move |entry| (q, entry)));
     let rows = entries.map(|(q, entry)| (queries[q].as_str(), names[entry].as_str(), scores[entry]));

@@ -8,7 +8,7 @@ use toprank::metrics::bootstrap::{self, Interval, IntervalOptions};
 use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, pool};
 
 use crate::failure::Failure;
-use crate::judged::{Basis, Judged, Labels, Ranking};
+use crate::judged::{Basis, Judged, Labels, Ranking, ScoreSource};
 use crate::reading::Reading;
 use crate::rules::{Measures, Rules};
 use crate::table::{Style, Table, csv_cell};
@@ -31,24 +31,11 @@ Lists on which a metric is undefined leave its mean unless --empty says otherwis
 pub struct Evaluate {
     #[command(flatten)]
     labels: Labels,
-    /// Scores file: one number a line, in the order of the data's rows
-    #[arg(long, value_name = "FILE", group = "ranking", help_heading = "What is judged")]
-    scores: Option<String>,
+    #[command(flatten)]
+    scores: ScoreSource,
     /// Run: query Q0 document rank score tag (or JSON, CSV, Parquet); goes with --qrels
     #[arg(long, value_name = "FILE", group = "ranking", requires = "qrels", help_heading = "What is judged")]
     run: Option<String>,
-    /// Judge a feature as a one-line baseline: its number or name
-    #[arg(long, value_name = "NAME", group = "ranking", requires = "data", help_heading = "What is judged")]
-    feature: Option<String>,
-    /// Judge any numeric column of a table
-    #[arg(
-        long,
-        value_name = "COLUMN",
-        group = "ranking",
-        requires = "data",
-        help_heading = "What is judged"
-    )]
-    score_column: Option<String>,
     /// Smaller scores are better
     #[arg(long, help_heading = "What is judged")]
     reverse: bool,
@@ -130,7 +117,7 @@ impl Evaluate {
         let measures = self.rules.measures(&self.metrics)?;
         let intervals = self.bootstrap.options()?;
         let ranking = self.ranking()?;
-        let keep = self.score_column.iter().chain(&self.by).cloned().collect();
+        let keep = self.scores.kept_column().into_iter().chain(self.by.clone()).collect();
         let basis = self.labels.read(&self.reading, keep, false, measures.policy.scores, common)?;
         let mut judged = basis.judge(&ranking, self.reverse, common)?;
         judged.weigh(measures.like);
@@ -164,9 +151,8 @@ impl Evaluate {
     }
 
     fn ranking(&self) -> Result<Ranking, Failure> {
-        let scores = self.scores.as_ref().or(self.run.as_ref()).map(|file| Ranking::File(file.clone()));
-        let column = self.score_column.clone().map(Ranking::Column);
-        scores.or(self.feature.clone().map(Ranking::Feature)).or(column).ok_or_else(|| {
+        let run = || self.run.clone().map(Ranking::File);
+        self.scores.ranking().or_else(run).ok_or_else(|| {
             Failure::usage(
                 "nothing to judge: expected --scores, --feature or --score-column with --data, or --run with --qrels",
             )

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use clap::Args;
 use toprank::core::{Lists, ScoreBits};
-use toprank::data::scores::read_scores;
+use toprank::data::scores::scores_of_entries;
 use toprank::data::{Dataset, JoinOptions, MissingLists, Names, Qrels, Source, join, read_qrels, read_run};
 use toprank::metrics::EvaluateError;
+use toprank::objectives::GoalError;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -29,6 +30,35 @@ pub struct Labels {
     /// With --qrels: judge only the best N documents of each query (trec_eval -M)
     #[arg(long, value_name = "N", requires = "qrels")]
     depth: Option<u32>,
+}
+
+/// Where the scores come from, beside the labels of a data file.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What is judged")]
+pub struct ScoreSource {
+    /// Scores file: one number a line, in the order of the data's rows
+    #[arg(long, value_name = "FILE", group = "ranking")]
+    scores: Option<String>,
+    /// A feature as a one-line baseline: its number or name
+    #[arg(long, value_name = "NAME", group = "ranking", requires = "data")]
+    feature: Option<String>,
+    /// Any numeric column of a table
+    #[arg(long, value_name = "COLUMN", group = "ranking", requires = "data")]
+    score_column: Option<String>,
+}
+
+impl ScoreSource {
+    /// What was asked for.
+    pub fn ranking(&self) -> Option<Ranking> {
+        let file = self.scores.clone().map(Ranking::File);
+        let column = || self.score_column.clone().map(Ranking::Column);
+        file.or_else(|| self.feature.clone().map(Ranking::Feature)).or_else(column)
+    }
+
+    /// The column that must be read as text.
+    pub fn kept_column(&self) -> Option<String> {
+        self.score_column.clone()
+    }
 }
 
 /// Labels, waiting for scores.
@@ -71,8 +101,7 @@ impl Labels {
         common: &Common,
     ) -> Result<Basis, Failure> {
         if let Some(file) = &self.data {
-            let dataset = Box::new(reading.read(file, keep, common.quiet)?);
-            return Ok(Basis::Data { file: file.clone(), dataset });
+            return Basis::data(file, reading, keep, common);
         }
         let file = self.qrels.as_deref().unwrap_or_default();
         let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
@@ -100,6 +129,12 @@ impl Judged<'_> {
 }
 
 impl Basis {
+    /// Reads a data file; `keep` are columns wanted as text.
+    pub fn data(file: &str, reading: &Reading, keep: Vec<String>, common: &Common) -> Result<Basis, Failure> {
+        let dataset = Box::new(reading.read(file, keep, common.quiet)?);
+        Ok(Basis::Data { file: file.to_string(), dataset })
+    }
+
     /// Puts scores to the labels.
     pub fn judge(&self, ranking: &Ranking, reverse: bool, common: &Common) -> Result<Judged<'_>, Failure> {
         let mut judged = match (self, ranking) {
@@ -125,24 +160,23 @@ impl Basis {
                 ));
             }
             (Basis::Data { file, dataset }, ranking) => {
-                let (by_row, outputs) = match ranking {
-                    Ranking::File(scores) => {
-                        let _spinner = Progress::spinner(common.quiet, format!("reading {scores}"));
-                        let outputs = dataset.outputs();
-                        (read_scores(&Source::path(scores), dataset.rows(), outputs)?, outputs)
-                    }
-                    Ranking::Feature(name) => (feature(dataset, file, name, common)?, 1),
-                    Ranking::Column(name) => (column(dataset, file, name)?, 1),
-                };
-                if outputs == 1 && dataset.outputs() > 1 {
+                let outputs = dataset.outputs();
+                if outputs > 1 && !matches!(ranking, Ranking::File(_)) {
                     return Err(Failure::usage(format!(
-                        "{file} has {} labels; one column cannot rank for all of them: give --scores with {} numbers a line",
-                        dataset.outputs(),
-                        dataset.outputs()
+                        "{file} has {outputs} labels; one column cannot rank for all of them: give --scores with {outputs} numbers a line"
                     )));
                 }
+                let of_entries = |by_row: Vec<f64>| dataset.lists.scores_of_entries(&by_row, 1);
+                let scores = match ranking {
+                    Ranking::File(scores) => {
+                        let _spinner = Progress::spinner(common.quiet, format!("reading {scores}"));
+                        scores_of_entries(&Source::path(scores), dataset)?
+                    }
+                    Ranking::Feature(name) => of_entries(feature(dataset, file, name, common)?),
+                    Ranking::Column(name) => of_entries(column(dataset, file, name)?),
+                };
                 Judged {
-                    scores: dataset.lists.scores_of_entries(&by_row, outputs),
+                    scores,
                     lists: Cow::Borrowed(&dataset.lists),
                     names: list_names(dataset),
                     only_in: None,
@@ -170,10 +204,7 @@ impl Basis {
                 known(dataset)
             )));
         };
-        let rows = &dataset.lists.rows;
-        Ok((0..dataset.lists.entries())
-            .map(|e| row_text(rows.as_ref().map_or(e, |r| r[e] as usize)))
-            .collect())
+        Ok((0..dataset.lists.entries()).map(|entry| row_text(dataset.lists.row(entry))).collect())
     }
 
     /// An error of the evaluation in the words of the files: which line holds the bad number.
@@ -183,15 +214,38 @@ impl Basis {
             EvaluateError::Label { entry, .. } => *entry,
             _ => None,
         };
-        if let (Basis::Data { file, dataset }, Some(entry)) = (self, entry) {
-            let row = dataset.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
-            if let Some(line) = dataset.lines.of(row) {
-                return Failure::data(format!("{file}:{line}: {error}"));
-            }
-            return Failure::data(format!("{file}: row {}: {error}", row + 1));
-        }
-        Failure::data(error)
+        self.at(entry, error)
     }
+
+    /// The same of an objective.
+    pub fn explain_goal(&self, error: &GoalError) -> Failure {
+        let entry = match (self, error) {
+            (_, GoalError::Param(error)) => return Failure::usage(error),
+            (
+                Basis::Data { dataset, .. },
+                GoalError::Score { list, item, .. } | GoalError::Label { list, item, .. },
+            ) => Some(dataset.lists.range(*list).start + item),
+            _ => None,
+        };
+        self.at(entry, error)
+    }
+
+    fn at(&self, entry: Option<usize>, error: impl std::fmt::Display) -> Failure {
+        match (self, entry) {
+            (Basis::Data { file, dataset }, Some(entry)) => {
+                Failure::data(format!("{}: {error}", place(file, dataset, dataset.lists.row(entry))))
+            }
+            _ => Failure::data(error),
+        }
+    }
+}
+
+/// Where a row stands: file and line, or file and row where lines mean nothing.
+fn place(file: &str, dataset: &Dataset, row: usize) -> String {
+    dataset
+        .lines
+        .of(row)
+        .map_or_else(|| format!("{file}: row {}", dataset.file_row(row) + 1), |line| format!("{file}:{line}"))
 }
 
 fn list_names(dataset: &Dataset) -> Vec<String> {
@@ -240,15 +294,10 @@ fn column(dataset: &Dataset, file: &str, name: &str) -> Result<Vec<f64>, Failure
     };
     let number = |(row, text): (usize, &str)| match text.trim().parse::<f64>() {
         Ok(score) if score.is_finite() => Ok(score),
-        _ => {
-            let place = dataset
-                .lines
-                .of(row)
-                .map_or_else(|| format!("{file}: row {}", row + 1), |l| format!("{file}:{l}"));
-            Err(Failure::data(format!(
-                "{place}: column {name} holds {text:?}; expected a finite number to rank by"
-            )))
-        }
+        _ => Err(Failure::data(format!(
+            "{}: column {name} holds {text:?}; expected a finite number to rank by",
+            place(file, dataset, row)
+        ))),
     };
     texts.iter().enumerate().map(number).collect()
 }

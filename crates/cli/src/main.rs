@@ -10,6 +10,7 @@ mod evaluate;
 mod failure;
 mod fuse;
 mod generate;
+mod gradient;
 mod inspect;
 mod judged;
 mod manual;
@@ -31,6 +32,7 @@ Examples:
   toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map
   toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
   toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
+  toprank gradient --data test.txt --scores scores.txt --objective listnet -o gradient.csv
 
 Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
 Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.";
@@ -68,7 +70,9 @@ enum Command {
     Convert(convert::Convert),
     Split(split::Split),
     Generate(generate::Generate),
+    Gradient(gradient::Gradient),
     Metrics(catalogs::Metrics),
+    Objectives(catalogs::Objectives),
     Formats(catalogs::Formats),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -108,7 +112,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Convert(command) => command.run(common),
         Command::Split(command) => command.run(common),
         Command::Generate(command) => command.run(common),
+        Command::Gradient(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
+        Command::Objectives(command) => command.run(common),
         Command::Formats(command) => command.run(common),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),

@@ -121,6 +121,48 @@ fn the_catalog_lists_and_explains_metrics() {
 }
 
 #[test]
+fn the_catalog_lists_and_explains_objectives() {
+    let shell = Toprank::new();
+    let all = shell.ok("objectives");
+    let value = json(&shell.ok("objectives --json"));
+    let listed = value["objectives"].as_array().unwrap();
+    assert_eq!(listed.len(), toprank::objectives::OBJECTIVES.len());
+    for line in toprank::objectives::OBJECTIVES {
+        let entry = &line.entry;
+        assert!(all.contains(entry.about), "{} is not listed:\n{all}", entry.name);
+        assert!(all.lines().any(|line| line == entry.family), "no heading {}:\n{all}", entry.family);
+        assert!(listed.iter().any(|one| one["name"] == entry.name && one["family"] == entry.family));
+    }
+    let page = shell.ok("objectives listnet");
+    for part in
+        ["Also called softmax", "∂loss/∂s_j", "parameter", "target", "Examples: listnet:target=linear"]
+    {
+        assert!(page.contains(part), "no {part}:\n{page}");
+    }
+    assert_eq!(shell.ok("objectives softmax"), page);
+    let one = json(&shell.ok("objectives listnet --json"));
+    assert_eq!((&one["params"][0]["name"], &one["params"][0]["default"]), (&"target".into(), &"exp".into()));
+    assert_eq!(one["page"], toprank::objectives::find("listnet").unwrap().entry.page);
+    let error = shell.fails(2, "objectives listnt");
+    assert!(error.contains("no objective is called listnt; did you mean listnet?"), "{error}");
+}
+
+#[test]
+fn scores_are_in_the_order_of_the_file_even_when_rows_are_brought_together() {
+    let shell = Toprank::new();
+    shell.file("scattered.txt", "1 qid:a 1:3\n0 qid:b 1:4\n0 qid:a 1:2\n1 qid:b 1:5\n");
+    shell.file("scores.txt", "3\n4\n2\n5\n"); // the feature, line by line
+    let judge = |scores: &str| {
+        json(&shell.ok(&format!("evaluate --data scattered.txt --regroup {scores} --metrics mrr --json")))["metrics"]
+            .clone()
+    };
+    assert_eq!(judge("--scores scores.txt")["mrr"], 1.0);
+    assert_eq!(judge("--scores scores.txt"), judge("--feature 1"));
+    shell.ok("convert scattered.txt model.run --regroup --scores scores.txt");
+    assert!(shell.read("model.run").contains("b Q0 row4 1 5.0 toprank"), "{}", shell.read("model.run"));
+}
+
+#[test]
 fn exit_codes_tell_usage_from_bad_data_from_failure() {
     let shell = Toprank::new();
     shell.file("test.txt", LETOR);
@@ -246,9 +288,19 @@ fn help_teaches_and_completions_exist() {
     let shell = Toprank::new();
     let help = shell.ok("--help");
     assert!(help.contains("Exit codes") && help.contains("Examples"));
-    for command in
-        ["evaluate", "compare", "fuse", "inspect", "convert", "split", "generate", "metrics", "formats"]
-    {
+    for command in [
+        "evaluate",
+        "compare",
+        "fuse",
+        "inspect",
+        "convert",
+        "split",
+        "generate",
+        "gradient",
+        "metrics",
+        "objectives",
+        "formats",
+    ] {
         assert!(help.contains(command), "{command} is not in the help");
         shell.ok(&format!("{command} --help"));
     }

@@ -133,6 +133,11 @@ impl Lists {
         self.offsets[q] as usize..self.offsets[q + 1] as usize
     }
 
+    /// The feature row that entry `entry` reads.
+    pub fn row(&self, entry: usize) -> usize {
+        self.rows.as_ref().map_or(entry, |rows| rows[entry] as usize)
+    }
+
     /// List `q` with its part of `scores` (one per entry of all lists).
     pub fn list<'a>(&'a self, q: usize, scores: &'a [f64]) -> List<'a> {
         let range = self.range(q);
@@ -162,8 +167,7 @@ impl Lists {
         for q in 0..self.len() {
             let output = self.output.as_ref().map_or(0, |o| o[q] as usize);
             for entry in self.range(q) {
-                let row = self.rows.as_ref().map_or(entry, |r| r[entry] as usize);
-                scores.push(by_row[row * outputs + output]);
+                scores.push(by_row[self.row(entry) * outputs + output]);
             }
         }
         scores

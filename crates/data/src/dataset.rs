@@ -38,6 +38,8 @@ pub struct Dataset {
     pub extra: Vec<(String, Names)>,
     /// Line of each row in its file.
     pub lines: LineNumbers,
+    /// Row of the file, from 0, that each row was; `None`: as in the file. Set where `regroup` moved rows.
+    pub file_rows: Option<Vec<u32>>,
 }
 
 /// A feature.
@@ -190,6 +192,11 @@ impl Dataset {
         self.list_names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
     }
 
+    /// Row of the file, from 0, that row `row` was: what files beside the data count by.
+    pub fn file_row(&self, row: usize) -> usize {
+        self.file_rows.as_ref().map_or(row, |file_rows| file_rows[row] as usize)
+    }
+
     /// Number of the feature with this name; LETOR features may be called by number (`7`) or as `f7`.
     pub fn feature(&self, name: &str) -> Option<usize> {
         let find = |wanted: &str| self.columns.iter().position(|column| column.name == wanted);
@@ -207,6 +214,7 @@ impl Dataset {
             lists.tie_keys.as_ref().map_or(0, Vec::capacity),
             lists.missed.as_ref().map_or(0, |m| m.values.capacity() + 2 * m.offsets.capacity()),
             self.positions.as_ref().map_or(0, Vec::capacity),
+            self.file_rows.as_ref().map_or(0, Vec::capacity),
         ];
         let eight = [
             lists.offsets.capacity(),

@@ -5,9 +5,31 @@ Several outputs (multi-label data) stand on one line, divided by blanks, tabs or
 skipped, blank lines may end the file.
 */
 
+use crate::dataset::Dataset;
 use crate::error::{ReadError, show};
 use crate::lines::Lines;
 use crate::source::Source;
+
+/// Reads the scores of a data set, in the order of the rows of its file, as one score per entry.
+///
+/// ```
+/// use toprank_data::{ReadOptions, Source, formats, scores::scores_of_entries};
+/// let source = Source::bytes("test.txt", *b"1 qid:a 1:0\n0 qid:b 1:0\n0 qid:a 1:0\n");
+/// let data = formats::read(&source, &ReadOptions { regroup: true, ..ReadOptions::default() }).unwrap();
+/// let scores = Source::bytes("scores.txt", *b"1\n2\n3\n");
+/// assert_eq!(scores_of_entries(&scores, &data).unwrap(), [1.0, 3.0, 2.0]); // list a, then list b
+/// ```
+pub fn scores_of_entries(source: &Source, data: &Dataset) -> Result<Vec<f64>, ReadError> {
+    let outputs = data.outputs();
+    let by_row = read_scores(source, data.rows(), outputs)?;
+    let mut scores = Vec::with_capacity(data.lists.entries());
+    for q in 0..data.lists.len() {
+        let output = data.lists.output.as_ref().map_or(0, |output| output[q] as usize);
+        let row = |entry| data.file_row(data.lists.row(entry));
+        scores.extend(data.lists.range(q).map(|entry| by_row[row(entry) * outputs + output]));
+    }
+    Ok(scores)
+}
 
 /// Reads `outputs` finite numbers for each of `rows` rows, row after row.
 ///

@@ -38,7 +38,13 @@ impl std::fmt::Debug for Goal {
 impl Goal {
     /// Reads an objective; what it does not say, `base` decides.
     pub fn parse(text: &str, base: &Policy) -> Result<Goal, ParamError> {
-        let spec = Spec::parse(text)?;
+        let spec = Spec::parse(text).map_err(|error| match error.param.as_str() {
+            // The grammar speaks of metrics.
+            "metric" => {
+                ParamError::new("objective", text, "name[:key=value]…, for example listnet:target=linear")
+            }
+            _ => error,
+        })?;
         let line = find(&spec.name).ok_or_else(|| unknown(&spec.name))?;
         let spec = Spec { name: line.entry.name.to_string(), ..spec };
         check_parameters(&spec, line)?;

@@ -1,5 +1,7 @@
 //! A folder of its own and the real binary in it.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output, Stdio};
 

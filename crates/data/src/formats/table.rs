@@ -232,6 +232,7 @@ impl Table {
             init_scores: roles.init_score.map(|_| self.init_scores),
             extra: roles.keep.iter().map(|&column| name(column)).zip(self.kept).collect(),
             lines: self.lines,
+            file_rows: cut.order,
             ..Dataset::default()
         };
         let item_weights = roles.weight.map(|_| self.weights);

@@ -43,6 +43,7 @@ fn numbered(lengths: &[usize], sparse: bool) -> Dataset {
         init_scores: Some(per(1.0).flat_map(|x| [x, x + 0.5]).collect()),
         extra: vec![("slice".into(), (0..entries).map(|r| format!("s{r}")).collect())],
         lines,
+        file_rows: None,
     }
 }
 

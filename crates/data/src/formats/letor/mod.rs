@@ -322,6 +322,7 @@ fn in_order(dataset: &Dataset, order: &[u32]) -> Dataset {
         },
         columns: columns.clone(),
         list_names: list_names.clone(),
+        file_rows: Some(order.to_vec()),
         ..Dataset::default()
     };
     let rows: Vec<usize> = order.iter().map(|&row| row as usize).collect();

@@ -215,7 +215,8 @@ proptest! {
         let mut written = Vec::new();
         write::write(&first, &mut written).unwrap();
         let mut again = parse(&written).unwrap();
-        // The lines are those of the new file.
+        // Lines and rows are those of the new file.
+        first.file_rows = None;
         first.lines = LineNumbers::default();
         again.lines = LineNumbers::default();
         prop_assert_eq!(comparable(again), comparable(first), "{}", String::from_utf8_lossy(&written));
@@ -329,6 +330,7 @@ fn rows_of_a_list_come_together_on_request() {
     assert_eq!(list_names, ["b", "a", "c"]);
     assert_eq!(dataset.item_names.as_ref().unwrap().get(1), "third");
     assert_eq!([0, 1, 2, 3, 4].map(|row| dataset.lines.of(row).unwrap()), [1, 3, 2, 5, 4]);
+    assert_eq!(dataset.file_rows, Some(vec![0, 2, 1, 4, 3]));
     assert_eq!(dataset.features, Matrix::Dense { width: 1, values: vec![1.0, 3.0, 2.0, 5.0, 4.0] });
 }
 

@@ -1,0 +1,23 @@
+//! What the README shows, run as it stands there.
+
+mod common;
+
+use common::Toprank;
+
+#[test]
+fn every_toprank_line_of_the_readme_runs() {
+    let shell = Toprank::new();
+    let letor = "1 qid:1 1:0.5\n0 qid:1 1:0.25\n0 qid:2 1:1\n2 qid:2 1:0.5\n0 qid:3 1:2\n1 qid:3 1:1\n";
+    shell.file("test.txt", letor);
+    shell.file("scores.txt", "1\n2\n3\n4\n5\n6\n");
+    shell.file("scores_a.txt", "6\n5\n3\n4\n5\n6\n");
+    shell.file("scores_b.txt", "1\n2\n3\n4\n6\n5\n");
+    shell.file("qrels.test", "1 0 a 1\n1 0 b 0\n2 0 a 1\n");
+    shell.file("results.test", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.8 tag\n2 Q0 a 1 0.8 tag\n");
+    let readme = include_str!("../../../README.md");
+    let lines: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("toprank ")).collect();
+    assert!(lines.len() > 5, "the README shows how to use the command");
+    for line in lines {
+        shell.ok(line);
+    }
+}
