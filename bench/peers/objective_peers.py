@@ -91,6 +91,13 @@ NO_TIED_SCORES = tuple(name for name in WITH_PAIRS if name != "tied scores")
 BATCH = ("graded 5", "binary 10", "tied scores")
 
 
+def distinct(one):
+    """The same scores with distinct labels: the best item gets the length, the last 1, equal ones by their place."""
+    labels = np.empty(len(one["labels"]))
+    labels[np.argsort(-np.array(one["labels"]), kind="stable")] = np.arange(len(labels), 0, -1)
+    return {"scores": one["scores"], "labels": labels.tolist()}
+
+
 def from_allrank(lists):
     """`eps` is its own parameter: with its default 1e-10 the losses are right to about that much only."""
 
@@ -105,9 +112,10 @@ def from_allrank(lists):
     yield from run("listNet", "listnet", (*ANY, BATCH), "cross-entropy with softmax(y), eps = 1e-30", eps=TINY)
     binary = ("two items", "binary 10", "binary 24", "single relevant")
     yield from run("binary_listNet", "listnet:target=linear", (*binary, BATCH), "cross-entropy with y/Σy, eps = 1e-30", eps=TINY)
-    distinct = ("one item", "two items", "distinct labels")
     note = "distinct labels, because it breaks ties at random; eps = 1e-30"
-    yield from run("listMLE", "listmle", distinct, note, eps=TINY)
+    for name in ANY:
+        value, gradient = in_torch(allrank.listMLE, [distinct(lists[name])], eps=TINY)
+        yield case("allrank", "listMLE", "listmle", [distinct(lists[name])], value, gradient, note)
 
     lambdas = {"eps": TINY, "reduction": "sum", "reduction_log": "binary"}
     ndcg = lambda one: -np.sum([(2.0**y - 1) / np.log2(1 + r) for y, r in zip(*_ranked(one[0]))]) / _ideal(one[0])
@@ -155,13 +163,13 @@ def _allrank_pointwise(lists):
         note = "root of the mean square: value × value, gradient × 2 value"
         yield case("allrank", "pointwise_rmse", "squared", one, value, gradient, note, scale=value, gradient_scale=2 * value)
     levels = 4
-    theta = torch.arange(levels) + 0.5
+    theta = torch.arange(levels) + 1 - (levels + 1) / 2
     head = lambda s, y: allrank.ordinal(torch.sigmoid(s.unsqueeze(2) - theta), y, n=levels)
     for name in ("graded 5", "graded 13", "two grades, none 0"):
         one = [lists[name]]
         value, gradient = in_torch(head, one)
-        note = "mean over items of the sum over 4 thresholds k − ½, fed σ(s − θ_k)"
-        yield case("allrank", "ordinal", "ordinal", one, value, gradient, note)
+        note = "mean over items of the sum over 4 thresholds k − 2.5, fed σ(s − θ_k)"
+        yield case("allrank", "ordinal", "ordinal:levels=4:spacing=1", one, value, gradient, note)
 
 
 def _allrank_slips(lists):
@@ -219,10 +227,11 @@ def from_rax(lists):
     in_log2 = lambda one: 1 / len(one["scores"]) / np.log(2)
     yield from run("pairwise_logistic_loss", "ndcg-loss2", with_pairs, note, scale=in_log2, **lambdas)
 
-    note = "without a key ties keep the input order"
-    distinct_scores = tuple(name for name in any_size if name != "tied scores")
-    yield from run("listmle_loss", "listmle", (*distinct_scores, "distinct labels"), note)
-    tied = [lists["tied scores"]]
+    note = "distinct labels; scores that tie are among the slips"
+    for name in ("one item", "two items", "graded 5", "graded 13", "graded 40", "large scores", "huge scores"):
+        value, gradient = in_jax(rax.listmle_loss, [distinct(lists[name])])
+        yield case("rax", "listmle_loss", "listmle", [distinct(lists[name])], value, gradient, note)
+    tied = [distinct(lists["tied scores"])]
     value, gradient = in_jax(rax.listmle_loss, tied)
     slip = "where two items tie for the running maximum its gradient is wrong (the value is right): minimum(0, 0) has half a slope"
     yield case("rax", "listmle_loss", "listmle", tied, value, gradient, slip=slip)

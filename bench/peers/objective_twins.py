@@ -255,9 +255,11 @@ def listwise_ce(s, y, cut=None, gamma="1"):
     return (logsumexp(s) - s[y > 0]).mean()
 
 
-def ordinal(s, y, cut=None, levels="4"):
-    """Thresholds k − ½, mean over the items."""
-    return sum((softplus(s - (k - 0.5)) - (y >= k) * (s - (k - 0.5))).mean() for k in range(1, int(levels) + 1))
+def ordinal(s, y, cut=None, levels="4", spacing="1"):
+    """Thresholds equally spaced round 0, mean over the items."""
+    levels = int(levels)
+    theta = lambda k: float(spacing) * (k - (levels + 1) / 2)
+    return sum((softplus(s - theta(k)) - (y >= k) * (s - theta(k))).mean() for k in range(1, levels + 1))
 
 
 TWINS = {

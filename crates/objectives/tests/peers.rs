@@ -21,7 +21,7 @@ fn text<'a>(case: &'a Value, key: &str) -> &'a str {
     case[key].as_str().unwrap_or_else(|| panic!("{key} is a text in {case}"))
 }
 
-fn array<'a>(value: &'a Value) -> &'a [Value] {
+fn array(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("{value} is an array"))
 }
 
