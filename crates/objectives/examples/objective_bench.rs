@@ -23,7 +23,9 @@ fn main() {
     let (Some(objective), Some(n_lists), Some(relevant), Some(others), Some(repeats)) =
         (args.first(), number(1), number(2), number(3), number(4))
     else {
-        eprintln!("usage: objective_bench OBJECTIVE LISTS RELEVANT OTHERS REPEATS [--grades N] [--data FILE]");
+        eprintln!(
+            "usage: objective_bench OBJECTIVE LISTS RELEVANT OTHERS REPEATS [--grades N] [--data FILE]"
+        );
         std::process::exit(2);
     };
     let length = relevant + others;

@@ -43,7 +43,8 @@ fn ours(case: &Value) -> Gradients {
     if lists[0].get("weights").is_some() {
         data.item_weights = Some(join("weights").iter().map(|&w| w as f32).collect());
     }
-    let goal = Goal::parse(text(case, "objective"), &Policy::default()).unwrap_or_else(|error| panic!("{error}"));
+    let goal =
+        Goal::parse(text(case, "objective"), &Policy::default()).unwrap_or_else(|error| panic!("{error}"));
     let mut state = goal.state(&data).expect("labels every objective takes");
     let mut out = Gradients { want_curvature: true, ..Gradients::default() };
     goal.step(&Batch::all(&data, &join("scores")), &mut state, &mut out).expect("finite scores");
@@ -92,7 +93,12 @@ fn relative(ours: f64, theirs: f64) -> f64 {
 
 fn describe(case: &Value) -> String {
     let lengths: Vec<usize> = array(&case["lists"]).iter().map(|list| array(&list["scores"]).len()).collect();
-    format!("{} {} as {} on {lengths:?} items", text(case, "peer"), text(case, "loss"), text(case, "objective"))
+    format!(
+        "{} {} as {} on {lengths:?} items",
+        text(case, "peer"),
+        text(case, "loss"),
+        text(case, "objective")
+    )
 }
 
 /// Counts the cases of each peer and stops if one has fewer than `least`.
@@ -110,7 +116,8 @@ fn count(cases: &[&Value], least: &[(&str, usize)]) {
 #[test]
 fn losses_gradients_and_curvatures_are_the_peers() {
     let golden = golden();
-    let cases: Vec<&Value> = array(&golden["cases"]).iter().filter(|case| case.get("slip").is_none()).collect();
+    let cases: Vec<&Value> =
+        array(&golden["cases"]).iter().filter(|case| case.get("slip").is_none()).collect();
     count(&cases, &[("allrank", 70), ("rax", 75), ("libauc", 18), ("lightgbm", 20), ("xgboost", 15)]);
     let mut wrong = Vec::new();
     let mut skipped = Vec::new();
@@ -142,7 +149,8 @@ fn losses_gradients_and_curvatures_are_the_peers() {
 #[test]
 fn where_a_peer_slips_we_do_not() {
     let golden = golden();
-    let cases: Vec<&Value> = array(&golden["cases"]).iter().filter(|case| case.get("slip").is_some()).collect();
+    let cases: Vec<&Value> =
+        array(&golden["cases"]).iter().filter(|case| case.get("slip").is_some()).collect();
     count(&cases, &[("allrank", 4), ("rax", 1), ("libauc", 3)]);
     for case in cases {
         let name = text(case, "objective").split(['@', ':']).next().unwrap();
