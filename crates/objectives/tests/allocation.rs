@@ -1,0 +1,117 @@
+//! Nothing allocates per list once the buffers have grown: a counting allocator says so for every catalog line.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use toprank_core::{Lists, Policy, Stream};
+use toprank_objectives::{Batch, Draws, Goal, Gradients, OBJECTIVES, State};
+
+thread_local! {
+    /// Allocations of this thread; const, so that counting itself does not allocate.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator with a counter per thread.
+struct Counting;
+
+impl Counting {
+    fn count() {
+        // A thread that is going away has no counter any more, and nobody reads it.
+        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+    }
+}
+
+// SAFETY: every call is handed on to the system's allocator unchanged.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Counting::count();
+        // SAFETY: the caller's promises are those of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Counting::count();
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Lists of many lengths, some with unjudged items, a few long enough for the radix sort and for parallel kernels.
+fn fixture() -> (Lists, Vec<f64>) {
+    let mut random = Stream::new(11, "allocation").open();
+    let lengths: Vec<usize> =
+        (0..400).map(|q| if q % 200 == 7 { 600 + q } else { 1 + random.below(60) as usize }).collect();
+    let entries = lengths.iter().sum();
+    let mut labels: Vec<f32> =
+        (0..entries).map(|_| random.below(5) as f32 - 2.0).map(|y| y.max(0.0)).collect();
+    labels.iter_mut().step_by(97).for_each(|label| *label = f32::NAN);
+    let lists = Lists {
+        item_weights: Some((0..entries).map(|_| 0.5 + random.unit() as f32).collect()),
+        ..Lists::from_lengths(&lengths, labels)
+    };
+    let scores = (0..entries).map(|_| 3.0 * random.unit() - 1.5).collect();
+    (lists, scores)
+}
+
+/// Every list, of the longer ones two items of three.
+fn draws(lists: &Lists) -> Draws {
+    let mut draws = Draws { offsets: vec![0], ..Draws::default() };
+    for q in 0..lists.len() {
+        let n = lists.range(q).len() as u32;
+        draws.lists.push(q as u32);
+        draws.items.extend((0..n).filter(|i| n < 9 || i % 3 != 0));
+        draws.offsets.push(draws.items.len() as u64);
+    }
+    draws
+}
+
+/// Allocations of a step, on the one thread of the pool.
+fn allocations(goal: &Goal, batch: &Batch, state: &mut State, out: &mut Gradients) -> u64 {
+    let before = COUNT.get();
+    goal.step(batch, state, out).unwrap();
+    COUNT.get() - before
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = COUNT.get();
+    let boxed = std::hint::black_box(Box::new(7));
+    assert_eq!(COUNT.get() - before, 1);
+    drop(boxed);
+}
+
+#[test]
+fn a_step_allocates_nothing_once_the_buffers_have_grown() {
+    let (lists, scores) = fixture();
+    let draws = draws(&lists);
+    let drawn: Vec<f64> = draws.items.iter().map(|item| f64::from(*item).sin()).collect();
+    // One thread, so that the buffers that have grown are the ones that are used again.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for line in OBJECTIVES {
+        for name in std::iter::once(&line.entry.name).chain(line.examples) {
+            let goal = Goal::parse(name, &Policy::default()).unwrap();
+            let mut state = goal.state(&lists).unwrap();
+            let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+            let whole = Batch { previous: Some(&scores), ..Batch::all(&lists, &scores) };
+            let part = Batch { draws: Some(&draws), previous: Some(&drawn), ..Batch::all(&lists, &drawn) };
+            pool.install(|| {
+                for batch in [&whole, &part] {
+                    goal.step(batch, &mut state, &mut out).unwrap();
+                }
+                for (what, batch) in [("whole lists", &whole), ("draws", &part)] {
+                    let count = allocations(&goal, batch, &mut state, &mut out);
+                    assert_eq!(count, 0, "{name}: allocations over {} {what}", lists.len());
+                }
+            });
+        }
+    }
+}
