@@ -1,8 +1,11 @@
 //! Sums over a list, exact and fast: what several objectives share. Each kernel has a plain twin in its tests.
 
+mod expansion;
 pub mod hinge;
 pub mod order;
 pub mod scalar;
+pub mod sigmoid;
+pub mod vector;
 
 /// Memory of the kernels.
 #[derive(Clone, Debug, Default)]
@@ -11,4 +14,6 @@ pub struct KernelWork {
     pub hinge: hinge::HingeWork,
     /// Of [`order::descending`].
     pub order: order::OrderWork,
+    /// Of [`sigmoid::SigmoidSums`].
+    pub sigmoid: sigmoid::SigmoidWork,
 }
