@@ -22,7 +22,7 @@ fn main() {
         None => draw(total),
     };
     let lists = Lists::from_lengths(&vec![n_items; n_lists], labels);
-    for text in ["ndcg@10,map,mrr", "ndcg@10", "ndcg", "map", "auroc,auprc,pairs"] {
+    for text in ["ndcg@10:gain=linear,map,mrr", "ndcg@10", "ndcg", "map", "auroc,auprc,pairs"] {
         let measures = Measure::parse_all(text, &Policy::default()).expect("measures of the catalog");
         for threads in [1, 2] {
             let pool =
@@ -40,7 +40,7 @@ fn main() {
             let cpu = (cpu_seconds() - cpu_before) * 1e3 / times.len() as f64;
             times.sort_by(f64::total_cmp);
             println!(
-                "{text:18} threads {threads}  median {:7.2} ms  best {:7.2} ms  cpu {cpu:7.2} ms  {:5.1} ns/item  means {means:?}",
+                "{text:27} threads {threads}  median {:7.2} ms  best {:7.2} ms  cpu {cpu:7.2} ms  {:5.1} ns/item  means {means:?}",
                 times[times.len() / 2],
                 times[0],
                 cpu * 1e6 / total as f64,
