@@ -14,8 +14,10 @@ combsum  Σ s     combmnz  count · Σ s     combanz  Σ s / count     combmax, 
 norm=    minmax (s − min)/(max − min)   sum (s − min)/Σ(s − min)   zscore (s − mean)/deviation   none s
 ```
 
-Sources: Cormack, Clarke, Büttcher, SIGIR 2009 (rrf); Aslam and Montague, SIGIR 2001 (borda); Fox and Shaw, TREC-2
-1993 (comb…); Montague and Aslam, CIKM 2001 (norms).
+Sources: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
+methods", SIGIR 2009 (rrf); Aslam, Montague, "Models for metasearch", SIGIR 2001 (borda); Fox, Shaw, "Combination of
+multiple searches", TREC-2, 1993 (comb…); Montague, Aslam, "Relevance score normalization for metasearch", CIKM 2001
+(norms).
 
 **Ties**: documents of equal score in a run share the mean of their ranks, so the result does not depend on the
 order of documents. ranx takes them in the order given; without ties the numbers are those of ranx.

@@ -9,11 +9,13 @@ use toprank_core::ParamError;
 pub enum Correction {
     /// As they are.
     None,
-    /// Holm 1979: the chance of any false finding stays below the level, under any dependence.
+    /// The chance of any false finding stays below the level, under any dependence.
+    /// Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+    /// 1979.
     #[default]
     Holm,
-    /// Benjamini and Hochberg 1995: the expected share of false findings among all findings stays below the
-    /// level (independent or positively dependent tests).
+    /// The expected share of false findings among all findings stays below the level (independent or positively
+    /// dependent tests). Source: Benjamini, Hochberg, "Controlling the false discovery rate", JRSS B 57(1), 1995.
     Bh,
 }
 

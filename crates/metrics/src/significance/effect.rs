@@ -13,7 +13,8 @@ pub struct Effects {
     /// s² = n/(n−1) · Σ w (d − d̄)² / Σ w); undefined with fewer than 2 lists or equal differences that are not 0.
     pub cohen_dz: Option<f64>,
     /// Matched-pairs rank-biserial correlation (R⁺ − R⁻)/(R⁺ + R⁻) in [−1, 1]: Wilcoxon's rank sums for and
-    /// against the second run (Kerby 2014). 0 if all differences are 0. Weights are not used.
+    /// against the second run. 0 if all differences are 0. Weights are not used.
+    /// Source: Kerby, "The simple difference formula", Comprehensive Psychology 3, 2014.
     pub rank_biserial: f64,
 }
 

@@ -12,7 +12,7 @@ often would the mean difference be at least as large?
 
   p = (hits + 1) / (N + 1),   hits: sign patterns s of N with |Σ s w d| ≥ |Σ w d|
 
-Smucker, Allan, Carterette, \"A comparison of statistical significance tests for information retrieval
+Source: Smucker, Allan, Carterette, \"A comparison of statistical significance tests for information retrieval
 evaluation\", CIKM 2007. The + 1 counts the pattern that was observed, so p is never 0. If all 2^n patterns are
 not more than N (and n ≤ 20), they are counted out instead and p is exact: hits / 2^n.
 Undefined without lists; all differences 0: p = 1.
@@ -25,8 +25,8 @@ Paired bootstrap test, two-sided, shift method.
 
   p = (hits + 1) / (N + 1),   hits: resamples of N with |d̄* − d̄| ≥ |d̄|,   d̄ = Σ w d / Σ w
 
-Lists are drawn with replacement, each with its weight. Smucker, Allan, Carterette, CIKM 2007; Efron and
-Tibshirani 1993, chapter 16. Undefined with fewer than 2 lists; all differences 0: p = 1. Differences all equal
+Lists are drawn with replacement, each with its weight. Source: Smucker, Allan, Carterette, CIKM 2007; Efron,
+Tibshirani, \"An Introduction to the Bootstrap\", 1993, chapter 16. Undefined with fewer than 2 lists; all differences 0: p = 1. Differences all equal
 and not 0: no resample is off, p = 1 / (N + 1). Cost: O(N n) on all threads; p does not depend on their number.";
 
 /// Fisher's randomisation test.
