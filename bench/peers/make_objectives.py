@@ -3,7 +3,7 @@
     python bench/peers/make_objectives.py crates/objectives/tests/golden/peers.json
 
 The versions are those of requirements-objectives.txt. Every case is checked against our formula written plainly
-(objective_twins.py) before it is written; the shape of a case is told in objective_cases.py.
+(objectives/twins.py) before it is written; the shape of a case is told in objectives/cases.py.
 """
 
 import collections
@@ -12,10 +12,9 @@ import json
 import pathlib
 import sys
 
-import objective_lists
-import objective_peers
-import objective_trees
-from objective_cases import check
+from objectives import allrank, libauc, rax, trees
+from objectives import lists as seeded
+from objectives.cases import check
 
 PACKAGES = ("allRank", "jax", "libauc", "lightgbm", "rax", "torch", "xgboost-cpu")
 
@@ -23,13 +22,13 @@ PACKAGES = ("allRank", "jax", "libauc", "lightgbm", "rax", "torch", "xgboost-cpu
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    lists = objective_lists.make()
+    lists = seeded.make()
     cases = [
-        *objective_peers.from_allrank(lists),
-        *objective_peers.from_rax(lists),
-        *objective_peers.from_libauc(lists),
-        *objective_trees.from_lightgbm(lists),
-        *objective_trees.from_xgboost(lists),
+        *allrank.from_allrank(lists),
+        *rax.from_rax(lists),
+        *libauc.from_libauc(lists),
+        *trees.from_lightgbm(lists),
+        *trees.from_xgboost(lists),
     ]
     seen, wrong = collections.defaultdict(list), []
     for made in cases:

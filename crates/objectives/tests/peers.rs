@@ -46,6 +46,10 @@ fn ours(case: &Value) -> Gradients {
     let goal =
         Goal::parse(text(case, "objective"), &Policy::default()).unwrap_or_else(|error| panic!("{error}"));
     let mut state = goal.state(&data).expect("labels every objective takes");
+    for visit in lists[0].get("earlier").map_or(&[][..], |visits| array(visits)) {
+        let scores = numbers(visit, 1.0);
+        goal.step(&Batch::all(&data, &scores), &mut state, &mut Gradients::default()).expect("finite scores");
+    }
     let mut out = Gradients { want_curvature: true, ..Gradients::default() };
     goal.step(&Batch::all(&data, &join("scores")), &mut state, &mut out).expect("finite scores");
     out

@@ -2,7 +2,7 @@
 
 import math
 
-import objective_twins as twins
+from . import twins
 
 EXACT = 1e-9
 
@@ -10,6 +10,7 @@ EXACT = 1e-9
 def case(peer, loss, objective, lists, value, gradient, note="", scale=1.0, offset=0.0, gradient_scale=None, slip=None, **more):
     """`value × scale + offset` is ours, `gradient × gradient_scale` too; with `slip` they are not, and must not be.
 
+    A list has `scores` and `labels`, sometimes `weights` of its items, or scores of `earlier` visits for a tracker.
     `more`: `tolerance` of a peer that computes in 32 bits, `curvature` with its `curvature_scale`.
     A value the peer does not have is None; `not_finite` says that it has NaN.
     """

@@ -1,6 +1,7 @@
 """Our objectives as plain formulas, so that a peer's number is known to be ours before the Rust test reads it.
 
-Every twin takes one list, `s` (complex) and `y` (real), and returns the loss. The gradient is the imaginary part under a
+Every twin takes one list, `s` (complex) and `y` (real), and returns the loss; some know item weights, or scores at which
+the list was visited earlier. The gradient is the imaginary part under a
 complex step, exact to rounding, because the twins use only functions that a complex number passes through; orders, ranks
 and lambda weights come from the real part, which is what "frozen" means.
 """
@@ -26,9 +27,10 @@ def value_and_gradient(objective, lists):
     value, gradients = 0.0, []
     for one in lists:
         s, y = np.array(one["scores"], dtype=complex), np.array(one["labels"])
-        value += twin(s, y).real / len(lists)
+        more = {key: np.array(one[key]) for key in ("weights", "earlier") if key in one}
+        value += twin(s, y, **more).real / len(lists)
         nudged = s + 1j * STEP * np.eye(len(s))
-        gradients.append([twin(row, y).imag / STEP / len(lists) for row in nudged])
+        gradients.append([twin(row, y, **more).imag / STEP / len(lists) for row in nudged])
     return value, gradients
 
 
@@ -60,6 +62,12 @@ def sigmoid(x):
 
 def relu(x):
     return np.where(x.real > 0, x, 0)
+
+
+def largest(first, *others):
+    for other in others:
+        first = np.where(other.real > first.real, other, first)
+    return first
 
 
 def absolute(x):
@@ -114,9 +122,10 @@ def logistic(s, y, cut=None):
 
 
 def pairs(inner):
-    def loss(s, y, cut=None, sum="false"):
-        terms = inner(differences(s))[above(y)]
-        return (terms.sum() if sum == "true" else terms.mean()) if terms.size else 0j
+    def loss(s, y, cut=None, sum="false", weights=None):
+        w = 1.0 * above(y) if weights is None else above(y) * np.outer(weights, weights)
+        total = (w * inner(differences(s))).sum()
+        return total if sum == "true" or not w.any() else total / w.sum()
 
     return loss
 
@@ -201,8 +210,8 @@ def ndcg_loss2pp(s, y, cut=None, mu="10"):
     return (w * softplus(-differences(s))).sum() / np.log(2)
 
 
-def listnet(s, y, cut=None, target="exp"):
-    p = np.exp(y - y.max()) if target == "exp" else y
+def listnet(s, y, cut=None, target="exp", weights=1.0):
+    p = weights * (np.exp(y - y.max()) if target == "exp" else y)
     return -(p / p.sum() * (s - logsumexp(s))).sum() if p.sum() else 0j
 
 
@@ -238,17 +247,53 @@ def neural_ndcg(s, y, cut=None, temperature="1", gain="exp"):
     return 1 - ((p @ gains) / discount(np.arange(1, n + 1)))[:cut].sum() / ideal(y, cut, gain)
 
 
-def song(s, y, cut=None, margin="1", gamma="1"):
-    """Exact at γ = 1 and at a first visit."""
-    g = (relu(-differences(s) + float(margin)) ** 2).mean(1)
-    n_g = np.where(y > 0, len(s) * g, 1)
-    return 1 - (gain(y) / (np.log(n_g + 1) / np.log(2))).sum() / ideal(y)
+def surrogate_of(margin="1", surrogate="squared-hinge", temperature="1"):
+    c, tau = float(margin), float(temperature)
+    return {
+        "squared-hinge": lambda x: relu(x + c) ** 2,
+        "hinge": lambda x: relu(x + c),
+        "square": lambda x: (x + c) ** 2,
+        "logistic": lambda x: softplus(x / tau),
+        "barrier-hinge": lambda x: largest(200 * (x - 50) + 50, -200 * (x + 50), x + 50),
+    }[surrogate]
 
 
-def average_precision(s, y, cut=None, margin="1", gamma="1"):
-    surrogate = relu(-differences(s) + float(margin)) ** 2
-    relevant = y > 0
-    return 1 - (surrogate[relevant][:, relevant].sum(1) / surrogate[relevant].sum(1)).mean()
+def tracker(component, s, earlier, gamma):
+    """The moving average of a component over the visits, this one included; the first visit sets it."""
+    u = None
+    for visit in (*(earlier if earlier is not None else ()), s.real):
+        now = component(visit.astype(complex)).real
+        u = now if u is None else (1 - float(gamma)) * u + float(gamma) * now
+    return u
+
+
+def song(s, y, cut=None, gamma="1", earlier=None, **surrogate):
+    """The loss at a first visit; after earlier ones Σ f'(u) g, whose gradient is the step's."""
+    ell, n, relevant = surrogate_of(**surrogate), len(s), y > 0
+    if not relevant.any():
+        return 0j
+    g = lambda s: ell(-differences(s)).mean(1)[relevant]
+    gains = gain(y)[relevant] / ideal(y)
+    if earlier is None:
+        return 1 - (gains / (np.log(n * g(s) + 1) / np.log(2))).sum()
+    u = tracker(g, s, earlier, gamma)
+    return (gains * n / (np.log(2) * (n * u + 1) * np.log2(n * u + 1) ** 2) * g(s)).sum()
+
+
+def average_precision(s, y, cut=None, gamma="1", earlier=None, **surrogate):
+    ell, relevant = surrogate_of(**surrogate), y > 0
+    first = lambda s: ell(-differences(s))[relevant][:, relevant].sum(1)
+    second = lambda s: ell(-differences(s))[relevant].sum(1)
+    if earlier is None:
+        return 1 - (first(s) / second(s)).mean()
+    u1, u2 = (tracker(part, s, earlier, gamma) for part in (first, second))
+    return (u1 / u2**2 * second(s) - first(s) / u2).mean()
+
+
+def pauc_kl(s, y, cut=None, gamma="1", **surrogate):
+    strength = float(surrogate.pop("lambda"))
+    terms = surrogate_of(**surrogate)(-differences(s))[y > 0][:, y == 0] / strength
+    return strength * np.mean([logsumexp(row) - np.log(len(row)) for row in terms])
 
 
 def listwise_ce(s, y, cut=None, gamma="1"):
@@ -281,5 +326,6 @@ TWINS = {
     "neural-ndcg": neural_ndcg,
     "song": song,
     "ap": average_precision,
+    "pauc-kl": pauc_kl,
     "listwise-ce": listwise_ce,
 }

@@ -7,6 +7,12 @@ import numpy as np
 
 SEED = 9
 
+# Groups of the names below.
+ANY = ("one item", "two items", "graded 5", "graded 13", "graded 40", "two grades, none 0", "tied scores", "large scores")
+WITH_PAIRS = ANY[1:]
+NO_TIED_SCORES = tuple(name for name in WITH_PAIRS if name != "tied scores")
+BATCH = ("graded 5", "binary 10", "tied scores")
+
 
 def _scores(draw, length, spread=1.5):
     return np.round(draw.normal(size=length) * spread * 64) / 64
@@ -47,3 +53,26 @@ def make():
         "huge scores": (_distinct_scores(draw, 6, 300.0), np.array([0.0, 3.0, 1.0, 0.0, 0.0, 2.0])),
     }
     return {name: {"scores": scores.tolist(), "labels": labels.tolist()} for name, (scores, labels) in lists.items()}
+
+
+def distinct(one):
+    """The same scores with distinct labels: the best item gets the length, the last 1, equal ones by their place."""
+    labels = np.empty(len(one["labels"]))
+    labels[np.argsort(-np.array(one["labels"]), kind="stable")] = np.arange(len(labels), 0, -1)
+    return {"scores": one["scores"], "labels": labels.tolist()}
+
+
+def ideal_dcg(one):
+    return sum((2.0**y - 1) / np.log2(2 + at) for at, y in enumerate(sorted(one["labels"], reverse=True)))
+
+
+def padded(lists, fill):
+    """Score and label matrices with one row per list, and which cells are items."""
+    longest = max(len(one["scores"]) for one in lists)
+    matrix = lambda key, empty: np.array([one[key] + [empty] * (longest - len(one[key])) for one in lists])
+    labels = matrix("labels", np.nan)
+    return matrix("scores", 0.0), np.where(np.isnan(labels), fill, labels), ~np.isnan(labels)
+
+
+def unpadded(gradient, lists):
+    return [row[: len(one["scores"])].tolist() for row, one in zip(np.asarray(gradient), lists)]

@@ -12,7 +12,7 @@ import lightgbm
 import numpy as np
 import xgboost
 
-from objective_cases import case
+from .cases import case
 
 TOLERANCE = 1e-6
 
