@@ -49,7 +49,7 @@ static ALLOCATOR: Counting = Counting;
 fn fixture() -> (Lists, Vec<f64>) {
     let mut random = Stream::new(11, "allocation").open();
     let lengths: Vec<usize> =
-        (0..400).map(|q| if q % 200 == 7 { 600 + q } else { 1 + random.below(60) as usize }).collect();
+        (0..400).map(|q| if q % 200 == 7 { 600 + q } else { 1 + random.below(60) }).collect();
     let entries = lengths.iter().sum();
     let mut labels: Vec<f32> =
         (0..entries).map(|_| random.below(5) as f32 - 2.0).map(|y| y.max(0.0)).collect();

@@ -1,0 +1,176 @@
+"""Do the tests notice? Breaks the kernels of crates/objectives on purpose, one place at a time, and runs the tests.
+
+    python bench/mutate/run.py                      # all of mutations.toml, writes bench/mutate/result.csv
+    python bench/mutate/run.py --only kernels/order # those whose file or text contains this; writes nothing
+    python bench/mutate/run.py --check              # only: does every text stand exactly once in its file?
+
+A mutation is a file, an exact text and its replacement: a flipped sign, a dropped term, a shifted index. It is made in
+a copy of the checkout under target/mutate, with a target folder of its own that is used again from one mutation to the
+next, so a mutation costs one incremental build and the tests. Test binaries run until one fails; a test that does not
+end counts as failed. Exit code 0: every mutation was caught, 1: at least one survived, 2: the table or the checkout is
+at fault. Needs Python 3.11 and a Rust toolchain.
+"""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SCRATCH = ROOT / "target" / "mutate"
+CHECKOUT = SCRATCH / "checkout"
+PACKAGE = "toprank-objectives"
+SOURCES = pathlib.Path("crates/objectives/src")
+KINDS = {"sign", "term", "index"}
+SECONDS = 300  # a mutated loop may never end
+
+
+class Fault(Exception):
+    """The table or the checkout is at fault."""
+
+
+def load():
+    """The mutations, each checked against the present sources."""
+    with open(HERE / "mutations.toml", "rb") as table:
+        mutations = tomllib.load(table)["mutation"]
+    faults = []
+    for mutation in mutations:
+        if set(mutation) != {"file", "kind", "old", "new"} or mutation["kind"] not in KINDS:
+            faults.append(f"{mutation}: expected file, kind (sign, term or index), old and new")
+            continue
+        path = ROOT / SOURCES / mutation["file"]
+        text = path.read_text() if path.exists() else ""
+        found = text.count(mutation["old"])
+        if found != 1:
+            faults.append(f"{mutation['file']}: {mutation['old']!r} stands there {found} times; expected once")
+        mutation["line"] = text[: text.find(mutation["old"])].count("\n") + 1
+    if faults:
+        raise Fault("\n".join(faults))
+    return mutations
+
+
+def copy_checkout():
+    """Brings the scratch copy up to date; a file that is the same keeps its time, so cargo does not rebuild it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "crates", "Cargo.toml", "Cargo.lock"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.split("\0")
+    wanted = {name for name in listed if name and (ROOT / name).is_file()}
+    for name in wanted:
+        there, content = CHECKOUT / name, (ROOT / name).read_bytes()
+        if not there.exists() or there.read_bytes() != content:
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.write_bytes(content)
+    for there in [path for path in CHECKOUT.rglob("*") if path.is_file()]:
+        if str(there.relative_to(CHECKOUT)) not in wanted:
+            there.unlink()
+
+
+def build(targets):
+    """Builds test binaries; (name, path) of each, or None if the code does not compile."""
+    environment = os.environ | {"CARGO_TARGET_DIR": str(SCRATCH / "target"), "CARGO_PROFILE_DEV_DEBUG": "0"}
+    command = ["cargo", "test", "-q", "-p", PACKAGE, "--locked", "--no-run", "--message-format=json", *targets]
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        return None
+    binaries = []
+    for line in done.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("reason") == "compiler-artifact" and message.get("executable"):
+            binaries.append((message["target"]["name"], message["executable"]))
+    return binaries
+
+
+def failures(binary):
+    """Names of the tests of a binary that fail; empty if all pass."""
+    try:
+        done = subprocess.run(
+            [binary], cwd=CHECKOUT / "crates/objectives", capture_output=True, text=True, timeout=SECONDS,
+            env=os.environ | {"PROPTEST_FAILURE_PERSISTENCE": "off"},
+        )
+    except subprocess.TimeoutExpired:
+        return [f"no end within {SECONDS} s"]
+    if done.returncode == 0:
+        return []
+    failed = re.findall(r"^test (.+?)(?: - should panic)? \.\.\. FAILED$", done.stdout, re.MULTILINE)
+    return sorted(failed) or [f"exit code {done.returncode}"]
+
+
+def stages(file, tests):
+    """Which targets to build and run, in which order: the tests beside a kernel first, the contract first else."""
+    library, contract = ["--lib"], ["--test", "contract"]
+    others = [["--test", name] for name in tests if name != "contract"]
+    first = [library, contract] if file.startswith("kernels/") else [contract, library]
+    return [*first, [argument for other in others for argument in other]]
+
+
+def run_stages(file, tests):
+    """(binary, failing tests) of the first binary that fails; None if it does not compile; ("", []) if all pass."""
+    for targets in stages(file, tests):
+        binaries = build(targets) if targets else []
+        if binaries is None:
+            return None
+        for name, path in binaries:
+            if failed := failures(path):
+                return ("unit tests" if targets == ["--lib"] else name), failed
+    return "", []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="only mutations whose file or text contains this")
+    parser.add_argument("--check", action="store_true", help="only check the table")
+    arguments = parser.parse_args()
+    mutations = load()
+    if arguments.only:
+        chosen = arguments.only
+        mutations = [m for m in mutations if chosen in m["file"] or chosen in m["old"]]
+    print(f"{len(mutations)} mutations, each text stands once in its file")
+    if arguments.check:
+        return 0
+    copy_checkout()
+    tests = sorted(path.stem for path in (CHECKOUT / "crates/objectives/tests").glob("*.rs"))
+    sound = run_stages("", tests)
+    if sound != ("", []):
+        raise Fault(f"the tests must pass before anything is broken: {sound}")
+    rows, bad = [], 0
+    for mutation in mutations:
+        start = time.monotonic()
+        path = CHECKOUT / SOURCES / mutation["file"]
+        text = path.read_text()
+        path.write_text(text.replace(mutation["old"], mutation["new"]))
+        try:
+            result = run_stages(mutation["file"], tests)
+        finally:
+            path.write_text(text)
+        binary, failed = ("does not compile", []) if result is None else result
+        caught = bool(failed)
+        bad += not caught
+        seconds = time.monotonic() - start
+        place = f"{mutation['file']}:{mutation['line']}"
+        verdict = f"{binary}: {len(failed)} tests" if caught else binary or "SURVIVED"
+        print(f"{seconds:5.1f} s  {mutation['kind']:5}  {place:40}  {verdict}", flush=True)
+        old, new = (" ".join(mutation[key].split()) for key in ("old", "new"))
+        rows.append([mutation["file"], mutation["kind"], old, new, binary or "survived", "; ".join(failed)])
+    if not arguments.only:
+        with open(HERE / "result.csv", "w", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(["file", "kind", "text", "replacement", "caught by", "failing tests"])
+            writer.writerows(rows)
+    print(f"{len(rows) - bad} of {len(rows)} mutations caught")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Fault as fault:
+        print(fault, file=sys.stderr)
+        sys.exit(2)
