@@ -61,14 +61,17 @@ fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() <= tolerance * scale)
 }
 
+/// The variants whose gradient is checked by finite differences: all but straight-through estimators, whose own files
+/// test what they promise instead.
+fn finite_difference_cases() -> Vec<String> {
+    variants().into_iter().filter(|name| goal(name).objective().differentiates_its_loss()).collect()
+}
+
 #[test]
 fn the_gradient_is_the_derivative_of_the_loss() {
     let (lists, scores) = fixture();
-    for name in variants() {
+    for name in finite_difference_cases() {
         let goal = goal(&name);
-        if !goal.objective().differentiates_its_loss() {
-            continue; // its own file tests what it promises instead
-        }
         let out = step(&goal, &lists, &scores);
         let state = goal.state(&lists).unwrap();
         let loss = |scores: &[f64], frozen: &[f64]| {
@@ -389,7 +392,7 @@ fn response(goal: &Goal, lists: &Lists, scores: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn every_parameter_changes_the_result_and_every_example_names_one() {
+fn every_example_changes_the_result_of_the_defaults() {
     let (lists, scores) = fixture();
     for line in OBJECTIVES {
         let name = line.entry.name;
@@ -402,10 +405,6 @@ fn every_parameter_changes_the_result_and_every_example_names_one() {
                 (response(&goal(example), &lists, &scores), response(&goal(base), &lists, &scores));
             assert!(with.iter().all(|value| value.is_finite()), "{example}");
             assert!(!close(&with, &without, 1e-6), "{example} is the same as {base}");
-        }
-        for param in line.entry.params {
-            let key = if param.name == "@" { "@".to_string() } else { format!(":{}=", param.name) };
-            assert!(line.examples.iter().any(|e| e.contains(&key)), "{name}: no example sets {}", param.name);
         }
     }
 }
@@ -439,15 +438,64 @@ fn same_bytes_at_any_number_of_threads() {
     }
 }
 
+/// What CONTRIBUTING.md asks of a new objective, beside its file: nothing else has to be remembered.
 #[test]
-fn every_page_has_formula_source_cost_idle_lists_and_an_example() {
+fn every_line_has_a_page_a_finite_difference_case_and_a_liveness_case_of_every_parameter() {
+    let differences = finite_difference_cases();
     for line in OBJECTIVES {
         let (name, page) = (line.entry.name, line.entry.page);
+        let own = |case: &String| case == name || line.examples.contains(&case.as_str());
+        assert!(differences.iter().any(own), "{name} is nowhere checked by finite differences");
+        for param in line.entry.params {
+            let key = if param.name == "@" { "@".to_string() } else { format!(":{}=", param.name) };
+            assert!(line.examples.iter().any(|e| e.contains(&key)), "{name}: no example sets {}", param.name);
+        }
+        for example in line.examples {
+            assert!(example.starts_with(name), "{example} stands in the line of {name}");
+        }
         for part in ["```text\n", "Source: ", "Idle lists: ", "Cost: ", "\n```\n", "Goal::parse"] {
             assert!(page.contains(part), "the page of {name} lacks {part:?}");
         }
         assert!(!line.entry.about.is_empty());
     }
+}
+
+/// On a first visit the state of one step ago is what the scores of that step give, so nothing else can come out.
+#[test]
+fn the_gradient_at_the_previous_scores_is_the_one_that_they_had() {
+    let (lists, scores) = fixture();
+    let previous: Vec<f64> = scores.iter().enumerate().map(|(i, s)| s + 0.4 * (i as f64).sin()).collect();
+    // A list long enough for the kernels that sort.
+    let mut random = Stream::new(8, "contract").open();
+    let long = Lists::from_lengths(&[300], (0..300).map(|_| random.below(3) as f32).collect());
+    let long_scores: Vec<f64> = (0..300).map(|_| 3.0 * random.unit()).collect();
+    let long_previous: Vec<f64> = (0..300).map(|_| 3.0 * random.unit()).collect();
+    let mut checked = 0;
+    for name in variants() {
+        let goal = goal(&name);
+        if !goal.objective().needs().previous_scores {
+            continue;
+        }
+        checked += 1;
+        for (lists, scores, previous) in [(&lists, &scores, &previous), (&long, &long_scores, &long_previous)]
+        {
+            let mut state = goal.state(lists).unwrap();
+            let before = step_with(&goal, lists, previous, None, &mut state);
+            let now = |state: &mut State, at: u64| {
+                let mut out = Gradients::default();
+                let stream = Stream::new(0, "objective").at_step(at);
+                let batch = Batch { previous: Some(previous), stream, ..Batch::all(lists, scores) };
+                goal.step(&batch, state, &mut out).unwrap();
+                out.gradient_previous
+            };
+            assert!(
+                close(&now(&mut goal.state(lists).unwrap(), 0), &before.gradient, 1e-12),
+                "{name}: first"
+            );
+            assert!(close(&now(&mut state, 1), &before.gradient, 1e-12), "{name}: second visit");
+        }
+    }
+    assert!(checked > 0, "no objective asks for the previous scores");
 }
 
 #[test]
@@ -483,6 +531,9 @@ fn what_a_user_can_get_wrong_is_an_error_that_says_so() {
     let draws = Draws { lists: vec![1, 1], offsets: vec![0, 0, 0], items: vec![] };
     let error = run(&Batch { draws: Some(&draws), ..Batch::all(&lists, &[]) });
     assert_eq!(error, "drawn lists: found [1, 1] …, expected strictly ascending numbers below 7");
+    let draws = Draws { lists: vec![5], offsets: vec![0, 2], items: vec![1, 3] };
+    let error = run(&Batch { draws: Some(&draws), ..Batch::all(&lists, &[0.0, f64::INFINITY]) });
+    assert_eq!(error, "list 5, item 3: the score is inf, expected a finite number");
     let infinite = Lists::from_lengths(&[2], vec![f32::INFINITY, 0.0]);
     let error = ranknet.state(&infinite).unwrap_err().to_string();
     assert_eq!(error, "list 0, item 0: the label is inf, expected a finite label");
