@@ -45,11 +45,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Lists of many lengths, some with unjudged items, a few long enough for the radix sort and for parallel kernels.
+/// Lists of many lengths, some with unjudged items, one long enough for the kernels that sort by digits.
 fn fixture() -> (Lists, Vec<f64>) {
     let mut random = Stream::new(11, "allocation").open();
-    let lengths: Vec<usize> =
-        (0..400).map(|q| if q % 200 == 7 { 600 + q } else { 1 + random.below(60) }).collect();
+    let lengths: Vec<usize> = (0..300).map(|q| if q == 7 { 520 } else { 1 + random.below(30) }).collect();
     let entries = lengths.iter().sum();
     let mut labels: Vec<f32> =
         (0..entries).map(|_| random.below(5) as f32 - 2.0).map(|y| y.max(0.0)).collect();
