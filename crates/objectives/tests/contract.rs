@@ -538,3 +538,14 @@ fn what_a_user_can_get_wrong_is_an_error_that_says_so() {
     let error = ranknet.state(&infinite).unwrap_err().to_string();
     assert_eq!(error, "list 0, item 0: the label is inf, expected a finite label");
 }
+
+#[test]
+fn the_walk_through_in_contributing_shows_the_code_as_it_is() {
+    let guide = include_str!("../../../CONTRIBUTING.md");
+    let file = include_str!("../src/listwise/listnet.rs");
+    let file = file.split("#[cfg(test)]").next().unwrap().trim_end();
+    assert!(guide.contains(file), "CONTRIBUTING.md shows another listnet.rs; copy the present one");
+    let catalog = include_str!("../src/catalog.rs");
+    let line = catalog.lines().find(|line| line.contains("line!(\"listnet\"")).unwrap().trim();
+    assert!(guide.contains(line), "CONTRIBUTING.md shows another catalog line; expected {line}");
+}
