@@ -129,7 +129,7 @@ def lambdarank_row(program, rounds):
         pairs = []
         for _ in range(rounds):
             theirs = per_iteration("lambdarank") - per_iteration("regression")
-            pairs.append((theirs, toprank(program, "lambdarank@30:norm=true", (lists, 1, LENGTH - 1), 51, file)["seconds"]))
+            pairs.append((theirs, toprank(program, "lambdarank@30:norm=lightgbm", (lists, 1, LENGTH - 1), 51, file)["seconds"]))
     return row(f"lambdarank@30, {lists} × {LENGTH}", "lightgbm", pairs, 2)
 
 

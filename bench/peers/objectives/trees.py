@@ -76,7 +76,7 @@ def from_lightgbm(lists):
             for name in names if cut == 3 else names[2:]:
                 one = on_the_grid(lists[name])
                 g, h = lightgbm_gradient(one, lambdarank_truncation_level=cut, lambdarank_norm=norm)
-                objective = f"lambdarank@{cut}" + (":norm=true" if norm else "")
+                objective = f"lambdarank@{cut}" + (":norm=lightgbm" if norm else "")
                 yield case("lightgbm", "lambdarank", objective, [one], None, [g], note, curvature=[h], tolerance=TOLERANCE)
 
 
@@ -118,7 +118,7 @@ def from_xgboost(lists):
             g, h = xgboost_gradient(one, "rank:ndcg", **topk(cut), **off)
             yield case("xgboost", "rank:ndcg", f"lambdarank@{cut}", [one], None, [g], note, curvature=[h], **half)
             g, h = xgboost_gradient(one, "rank:ndcg", **topk(cut))
-            objective = f"lambdarank@{cut}:norm=true"
+            objective = f"lambdarank@{cut}:norm=lightgbm"
             why = note + "; both normalisations on, its default"
             yield case("xgboost", "rank:ndcg", objective, [one], None, [g], why, curvature=[h], **half)
     for name in ("two items", "binary 10", "binary 24"):

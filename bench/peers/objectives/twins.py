@@ -144,7 +144,7 @@ def lambdarank_weights(s, y, cut, parameters):
 
 
 def lambda_norm(w, s, parameters):
-    if parameters.get("norm") != "true":
+    if parameters.get("norm") != "lightgbm":
         return w
     d = differences(s.real)
     if d.any():
