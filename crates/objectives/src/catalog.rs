@@ -4,7 +4,7 @@
 use toprank_core::Entry;
 
 use crate::objective::Objective;
-use crate::{compositional, listwise, pairwise, pointwise};
+use crate::{compositional, lambda, listwise, pairwise, pointwise};
 
 /// One line of the table.
 pub struct Listing {
@@ -18,6 +18,7 @@ pub struct Listing {
 const COMPOSITIONAL: &str = "compositional (X-risk)";
 const POINTWISE: &str = "pointwise";
 const PAIRWISE: &str = "pairwise";
+const LAMBDA: &str = "lambda";
 const LISTWISE: &str = "listwise";
 
 /// A line whose page is `pages/NAME.md` and whose module has `PARAMS`, `EXAMPLES` and `make`.
@@ -55,6 +56,14 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("logistic", POINTWISE, pointwise::logistic, "the score as log-odds of being relevant"),
     line!("ordinal", POINTWISE, pointwise::ordinal, "one logistic question per grade: this grade or better?"),
     line!("ranknet", PAIRWISE, pairwise::ranknet, "logistic loss of pairs in the wrong order"),
+    line!("lambdarank", LAMBDA, lambda::lambdarank, "logistic loss of pairs weighted by what their swap changes in NDCG"),
+    line!("lambda-map", LAMBDA, lambda::lambda_map, "logistic loss of pairs weighted by what their swap changes in average precision"),
+    line!("lambda-mrr", LAMBDA, lambda::lambda_mrr, "logistic loss of pairs weighted by what their swap changes in the reciprocal rank"),
+    line!("lambda-err", LAMBDA, lambda::lambda_err, "logistic loss of pairs weighted by what their swap changes in ERR"),
+    line!("lambda-p", LAMBDA, lambda::lambda_p, "logistic loss of pairs weighted by what their swap changes in precision at K"),
+    line!("ndcg-loss1", LAMBDA, lambda::ndcg_loss1, "LambdaLoss: each gain against all other items"),
+    line!("ndcg-loss2", LAMBDA, lambda::ndcg_loss2, "LambdaLoss: pairs weighted by a tight bound on NDCG"),
+    line!("ndcg-loss2pp", LAMBDA, lambda::ndcg_loss2pp, "LambdaLoss: NDCG-Loss2 and LambdaRank together"),
     line!("listnet", LISTWISE, listwise::listnet, "cross-entropy between the labels' and the scores' top-one chances"),
     line!("listmle", LISTWISE, listwise::listmle, "likelihood of the labels' order when items are drawn by e^score"),
     line!("p-listmle", LISTWISE, listwise::p_listmle, "ListMLE with weights that halve from place to place"),

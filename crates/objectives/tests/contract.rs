@@ -286,7 +286,8 @@ fn a_list_that_cannot_contribute_is_counted_and_harms_no_other() {
         assert_eq!(out.counts.all, all.len(), "{name}");
         assert_eq!(out.counts.used + out.counts.idle, all.len(), "{name}");
         assert!(out.counts.idle >= 1, "{name}: an empty list contributes");
-        if !name.contains(":relevant=") {
+        // Another threshold leaves some lists without relevant items, a short list has no place below K.
+        if !name.contains(":relevant=") && !name.starts_with("lambda-p") {
             assert_eq!(alone.counts.idle, 0, "{name}: {:?}", alone.counts);
         }
         for (q, loss) in out.losses.iter().enumerate().skip(lists.len()) {

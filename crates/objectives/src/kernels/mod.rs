@@ -10,6 +10,8 @@ pub mod vector;
 /// Memory of the kernels.
 #[derive(Clone, Debug, Default)]
 pub struct KernelWork {
+    /// Of [`toprank_metrics::best_dcg`].
+    pub gains: Vec<f64>,
     /// Of [`hinge::Hinge`].
     pub hinge: hinge::HingeWork,
     /// Of [`order::descending`].

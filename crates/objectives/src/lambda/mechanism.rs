@@ -1,0 +1,360 @@
+/*!
+The walk over pairs that all lambda methods share.
+
+```text
+order the list by falling frozen score, ties in input order; rank a, b from 0
+for each rank a < K (all without a cut), for each rank b > a:      at least one side stands inside K
+    c_ab = ±w_a w_b |Δ(a, b)|,  + if the item at a is the better one
+    loss += |c| ln(1 + e^{−σ(s_better − s_worse)}),  λ = c σ · (chance of the wrong order): −λ on a, +λ on b
+```
+
+Each row of pairs is a few vectorised passes over contiguous arrays in rank order. Cost: O(n log n + n·K).
+*/
+
+use std::f64::consts::LN_2;
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::row::{Below, EXP_RANGE, LANES, pairs_by_exp, pairs_by_formula, sum, sum_of_sizes};
+use crate::kernels::order::descending;
+use crate::kernels::vector::exp_all;
+use crate::objective::{Curvature, Input, Objective, Out};
+use crate::params::{positive, word};
+use crate::state::ListState;
+use crate::work::Work;
+
+pub(super) const SIGMA: Param = Param {
+    name: "sigma",
+    default: "1",
+    range: "in (0, ∞)",
+    about: "σ: steepness of the logistic function of a difference of scores",
+};
+
+pub(super) const NORM: Param = Param {
+    name: "norm",
+    default: "none",
+    range: "none or lightgbm",
+    about: "lightgbm: pair weights over 0.01 + difference of scores, then the list times log2(1 + S)/S",
+};
+
+/// Which items take part: the truncation level.
+pub(super) const CUT: Param = Param {
+    name: "@",
+    default: "all",
+    range: "a whole number from 1 on",
+    about: "K: only pairs with at least one side in the first K places",
+};
+
+/// How pair weights are normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Norm {
+    None,
+    LightGbm,
+}
+
+/// How a measure changes when two ranks swap.
+pub(super) trait Delta: Send + Sync {
+    /// What the measure sees of an item: its gain, whether it is relevant, the chance to stop there.
+    fn value(&self, input: &Input, item: usize) -> f64;
+
+    /// From the values in rank order (filled up with zeros to a multiple of [`LANES`]): a function that fills the row
+    /// of rank `a` from rank `start ≤ a` on with Δ, positive where the item at `a` is the better one; what it
+    /// writes up to rank `a` and beyond the list does not matter. It returns false if the whole row is 0. `None`: no
+    /// pair has a weight.
+    fn rows<'a>(
+        &self,
+        input: &Input,
+        values: &'a [f64],
+        scratch: [&'a mut [f64]; 2],
+        gains: &mut Vec<f64>,
+    ) -> Option<impl FnMut(usize, usize, &mut [f64]) -> bool + 'a>;
+}
+
+/// A lambda method.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lambda<D> {
+    pub delta: D,
+    pub cut: Option<u32>,
+    pub sigma: f64,
+    pub norm: Norm,
+}
+
+impl<D> Lambda<D> {
+    pub fn new(spec: &Spec, delta: D) -> Result<Lambda<D>, ParamError> {
+        let norm = word(spec, "norm", "none", &[("none", Norm::None), ("lightgbm", Norm::LightGbm)])?;
+        Ok(Lambda { delta, cut: spec.cut, sigma: positive(spec, "sigma", 1.0)?, norm })
+    }
+}
+
+/// Arrays in rank order, all of one length, a multiple of [`LANES`]; what stands beyond the list has weight 0.
+struct Ranked<'a> {
+    /// Number of items.
+    n: usize,
+    /// Ranks whose rows are walked.
+    rows: usize,
+    sigma: f64,
+    scores: &'a mut [f64],
+    /// e^{σs}, s from the middle of their range.
+    exps: &'a mut [f64],
+    weights: Option<&'a mut [f64]>,
+    /// Frozen scores, if pair weights are divided by their differences.
+    distances: Option<&'a mut [f64]>,
+    gradient: &'a mut [f64],
+    curvature: &'a mut [f64],
+    loss: &'a mut [f64],
+    row: &'a mut [f64],
+    bend: &'a mut [f64],
+}
+
+impl Ranked<'_> {
+    /// Walks over all pairs; gradient and curvature still lack σ and σ². Returns Σ |λ| if it matters.
+    fn walk(&mut self, mut fill: impl FnMut(usize, usize, &mut [f64]) -> bool, want_sizes: bool) -> f64 {
+        let [low, high] = range(&self.scores[..self.n]);
+        let by_exp = self.sigma * (high - low) <= EXP_RANGE;
+        if by_exp {
+            let middle = f64::midpoint(low, high);
+            for (e, s) in self.exps.iter_mut().zip(&*self.scores) {
+                *e = self.sigma * (s - middle);
+            }
+            self.exps[self.n..].fill(0.0);
+            exp_all(self.exps);
+        }
+        let mut sizes = 0.0;
+        for a in 0..self.rows {
+            let start = a - a % LANES;
+            let (row, bend) = (&mut self.row[start..], &mut self.bend[start..]);
+            if !fill(a, start, row) {
+                continue;
+            }
+            row[..=a - start].fill(0.0);
+            row[self.n - start..].fill(0.0);
+            if let Some(weights) = &self.weights {
+                for (c, w) in row.iter_mut().zip(&weights[start..]) {
+                    *c *= weights[a] * w;
+                }
+            }
+            if let Some(distances) = &self.distances {
+                for (c, s) in row.iter_mut().zip(&distances[start..]) {
+                    *c /= 0.01 + (distances[a] - s);
+                }
+            }
+            let mut below = Below {
+                scores: &self.scores[start..],
+                exps: &self.exps[start..],
+                gradient: &mut self.gradient[start..],
+                curvature: &mut self.curvature[start..],
+                loss: &mut self.loss[start..],
+            };
+            if by_exp {
+                pairs_by_exp([self.scores[a], self.exps[a], self.sigma], &mut below, row, bend);
+            } else {
+                pairs_by_formula([self.scores[a], self.sigma], &mut below, row, bend);
+            }
+            self.gradient[a] -= sum(row);
+            self.curvature[a] += sum(bend);
+            if want_sizes {
+                sizes += sum_of_sizes(row);
+            }
+        }
+        sizes
+    }
+}
+
+fn range(x: &[f64]) -> [f64; 2] {
+    x.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &x| [low.min(x), high.max(x)])
+}
+
+impl<D: Delta> Objective for Lambda<D> {
+    fn curvature(&self) -> Curvature {
+        Curvature::Exact
+    }
+
+    fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        let n = input.list.len();
+        if n < 2 {
+            return None;
+        }
+        let [order] = work.places.cut([n]);
+        descending(input.frozen(), order, &mut work.kernel.order);
+        let m = n.next_multiple_of(LANES);
+        let [values, x, y, scores, exps, weights, distances, gradient, curvature, loss, row, bend] =
+            work.floats.cut([m; 12]);
+        for (value, &item) in values.iter_mut().zip(&*order) {
+            *value = self.delta.value(input, item as usize);
+        }
+        let mut fill = self.delta.rows(input, values, [x, y], &mut work.kernel.gains)?;
+
+        let pick = |target: &mut [f64], source: &[f64]| {
+            for (value, &item) in target.iter_mut().zip(&*order) {
+                *value = source[item as usize];
+            }
+            let last = target[n - 1];
+            target[n..].fill(last);
+        };
+        let frozen = input.frozen();
+        let [first, last] = [frozen[order[0] as usize], frozen[order[n - 1] as usize]];
+        let normed = self.norm == Norm::LightGbm;
+        let mut ranked = Ranked {
+            n,
+            rows: self.cut.map_or(n, |k| k as usize).min(n - 1),
+            sigma: self.sigma,
+            scores,
+            exps,
+            weights: input.list.weights.map(|source| {
+                for (w, &item) in weights.iter_mut().zip(&*order) {
+                    *w = f64::from(source[item as usize]);
+                }
+                weights
+            }),
+            distances: (normed && first > last).then(|| {
+                pick(distances, frozen);
+                distances
+            }),
+            gradient,
+            curvature,
+            loss,
+            row,
+            bend,
+        };
+        // S is frozen too: where the frozen scores are not the present ones it takes a walk of its own.
+        let mut sizes = None;
+        if normed && input.frozen.is_some() {
+            pick(ranked.scores, frozen);
+            sizes = Some(ranked.walk(&mut fill, true));
+            ranked.gradient.fill(0.0);
+            ranked.curvature.fill(0.0);
+            ranked.loss.fill(0.0);
+        }
+        pick(ranked.scores, input.list.scores);
+        let walked = ranked.walk(&mut fill, normed && sizes.is_none());
+        let s = 2.0 * self.sigma * sizes.unwrap_or(walked);
+        let scale = if normed && s > 0.0 { s.ln_1p() / (s * LN_2) } else { 1.0 };
+
+        let Ranked { gradient, curvature, loss, .. } = ranked;
+        for (g, &item) in gradient.iter().zip(&*order) {
+            out.gradient[item as usize] = scale * self.sigma * g;
+        }
+        if let Some(out) = &mut out.curvature {
+            for (h, &item) in curvature.iter().zip(&*order) {
+                out[item as usize] = scale * self.sigma * self.sigma * h;
+            }
+        }
+        Some(scale * sum(loss))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{Lists, Policy, Stream};
+    use toprank_metrics::{Discounts, best_dcg};
+
+    use crate::kernels::scalar::{sigmoid, softplus};
+    use crate::{Batch, Goal, Gradients};
+
+    struct Case {
+        scores: Vec<f64>,
+        frozen: Vec<f64>,
+        labels: Vec<f32>,
+        weights: Vec<f32>,
+    }
+
+    /// LambdaRank read aloud: loss, gradient, curvature.
+    fn plain(case: &Case, cut: usize, sigma: f64, normed: bool) -> (f64, Vec<f64>, Vec<f64>) {
+        let (n, policy, discounts) = (case.scores.len(), Policy::default(), Discounts::default());
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|a, b| case.frozen[*b].partial_cmp(&case.frozen[*a]).unwrap());
+        let mut rank = vec![0; n];
+        order.iter().enumerate().for_each(|(place, &i)| rank[i] = place);
+        let z = best_dcg(&case.labels, &[], &policy, cut, &mut Vec::new());
+        let gain = |i: usize| f64::from(case.labels[i]).exp2() - 1.0;
+        let all_tie = case.frozen.iter().all(|s| *s == case.frozen[0]);
+        let weight = |i: usize, j: usize| {
+            let delta = (gain(i) - gain(j)) * (discounts.at(rank[i]) - discounts.at(rank[j])).abs() / z;
+            let distance =
+                if normed && !all_tie { 0.01 + (case.frozen[i] - case.frozen[j]).abs() } else { 1.0 };
+            f64::from(case.weights[i]) * f64::from(case.weights[j]) * delta / distance
+        };
+        let pairs: Vec<(usize, usize)> = (0..n)
+            .flat_map(|i| (0..n).map(move |j| (i, j)))
+            .filter(|&(i, j)| case.labels[i] > case.labels[j] && (rank[i] < cut || rank[j] < cut))
+            .collect();
+        let lambda = |s: &[f64], i: usize, j: usize| sigma * weight(i, j) * sigmoid(sigma * (s[j] - s[i]));
+        let sum: f64 = pairs.iter().map(|&(i, j)| 2.0 * lambda(&case.frozen, i, j)).sum();
+        let scale = if normed && sum > 0.0 { sum.ln_1p() / 2f64.ln() / sum } else { 1.0 };
+        let (mut loss, mut gradient, mut curvature) = (0.0, vec![0.0; n], vec![0.0; n]);
+        for (i, j) in pairs {
+            let x = sigma * (case.scores[j] - case.scores[i]);
+            loss += scale * weight(i, j) * softplus(x);
+            gradient[i] -= scale * lambda(&case.scores, i, j);
+            gradient[j] += scale * lambda(&case.scores, i, j);
+            let bend = scale * sigma * sigma * weight(i, j) * sigmoid(x) * sigmoid(-x);
+            curvature[i] += bend;
+            curvature[j] += bend;
+        }
+        (loss, gradient, curvature)
+    }
+
+    #[test]
+    fn rows_of_pairs_equal_the_definition() {
+        let mut random = Stream::new(8, "lambda twin").open();
+        for n in [2, 3, 8, 9, 130] {
+            // Narrow, wide enough for exponentials, too wide for them, far from 0, with ties, all tied.
+            for (spread, offset, levels) in
+                [(3.0, 0.0, 0), (590.0, 0.0, 0), (1e6, 0.0, 0), (3.0, 1e6, 0), (3.0, 0.0, 4), (3.0, 0.0, 1)]
+            {
+                let mut draw = || {
+                    let x = random.unit();
+                    let x = if levels > 0 { (x * f64::from(levels)).floor() / f64::from(levels) } else { x };
+                    spread * x + offset
+                };
+                let (scores, moved): (Vec<f64>, Vec<f64>) = (0..n).map(|_| (draw(), draw())).unzip();
+                let mut labels: Vec<f32> = (0..n).map(|_| random.below(5) as f32).collect();
+                (labels[0], labels[1]) = (0.0, 1.0);
+                let weights: Vec<f32> = (0..n).map(|_| 0.5 + random.unit() as f32).collect();
+                for frozen in [scores.clone(), moved] {
+                    let case = Case {
+                        scores: scores.clone(),
+                        frozen,
+                        labels: labels.clone(),
+                        weights: weights.clone(),
+                    };
+                    for (text, cut, sigma, normed) in [
+                        ("lambdarank", n, 1.0, false),
+                        ("lambdarank@1", 1, 1.0, false),
+                        ("lambdarank@10:sigma=0.7", 10, 0.7, false),
+                        ("lambdarank@5:norm=lightgbm:sigma=1.5", 5, 1.5, true),
+                    ] {
+                        let (loss, gradient, curvature) = plain(&case, cut, sigma, normed);
+                        let lists = Lists {
+                            item_weights: Some(case.weights.clone()),
+                            ..Lists::from_lengths(&[n], case.labels.clone())
+                        };
+                        let goal = Goal::parse(text, &Policy::default()).unwrap();
+                        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+                        let batch = Batch { frozen: Some(&case.frozen), ..Batch::all(&lists, &case.scores) };
+                        goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+                        let what = format!("{text}, {n} items, spread {spread}, offset {offset}");
+                        // Differences of scores of 1e6 have 10 digits.
+                        let tolerance = if offset > 0.0 { 1e-9 } else { 1e-12 };
+                        let close = |got: &[f64], want: &[f64]| {
+                            let scale = want.iter().fold(0.0, |m: f64, x| m.max(x.abs())).max(1e-300);
+                            got.iter().zip(want).all(|(a, b)| (a - b).abs() <= tolerance * scale)
+                        };
+                        assert!(close(&[out.loss], &[loss]), "{what}: {} {loss}", out.loss);
+                        assert!(close(&out.gradient, &gradient), "{what}: {:?} {gradient:?}", out.gradient);
+                        assert!(
+                            close(&out.curvature, &curvature),
+                            "{what}: {:?} {curvature:?}",
+                            out.curvature
+                        );
+                        if case.frozen == case.scores {
+                            let batch = Batch::all(&lists, &case.scores);
+                            goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+                            assert!(close(&out.gradient, &gradient), "{what}, not frozen");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
