@@ -255,8 +255,7 @@ impl Columns<'_> {
         let at = slot * components + component;
         let (v, before) = match &mut self.quadratic {
             None => (None, None),
-            // One stamp per pair; the last component to be stored writes it last, all write the same step.
-            Some([v, before, stamp]) => (Some(&mut v[at]), Some((&mut before[at], &mut stamp[slot]))),
+            Some([v, before, stamp]) => (Some(&mut v[at]), Some((&mut before[at], &mut stamp[at]))),
         };
         Cell { u: &mut self.u[at], v, before }
     }

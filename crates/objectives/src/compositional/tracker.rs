@@ -184,7 +184,7 @@ impl Tracker {
             (false, 1, _) => &[OWN, U1],
             (false, ..) => &[OWN, U2],
             (true, 1, _) => &[OWN, U1, V1, B1, STAMP],
-            (true, ..) => &[OWN, U2, V2, B2, STAMP],
+            (true, ..) => &[OWN, U2, V2, B2, STAMP2],
         }
     }
 }
@@ -224,6 +224,7 @@ const V2: Column = column("v", Per::Relevant, 2);
 const B1: Column = column("u before", Per::Relevant, 1);
 const B2: Column = column("u before", Per::Relevant, 2);
 const STAMP: Column = column("step", Per::Relevant, 1);
+const STAMP2: Column = column("step", Per::Relevant, 2);
 const U1_ITEM: Column = column("u", Per::Item, 1);
 const V1_ITEM: Column = column("v", Per::Item, 1);
 const B1_ITEM: Column = column("u before", Per::Item, 1);
@@ -327,4 +328,179 @@ impl Tracker {
         rate: 1.0,
         lagged: false,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toprank_core::Stream;
+
+    fn tracker(rule: Rule, gamma: f64, beta: f64, tau: f64) -> Tracker {
+        let constant = Schedule::Constant;
+        let (gamma, beta, tau) = (constant(gamma), constant(beta), constant(tau));
+        Tracker { rule, gamma, beta, tau, rate: 1.0, lagged: false }
+    }
+
+    /// A cell with memory, as a pair of a list has it.
+    #[derive(Clone, Copy)]
+    struct Pair {
+        u: f64,
+        v: f64,
+        before: f64,
+        stamp: f64,
+    }
+    const UNSEEN: Pair = Pair { u: f64::NAN, v: f64::NAN, before: f64::NAN, stamp: f64::NAN };
+
+    impl Pair {
+        fn cell(&mut self) -> Cell<'_> {
+            Cell { u: &mut self.u, v: Some(&mut self.v), before: Some((&mut self.before, &mut self.stamp)) }
+        }
+    }
+
+    fn estimate(now: f64, previous: f64) -> Estimate {
+        Estimate { now, previous: Some(previous), floor: 0.0 }
+    }
+
+    const RULES: [Rule; 3] = [Rule::MovingAverage, Rule::Msvr, Rule::Quadratic];
+
+    #[test]
+    fn three_steps_by_hand() {
+        // γ 0.5, β 0.25, τ 0.5; estimates 4, 6, 2, at the previous weights 3, 5, 1.
+        let follow = |rule| {
+            let tracker = tracker(rule, 0.5, 0.25, 0.5);
+            let mut pair = UNSEEN;
+            [(4.0, 3.0), (6.0, 5.0), (2.0, 1.0)]
+                .into_iter()
+                .enumerate()
+                .map(|(t, (now, previous))| {
+                    tracker.follow(tracker.rates(t as u64), pair.cell(), estimate(now, previous)).now
+                })
+                .collect::<Vec<f64>>()
+        };
+        assert_eq!(follow(Rule::MovingAverage), [4.0, 5.0, 3.5]);
+        assert_eq!(follow(Rule::Msvr), [4.0, 5.0 + 0.25, 0.5 * 5.25 + 0.5 * 2.0 + 0.25]);
+        // v = 0.5·(4−6) + 0.25·((4−6) − (4−5)) = −1.25, u = 4.625;
+        // v = 0.5·(−1.25) + 0.5·2.625 + 0.25·(2.625 − (4−1)) = 0.59375, u = 4.328125.
+        assert_eq!(follow(Rule::Quadratic), [4.0, 4.625, 4.328_125]);
+    }
+
+    #[test]
+    fn u_before_is_the_present_u_for_a_pair_that_skipped_a_step() {
+        let tracker = tracker(Rule::Quadratic, 0.5, 0.25, 0.5);
+        let mut pair = UNSEEN;
+        for (t, now) in [(0, 4.0), (1, 6.0), (3, 2.0)] {
+            tracker.follow(tracker.rates(t), pair.cell(), estimate(now, now - 1.0));
+        }
+        // As by hand above, but with u⁻ = u = 4.625: v = −0.625 + 1.3125 + 0.25·(2.625 − 3.625).
+        assert_eq!(pair.u, 4.625 - 0.5 * (-0.625 + 1.3125 - 0.25));
+    }
+
+    #[test]
+    fn the_first_visit_takes_the_estimate_whatever_the_rates() {
+        for rule in RULES {
+            for gamma in [0.1, 0.5, 0.9, 1.0] {
+                let tracker = tracker(rule, gamma, 0.7, 0.3);
+                let tracked = tracker.follow(tracker.rates(5), { UNSEEN }.cell(), estimate(2.5, 2.0));
+                assert_eq!(tracked, Tracked { now: 2.5, before: 2.0 });
+                let tracked =
+                    tracker.follow_log(tracker.rates(5), { UNSEEN }.cell(), estimate(-700.0, -800.0));
+                assert_eq!(tracked.now, -700.0);
+            }
+        }
+    }
+
+    #[test]
+    fn logarithms_follow_as_the_numbers_themselves_do_and_never_overflow() {
+        let mut random = Stream::new(2, "tracker").open();
+        for rule in RULES {
+            let tracker = tracker(rule, 0.3, 0.6, 0.4);
+            let (mut plain, mut logs, mut huge) = (UNSEEN, UNSEEN, UNSEEN);
+            for t in 0..50 {
+                if t % 7 == 6 {
+                    continue; // not drawn
+                }
+                let (now, previous) = (0.5 + random.unit(), 0.5 + random.unit());
+                let rates = tracker.rates(t);
+                let floor = 0.2;
+                let u =
+                    tracker.follow(rates, plain.cell(), Estimate { floor, ..estimate(now, previous) }).now;
+                let shifted = |by: f64| Estimate {
+                    now: now.ln() + by,
+                    previous: Some(previous.ln() + by),
+                    floor: floor.ln() + by,
+                };
+                let ln_u = tracker.follow_log(rates, logs.cell(), shifted(0.0)).now;
+                assert!((ln_u - u.ln()).abs() < 1e-12, "{rule:?}, step {t}: {ln_u} for {}", u.ln());
+                let far = tracker.follow_log(rates, huge.cell(), shifted(1e5)).now;
+                assert!((far - 1e5 - u.ln()).abs() < 1e-10, "{rule:?}, step {t}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_rule_goes_below_the_self_term() {
+        for rule in [Rule::Msvr, Rule::Quadratic] {
+            let tracker = tracker(rule, 0.1, 2.0, 1.0);
+            let mut pair = UNSEEN;
+            for t in 0..20 {
+                // The mean falls by one each step: β = 2 overshoots.
+                let now = (10.0 - t as f64).max(0.25);
+                let tracked = tracker.follow(
+                    tracker.rates(t),
+                    pair.cell(),
+                    Estimate { now, previous: Some(now + 1.0), floor: 0.25 },
+                );
+                assert!(tracked.now >= 0.25, "{rule:?}: {}", tracked.now);
+            }
+        }
+    }
+
+    #[test]
+    fn noise_and_lag_are_those_of_the_theory() {
+        // Static mean, noise of variance 1: γ/(2−γ) for the moving average.
+        let variance = |tracker: Tracker| {
+            let mut random = Stream::new(4, "noise").open();
+            let mut pair = UNSEEN;
+            let (mut sum, steps) = (0.0, 200_000);
+            for t in 0..steps {
+                let noise = (random.unit() - 0.5) * 12f64.sqrt();
+                let u = tracker.follow(tracker.rates(t), pair.cell(), estimate(noise, noise)).now;
+                sum += u * u;
+            }
+            sum / steps as f64
+        };
+        let average = variance(tracker(Rule::MovingAverage, 0.2, 0.0, 1.0));
+        assert!((average / (0.2 / 1.8) - 1.0).abs() < 0.03, "{average}");
+        // Drift d per step: lag d(1−γ)/γ, d(1−γ−β)/γ, d(1−τ)/τ.
+        let lag = |tracker: Tracker| {
+            let mut pair = UNSEEN;
+            let mut gap = 0.0;
+            for t in 0..2000 {
+                let g = t as f64;
+                gap = g - tracker.follow(tracker.rates(t), pair.cell(), estimate(g, g - 1.0)).now;
+            }
+            gap
+        };
+        assert!((lag(tracker(Rule::MovingAverage, 0.2, 0.0, 1.0)) - 4.0).abs() < 1e-9);
+        assert!((lag(tracker(Rule::Msvr, 0.2, 0.3, 1.0)) - 2.5).abs() < 1e-9);
+        assert!(lag(tracker(Rule::Msvr, 0.2, 0.8, 1.0)).abs() < 1e-9);
+        assert!((lag(tracker(Rule::Quadratic, 0.2, 0.3, 0.4)) - 1.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn schedules_read_as_written() {
+        let read = |text: &str, rule| Tracker::from_spec(&Spec::parse(text).unwrap(), rule);
+        let rates = |text: &str, step| read(text, Rule::Msvr).unwrap().rates(step);
+        assert_eq!(rates("x:gamma=0.5", 9), Rates { gamma: 0.5, beta: 0.5, tau: 1.0, step: 9 });
+        assert_eq!(rates("x:gamma=0.8t-0.5:beta=0", 3).gamma, 0.8 * 4f64.powf(-0.5));
+        assert_eq!(rates("x:gamma=theory", 7).gamma, 8f64.powf(-2.0 / 3.0));
+        assert!((rates("x:gamma=0.2:beta=theory:rate=0.25", 0).beta - (3.0 / 0.8 + 0.8)).abs() < 1e-15);
+        assert_eq!(rates("x:preset=paper", 0), Rates { gamma: 0.1, beta: 0.005, tau: 1.0, step: 0 });
+        for bad in
+            ["x:gamma=0", "x:gamma=1.5", "x:gamma=t-1", "x:beta=-1", "x:tau=2", "x:gamma=1-gamma", "x:rate=0"]
+        {
+            let error = read(bad, Rule::Quadratic).unwrap_err().to_string();
+            assert!(error.contains(" must be in "), "{bad}: {error}");
+        }
+    }
 }
