@@ -38,7 +38,7 @@ pub(crate) struct Means<'a> {
     pub value: &'a mut [f64],
     /// Σ ω ℓ', linear scale only.
     pub slope: &'a mut [f64],
-    /// Σ ω ℓ'' (or what stands for it), linear scale only.
+    /// Σ ω ℓ'' (or what stands for it), linear scale only; empty: not wanted.
     pub curve: &'a mut [f64],
 }
 
@@ -115,7 +115,8 @@ impl Inner {
                     curve += w * l2;
                 }
                 terms.omega[item as usize] = kept;
-                (means.value[i], means.slope[i], means.curve[i]) = (value, slope, curve);
+                (means.value[i], means.slope[i]) = (value, slope);
+                means.set_curve(i, curve);
             }
         }
         means.value.iter_mut().for_each(|value| *value += terms.own * at_zero);
@@ -161,7 +162,9 @@ impl Inner {
                 }
             }
             out.gradient[own] -= a[i] * means.slope[i];
-            out.bend(own, a[i] * means.curve[i]);
+            if out.curvature.is_some() {
+                out.bend(own, a[i] * means.curve[i]);
+            }
         }
     }
 
@@ -248,6 +251,14 @@ impl Inner {
     }
 }
 
+impl Means<'_> {
+    fn set_curve(&mut self, i: usize, curve: f64) {
+        if let Some(slot) = self.curve.get_mut(i) {
+            *slot = curve;
+        }
+    }
+}
+
 impl Adjoint<'_, '_> {
     #[inline]
     fn bend(&mut self, j: usize, by: f64) {
@@ -267,7 +278,7 @@ fn forward_square(c: f64, terms: &Terms, means: &mut Means) {
         let d = mean - terms.scores[item as usize] + c;
         means.value[i] = (spread + weight * d * d - own * c * c).max(0.0);
         means.slope[i] = 2.0 * (weight * d - own * c);
-        means.curve[i] = 2.0 * (weight - own);
+        means.set_curve(i, 2.0 * (weight - own));
     }
 }
 

@@ -179,7 +179,7 @@ impl<O: Outer> Compositional<O> {
             let mut means = Means {
                 value: &mut estimates.value[part.clone()],
                 slope: &mut estimates.slope[part.clone()],
-                curve: &mut estimates.curve[part],
+                curve: part_of(estimates.curve, part),
             };
             self.inner.forward(&mut terms, self.at_zero(), &mut means, work);
         }
@@ -209,7 +209,7 @@ impl<O: Outer> Compositional<O> {
             let means = Means {
                 value: &mut estimates.value[part.clone()],
                 slope: &mut estimates.slope[part.clone()],
-                curve: &mut estimates.curve[part.clone()],
+                curve: part_of(estimates.curve, part.clone()),
             };
             self.inner.backward(&terms, &a[part], &means, out, work);
         }
@@ -242,6 +242,11 @@ impl<O: Outer> Compositional<O> {
         }
         [now, before]
     }
+}
+
+/// A part of curves, which are empty where nobody asked for them.
+fn part_of(curves: &mut [f64], part: std::ops::Range<usize>) -> &mut [f64] {
+    curves.get_mut(part).unwrap_or_default()
 }
 
 /// The columns of a list's state.
@@ -294,6 +299,7 @@ impl<O: Outer> Objective for Compositional<O> {
         let components = Self::COMPONENTS;
         let previous = input.previous.filter(|_| self.tracker.needs_previous());
         let (cm, pm) = (components * m, if previous.is_some() { components * m } else { 0 });
+        let bm = if out.curvature.is_some() { cm } else { 0 };
         let flipped = if push_relevant { 0 } else { n };
         let flipped_previous = if previous.is_some() { flipped } else { 0 };
         let [
@@ -309,7 +315,7 @@ impl<O: Outer> Objective for Compositional<O> {
             old_curve,
             old_a,
             factor,
-        ] = work.floats.cut([components * n, flipped, flipped_previous, cm, cm, cm, cm, pm, pm, pm, pm, m]);
+        ] = work.floats.cut([components * n, flipped, flipped_previous, cm, cm, bm, cm, pm, pm, 0, pm, m]);
         let [anchors, slots] = work.places.cut([m, m]);
         let mut own = [0.0; 2];
         for (c, reference) in O::REFERENCES.iter().enumerate() {
