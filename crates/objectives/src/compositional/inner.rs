@@ -7,7 +7,7 @@ one log-sum-exp, others pair by pair. Only ratios e^{ψ − ln g} leave the loga
 */
 
 use crate::kernels::KernelWork;
-use crate::kernels::hinge::{Hinge, Sums};
+use crate::kernels::hinge::{Hinge, Omega, Sums};
 
 use super::surrogate::Surrogate;
 
@@ -25,7 +25,7 @@ pub(crate) struct Terms<'a> {
     /// Scores of the items.
     pub scores: &'a [f64],
     /// ω of each item, as another item than the anchor.
-    pub omega: &'a mut [f64],
+    pub omega: Omega<'a>,
     /// ω of the anchor itself.
     pub own: f64,
     /// The anchors, ascending.
@@ -94,27 +94,25 @@ impl Inner {
     }
 
     /// The mean of every anchor, its self pair counted with `at_zero` (1 where the self pair counts as one item).
-    pub(crate) fn forward(self, terms: &mut Terms, at_zero: f64, means: &mut Means, work: &mut KernelWork) {
+    pub(crate) fn forward(self, terms: &Terms, at_zero: f64, means: &mut Means, work: &mut KernelWork) {
         if self.is_log() {
             return self.forward_log(terms, at_zero, means);
         }
         if let Some(hinge) = self.hinge() {
             let mut sums = Sums { value: means.value, slope: means.slope, curve: means.curve };
-            hinge.forward(terms.scores, terms.omega, terms.anchors, &work.hinge, &mut sums);
+            hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
         } else if let Inner::Of(Surrogate::Square { margin }) = self {
             forward_square(margin, terms, means);
         } else {
             for (i, &item) in terms.anchors.iter().enumerate() {
                 let at = terms.scores[item as usize];
-                let kept = std::mem::take(&mut terms.omega[item as usize]);
                 let (mut value, mut slope, mut curve) = (0.0, 0.0, 0.0);
-                for (x, w) in terms.scores.iter().zip(terms.omega.iter()).filter(|(_, w)| **w > 0.0) {
+                for (_, x, w) in terms.others(item) {
                     let (l, l1, l2) = self.exponent(x - at);
                     value += w * l;
                     slope += w * l1;
                     curve += w * l2;
                 }
-                terms.omega[item as usize] = kept;
                 (means.value[i], means.slope[i]) = (value, slope);
                 means.set_curve(i, curve);
             }
@@ -154,12 +152,10 @@ impl Inner {
         }
         for (i, &item) in anchors.iter().enumerate() {
             let own = item as usize;
-            for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
-                if j != own && *w > 0.0 {
-                    let (_, slope, curve) = self.exponent(x - scores[own]);
-                    out.gradient[j] += a[i] * w * slope;
-                    out.bend(j, a[i] * w * curve);
-                }
+            for (j, x, w) in terms.others(item) {
+                let (_, slope, curve) = self.exponent(x - scores[own]);
+                out.gradient[j] += a[i] * w * slope;
+                out.bend(j, a[i] * w * curve);
             }
             out.gradient[own] -= a[i] * means.slope[i];
             if out.curvature.is_some() {
@@ -176,13 +172,8 @@ impl Inner {
             return;
         }
         for (i, &item) in terms.anchors.iter().enumerate() {
-            let own = item as usize;
-            let at = terms.scores[own];
-            let others = || {
-                let all = terms.scores.iter().zip(terms.omega.iter()).enumerate();
-                all.filter(|(j, (_, w))| *j != own && **w > 0.0)
-                    .map(|(_, (x, w))| (self.exponent(x - at).0, *w))
-            };
+            let at = terms.scores[item as usize];
+            let others = || terms.others(item).map(|(_, x, w)| (self.exponent(x - at).0, w));
             let self_top = if terms.own > 0.0 { at_zero } else { f64::NEG_INFINITY };
             let top = others().map(|(psi, _)| psi).fold(self_top, f64::max);
             let own_part = if terms.own > 0.0 { terms.own * (at_zero - top).exp() } else { 0.0 };
@@ -195,17 +186,12 @@ impl Inner {
     /// anchor weighs itself otherwise than others do, and goes pair by pair.
     fn one_normaliser(self, terms: &Terms, at_zero: f64) -> Option<(f64, f64, f64)> {
         let Inner::Of(Surrogate::Exponential { temperature }) = self else { return None };
-        let alike = |item: &u32| terms.omega[*item as usize] == terms.own;
+        let alike = |item: &u32| terms.omega.at(*item as usize) == terms.own;
         if at_zero != 0.0 || !terms.anchors.iter().all(alike) {
             return None;
         }
         let top = terms.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = terms
-            .scores
-            .iter()
-            .zip(terms.omega.iter())
-            .map(|(x, w)| w * ((x - top) / temperature).exp())
-            .sum();
+        let sum: f64 = terms.all().map(|(_, x, w)| w * ((x - top) / temperature).exp()).sum();
         // All the weight may lie on items so far below the top that nothing is left: then pair by pair.
         (sum > 0.0).then(|| (top, sum.ln(), temperature))
     }
@@ -214,14 +200,14 @@ impl Inner {
         let (scores, anchors) = (terms.scores, terms.anchors);
         if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, self.at_zero()) {
             let total: f64 = a.iter().sum();
-            for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
+            for (j, x, w) in terms.all() {
                 let chance = w * ((x - top) / tau - ln_sum).exp();
                 out.gradient[j] += total * chance / tau;
                 out.bend(j, total * chance / (tau * tau));
             }
             for (&item, a) in anchors.iter().zip(a) {
                 let j = item as usize;
-                let chance = terms.omega[j] * ((scores[j] - top) / tau - ln_sum).exp();
+                let chance = terms.omega.at(j) * ((scores[j] - top) / tau - ln_sum).exp();
                 out.gradient[j] -= a / tau;
                 // The self pair left the total above with the share a·chance.
                 let bend = a.abs() * (1.0 - chance) / (tau * tau);
@@ -234,20 +220,30 @@ impl Inner {
         for (i, &item) in anchors.iter().enumerate() {
             let own = item as usize;
             let (mut slope_sum, mut curve_sum) = (0.0, 0.0);
-            for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
-                if j != own && *w > 0.0 {
-                    let (psi, slope, curve) = self.exponent(x - scores[own]);
-                    let chance = w * (psi - ln_g[i]).exp();
-                    let bend = chance * (curve + slope * slope);
-                    out.gradient[j] += a[i] * chance * slope;
-                    out.bend(j, a[i] * bend);
-                    slope_sum += chance * slope;
-                    curve_sum += bend;
-                }
+            for (j, x, w) in terms.others(item) {
+                let (psi, slope, curve) = self.exponent(x - scores[own]);
+                let chance = w * (psi - ln_g[i]).exp();
+                let bend = chance * (curve + slope * slope);
+                out.gradient[j] += a[i] * chance * slope;
+                out.bend(j, a[i] * bend);
+                slope_sum += chance * slope;
+                curve_sum += bend;
             }
             out.gradient[own] -= a[i] * slope_sum;
             out.bend(own, a[i] * curve_sum);
         }
+    }
+}
+
+impl Terms<'_> {
+    /// Every item with its score and weight.
+    fn all(&self) -> impl Iterator<Item = (usize, f64, f64)> + Clone {
+        self.scores.iter().enumerate().map(|(j, x)| (j, *x, self.omega.at(j)))
+    }
+
+    /// The items an anchor is compared with.
+    fn others(&self, anchor: u32) -> impl Iterator<Item = (usize, f64, f64)> {
+        self.all().filter(move |(j, _, w)| *j != anchor as usize && *w > 0.0)
     }
 }
 
@@ -270,11 +266,10 @@ impl Adjoint<'_, '_> {
 
 /// Σ_{j≠i} ω_j (s_j − s_i + c)² = variance part + W(mean − s_i + c)², the self pair taken out.
 fn forward_square(c: f64, terms: &Terms, means: &mut Means) {
-    let (mean, weight) = weighted_mean(terms.scores.iter().copied().zip(terms.omega.iter().copied()));
-    let spread: f64 =
-        terms.scores.iter().zip(terms.omega.iter()).map(|(x, w)| w * (x - mean) * (x - mean)).sum();
+    let (mean, weight) = weighted_mean(terms.all().map(|(_, x, w)| (x, w)));
+    let spread: f64 = terms.all().map(|(_, x, w)| w * (x - mean) * (x - mean)).sum();
     for (i, &item) in terms.anchors.iter().enumerate() {
-        let own = terms.omega[item as usize];
+        let own = terms.omega.at(item as usize);
         let d = mean - terms.scores[item as usize] + c;
         means.value[i] = (spread + weight * d * d - own * c * c).max(0.0);
         means.slope[i] = 2.0 * (weight * d - own * c);
@@ -286,13 +281,13 @@ fn backward_square(c: f64, terms: &Terms, a: &[f64], means: &Means, out: &mut Ad
     let scores = terms.scores;
     let (mean, total) =
         weighted_mean(terms.anchors.iter().zip(a).map(|(&item, a)| (scores[item as usize], *a)));
-    for (j, (x, w)) in scores.iter().zip(terms.omega.iter()).enumerate() {
+    for (j, x, w) in terms.all() {
         out.gradient[j] += 2.0 * w * total * (x - mean + c);
         out.bend(j, 2.0 * w * total);
     }
     for (i, &item) in terms.anchors.iter().enumerate() {
         let j = item as usize;
-        let own = 2.0 * terms.omega[j] * a[i];
+        let own = 2.0 * terms.omega.at(j) * a[i];
         out.gradient[j] -= own * c + a[i] * means.slope[i];
         if let Some(h) = &mut out.curvature {
             h[j] = (h[j] - own.abs()).max(0.0) + a[i].abs() * means.curve[i];

@@ -34,6 +34,8 @@ pub mod tracker;
 
 use toprank_core::{List, ParamError, Policy, Spec};
 
+use crate::kernels::KernelWork;
+use crate::kernels::hinge::Omega;
 use crate::objective::{Input, Needs, Objective, Out};
 use crate::params::word;
 use crate::state::{Column, ListState, Per};
@@ -136,13 +138,46 @@ impl<O: Outer + 'static> Compositional<O> {
     }
 }
 
-/// One estimate of all means at one set of scores.
+/// Stage 1: what a list, or a draw from it, looks like to the mechanism.
+struct Drawn<'a> {
+    /// The anchors, ascending.
+    anchors: &'a [u32],
+    /// ω of each component.
+    omega: [Omega<'a>; 2],
+    /// ω of an anchor itself, per component.
+    own: [f64; 2],
+}
+
+/// Stage 2: an estimate of all means at one set of scores, per component and anchor.
 struct Estimates<'a> {
     scores: &'a [f64],
-    /// g (or ln g) per component and anchor.
+    /// ĝ, or ln ĝ.
     value: &'a mut [f64],
     slope: &'a mut [f64],
+    /// Empty where no curvature is wanted.
     curve: &'a mut [f64],
+    /// The factors of stage 4: ∂F/∂g, in logs ĝ ∂F/∂g.
+    a: &'a mut [f64],
+}
+
+impl<'a> Estimates<'a> {
+    /// Over memory for three or four numbers (with curves) per component and anchor.
+    fn over(scores: &'a [f64], memory: &'a mut [f64], each: usize) -> Estimates<'a> {
+        let (value, rest) = memory.split_at_mut(each);
+        let (slope, rest) = rest.split_at_mut(each);
+        let (a, curve) = rest.split_at_mut(each);
+        Estimates { scores, value, slope, curve, a }
+    }
+
+    fn component(&mut self, c: usize, m: usize) -> (Means<'_>, &[f64]) {
+        let part = c * m..(c + 1) * m;
+        let means = Means {
+            value: &mut self.value[part.clone()],
+            slope: &mut self.slope[part.clone()],
+            curve: self.curve.get_mut(part.clone()).unwrap_or_default(),
+        };
+        (means, &self.a[part])
+    }
 }
 
 impl<O: Outer> Compositional<O> {
@@ -158,60 +193,13 @@ impl<O: Outer> Compositional<O> {
     }
 
     /// Stage 2.
-    fn estimate(
-        &self,
-        estimates: &mut Estimates,
-        omega: &mut [f64],
-        own: &[f64],
-        anchors: &[u32],
-        work: &mut crate::kernels::KernelWork,
-    ) {
-        let (n, m) = (estimates.scores.len(), anchors.len());
-        self.inner.plan(estimates.scores, anchors, work);
+    fn estimate(&self, drawn: &Drawn, estimates: &mut Estimates, work: &mut KernelWork) {
+        let scores = estimates.scores;
+        self.inner.plan(scores, drawn.anchors, work);
         for c in 0..Self::COMPONENTS {
-            let part = c * m..(c + 1) * m;
-            let mut terms = Terms {
-                scores: estimates.scores,
-                omega: &mut omega[c * n..(c + 1) * n],
-                own: own[c],
-                anchors,
-            };
-            let mut means = Means {
-                value: &mut estimates.value[part.clone()],
-                slope: &mut estimates.slope[part.clone()],
-                curve: part_of(estimates.curve, part),
-            };
-            self.inner.forward(&mut terms, self.at_zero(), &mut means, work);
-        }
-    }
-
-    /// Stage 5. `a` per component and anchor.
-    #[allow(clippy::too_many_arguments, reason = "the operands of one formula")]
-    fn spread(
-        &self,
-        estimates: &mut Estimates,
-        omega: &mut [f64],
-        own: &[f64],
-        anchors: &[u32],
-        a: &[f64],
-        out: &mut Adjoint,
-        work: &crate::kernels::KernelWork,
-    ) {
-        let (n, m) = (estimates.scores.len(), anchors.len());
-        for c in 0..Self::COMPONENTS {
-            let part = c * m..(c + 1) * m;
-            let terms = Terms {
-                scores: estimates.scores,
-                omega: &mut omega[c * n..(c + 1) * n],
-                own: own[c],
-                anchors,
-            };
-            let means = Means {
-                value: &mut estimates.value[part.clone()],
-                slope: &mut estimates.slope[part.clone()],
-                curve: part_of(estimates.curve, part.clone()),
-            };
-            self.inner.backward(&terms, &a[part], &means, out, work);
+            let terms = drawn.terms(c, scores);
+            let (mut means, _) = estimates.component(c, drawn.anchors.len());
+            self.inner.forward(&terms, self.at_zero(), &mut means, work);
         }
     }
 
@@ -242,11 +230,22 @@ impl<O: Outer> Compositional<O> {
         }
         [now, before]
     }
+
+    /// Stage 5.
+    fn spread(&self, drawn: &Drawn, estimates: &mut Estimates, out: &mut Adjoint, work: &KernelWork) {
+        let scores = estimates.scores;
+        for c in 0..Self::COMPONENTS {
+            let terms = drawn.terms(c, scores);
+            let (means, a) = estimates.component(c, drawn.anchors.len());
+            self.inner.backward(&terms, a, &means, out, work);
+        }
+    }
 }
 
-/// A part of curves, which are empty where nobody asked for them.
-fn part_of(curves: &mut [f64], part: std::ops::Range<usize>) -> &mut [f64] {
-    curves.get_mut(part).unwrap_or_default()
+impl<'a> Drawn<'a> {
+    fn terms(&self, c: usize, scores: &'a [f64]) -> Terms<'a> {
+        Terms { scores, omega: self.omega[c], own: self.own[c], anchors: self.anchors }
+    }
 }
 
 /// The columns of a list's state.
@@ -255,7 +254,17 @@ struct Columns<'a> {
     quadratic: Option<[&'a mut [f64]; 3]>,
 }
 
-impl Columns<'_> {
+impl<'a> Columns<'a> {
+    fn of<'b: 'a>(state: &'a mut ListState<'b>, rule: Rule) -> Columns<'a> {
+        if rule == Rule::Quadratic {
+            let [_, u, v, before, stamp] = state.cut();
+            Columns { u, quadratic: Some([v, before, stamp]) }
+        } else {
+            let [_, u] = state.cut();
+            Columns { u, quadratic: None }
+        }
+    }
+
     fn cell(&mut self, slot: usize, component: usize, components: usize) -> Cell<'_> {
         let at = slot * components + component;
         let (v, before) = match &mut self.quadratic {
@@ -264,6 +273,15 @@ impl Columns<'_> {
         };
         Cell { u: &mut self.u[at], v, before }
     }
+}
+
+/// Scores as the anchors see them: where the others are pushed, "above" is below.
+fn seen<'a>(scores: &'a [f64], turned: &'a mut [f64]) -> &'a [f64] {
+    if turned.is_empty() {
+        return scores;
+    }
+    turned.iter_mut().zip(scores).for_each(|(turned, s)| *turned = -s);
+    turned
 }
 
 impl<O: Outer> Objective for Compositional<O> {
@@ -282,140 +300,135 @@ impl<O: Outer> Objective for Compositional<O> {
 
     fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let n = input.list.len();
-        let push_relevant = self.outer.anchors_are_relevant();
-        let log = self.inner.is_log();
-        // Stage 1.
-        let drawn_relevant = (0..n).filter(|&j| input.is_relevant(j)).count();
+        let (push_relevant, log) = (self.outer.anchors_are_relevant(), self.inner.is_log());
+        let [places] = work.places.cut([2 * n]);
+        let (anchors, slots) = places.split_at_mut(n);
+
+        // Stage 1: draw.
+        let mut m = 0;
+        for j in (0..n).filter(|&j| input.is_relevant(j) == push_relevant) {
+            anchors[m] = j as u32;
+            m += 1;
+        }
+        let drawn_relevant = if push_relevant { m } else { n - m };
         let strata = Strata {
             items: state.items,
             relevant: state.relevant.len(),
             drawn_relevant,
             drawn_others: n - drawn_relevant,
         };
-        if n < 2 || !strata.is_enough() || !self.outer.takes_part(&strata, state.values[0]) {
+        let own_number = state.values[0];
+        if n < 2 || !strata.is_enough() || !self.outer.takes_part(&strata, own_number) {
             return None;
         }
-        let m = if push_relevant { drawn_relevant } else { n - drawn_relevant };
-        let components = Self::COMPONENTS;
-        let previous = input.previous.filter(|_| self.tracker.needs_previous());
-        let (cm, pm) = (components * m, if previous.is_some() { components * m } else { 0 });
-        let bm = if out.curvature.is_some() { cm } else { 0 };
-        let flipped = if push_relevant { 0 } else { n };
-        let flipped_previous = if previous.is_some() { flipped } else { 0 };
-        let [
-            omega,
-            turned,
-            turned_previous,
-            value,
-            slope,
-            curve,
-            a,
-            old_value,
-            old_slope,
-            old_curve,
-            old_a,
-            factor,
-        ] = work.floats.cut([components * n, flipped, flipped_previous, cm, cm, bm, cm, pm, pm, 0, pm, m]);
-        let [anchors, slots] = work.places.cut([m, m]);
-        let mut own = [0.0; 2];
-        for (c, reference) in O::REFERENCES.iter().enumerate() {
-            let weights = strata.weights(*reference, push_relevant);
-            own[c] = weights.own;
-            for (j, w) in omega[c * n..(c + 1) * n].iter_mut().enumerate() {
-                *w = if input.is_relevant(j) { weights.relevant } else { weights.others };
-            }
-        }
-        for (next, j) in (0..n).filter(|&j| input.is_relevant(j) == push_relevant).enumerate() {
-            anchors[next] = j as u32;
-            let item = input.sample.map_or(j as u32, |items| items[j]);
-            slots[next] = match input.sample {
+        let anchors = &anchors[..m];
+        for (i, &j) in anchors.iter().enumerate() {
+            let item = input.sample.map_or(j, |items| items[j as usize]);
+            slots[i] = match input.sample {
                 _ if !push_relevant => item,
-                None => next as u32,
+                None => i as u32,
                 Some(_) => state.relevant.partition_point(|&place| place < item) as u32,
             };
-            factor[next] = input.weight(j);
+        }
+        let previous = input.previous.filter(|_| self.tracker.needs_previous());
+        let cm = Self::COMPONENTS * m;
+        let (with_previous, with_curve) =
+            (usize::from(previous.is_some()), usize::from(out.curvature.is_some()));
+        let turned = if push_relevant { 0 } else { n };
+        let alike = |c: usize| strata.weights(O::REFERENCES[c], push_relevant).alike(&strata);
+        let each: [usize; 2] =
+            std::array::from_fn(|c| if c < Self::COMPONENTS && alike(c).is_none() { n } else { 0 });
+        let [omega0, omega1, turned, turned_previous, values, old_values] = work.floats.cut([
+            each[0],
+            each[1],
+            turned,
+            turned * with_previous,
+            cm * (3 + with_curve),
+            cm * 3 * with_previous,
+        ]);
+        let mut drawn = Drawn { anchors, omega: [Omega::Alike(0.0); 2], own: [0.0; 2] };
+        for (c, omega) in [omega0, omega1].into_iter().enumerate().take(Self::COMPONENTS) {
+            let weights = strata.weights(O::REFERENCES[c], push_relevant);
+            drawn.own[c] = weights.own;
+            drawn.omega[c] = match alike(c) {
+                Some(w) => Omega::Alike(w),
+                None => {
+                    let (anchor, other) = if push_relevant {
+                        (weights.relevant, weights.others)
+                    } else {
+                        (weights.others, weights.relevant)
+                    };
+                    omega.fill(other);
+                    anchors.iter().for_each(|&j| omega[j as usize] = anchor);
+                    Omega::Each(omega)
+                }
+            };
         }
         let scale = match O::OVER {
             Over::Sum => strata.relevant as f64 / drawn_relevant as f64,
-            Over::Mean => 1.0 / factor.iter().sum::<f64>(),
+            Over::Mean => 1.0 / anchors.iter().map(|&j| input.weight(j as usize)).sum::<f64>(),
         };
         if !scale.is_finite() {
             return None; // all anchors have weight 0
         }
 
-        // Stage 2; where the others are pushed, "above" is below.
-        let turn = |turned: &'_ mut [f64], scores: &[f64]| {
-            for (t, s) in turned.iter_mut().zip(scores) {
-                *t = -s;
-            }
-        };
-        turn(turned, input.list.scores);
-        if let Some(previous) = previous {
-            turn(turned_previous, previous);
-        }
-        let kernel = &mut work.kernel;
-        let old = previous.map(|previous| {
-            let scores = if push_relevant { previous } else { &*turned_previous };
-            let mut old = Estimates { scores, value: old_value, slope: old_slope, curve: old_curve };
-            self.estimate(&mut old, omega, &own, anchors, kernel);
+        // Stage 2: estimate, at the previous scores too where the tracker asks for it.
+        let mut old = previous.map(|previous| {
+            let mut old = Estimates::over(seen(previous, turned_previous), old_values, cm);
+            self.estimate(&drawn, &mut old, &mut work.kernel);
             old
         });
-        let scores = if push_relevant { input.list.scores } else { &*turned };
-        let mut now = Estimates { scores, value, slope, curve };
-        self.estimate(&mut now, omega, &own, anchors, kernel);
+        let mut now = Estimates::over(seen(input.list.scores, turned), values, cm);
+        self.estimate(&drawn, &mut now, &mut work.kernel);
 
-        // Stages 3 and 4.
+        // Stages 3 and 4: follow and weigh.
         let rates = self.tracker.rates(input.stream.step);
-        let list = state.values[0];
         let items = state.items as f64;
-        let mut columns = if self.tracker.rule == Rule::Quadratic {
-            let [_, u, v, before, stamp] = state.cut();
-            Columns { u, quadratic: Some([v, before, stamp]) }
-        } else {
-            let [_, u] = state.cut();
-            Columns { u, quadratic: None }
-        };
+        let mut columns = Columns::of(state, self.tracker.rule);
         let mut loss = 0.0;
-        for i in 0..m {
-            let j = anchors[i] as usize;
-            let anchor = Anchor { gain: input.gain(j), label: input.list.labels[j], items, list };
+        for (i, &j) in anchors.iter().enumerate() {
+            let j = j as usize;
             let estimate = std::array::from_fn(|c| {
-                if c < components {
-                    (now.value[c * m + i], old.as_ref().map(|old| old.value[c * m + i]))
-                } else {
-                    (0.0, None)
-                }
-            });
-            let [after, before] = self.follow(rates, &mut columns, slots[i] as usize, estimate, &own);
-            let factor = factor[i] * scale;
-            loss += factor * self.outer.at(&anchor, after, log).value;
-            let outcome = self.outer.at(&anchor, if self.tracker.lagged { before } else { after }, log);
-            let outcome_before = (!old_a.is_empty()).then(|| self.outer.at(&anchor, before, log));
-            for c in 0..components {
                 let k = c * m + i;
-                let u = if self.tracker.lagged { before[c] } else { after[c] };
+                (c < Self::COMPONENTS)
+                    .then(|| (now.value[k], old.as_ref().map(|old| old.value[k])))
+                    .unwrap_or_default()
+            });
+            let [after, before] = self.follow(rates, &mut columns, slots[i] as usize, estimate, &drawn.own);
+            let anchor = Anchor { gain: input.gain(j), label: input.list.labels[j], items, list: own_number };
+            let at_after = self.outer.at(&anchor, after, log);
+            let at_before = if self.tracker.lagged || old.is_some() {
+                self.outer.at(&anchor, before, log)
+            } else {
+                at_after
+            };
+            let factor = input.weight(j) * scale;
+            loss += factor * at_after.value;
+            let (outcome, u) = if self.tracker.lagged { (at_before, before) } else { (at_after, after) };
+            for c in 0..Self::COMPONENTS {
+                let k = c * m + i;
                 // In logs the slope is u f'(u); the estimate's own mean turns it into ĝ f'(u).
                 let ratio = |estimate: f64, u: f64| if log { (estimate - u).exp() } else { 1.0 };
-                a[k] = factor * outcome.slope[c] * ratio(now.value[k], u);
-                if let (Some(outcome), Some(old)) = (outcome_before, &old) {
-                    old_a[k] = factor * outcome.slope[c] * ratio(old.value[k], before[c]);
+                now.a[k] = factor * outcome.slope[c] * ratio(now.value[k], u[c]);
+                if let Some(old) = &mut old {
+                    old.a[k] = factor * at_before.slope[c] * ratio(old.value[k], before[c]);
                 }
             }
         }
 
-        // Stage 5.
-        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
-        self.spread(&mut now, omega, &own, anchors, a, &mut adjoint, kernel);
-        if let (Some(mut old), Some(gradient)) = (old, out.gradient_previous.as_deref_mut()) {
-            self.inner.plan(old.scores, anchors, kernel);
-            let mut adjoint = Adjoint { gradient, curvature: None };
-            self.spread(&mut old, omega, &own, anchors, old_a, &mut adjoint, kernel);
+        // Stage 5: spread.
+        let turn_back = |gradient: &mut [f64]| {
             if !push_relevant {
-                out.gradient_previous.iter_mut().flat_map(|g| g.iter_mut()).for_each(|g| *g = -*g);
+                gradient.iter_mut().for_each(|g| *g = -*g);
             }
-        }
-        if !push_relevant {
-            out.gradient.iter_mut().for_each(|g| *g = -*g);
+        };
+        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        self.spread(&drawn, &mut now, &mut adjoint, &work.kernel);
+        turn_back(out.gradient);
+        if let (Some(old), Some(gradient)) = (&mut old, out.gradient_previous.as_deref_mut()) {
+            self.inner.plan(old.scores, anchors, &mut work.kernel);
+            self.spread(&drawn, old, &mut Adjoint { gradient, curvature: None }, &work.kernel);
+            turn_back(gradient);
         }
         Some(O::OFFSET + loss)
     }

@@ -50,6 +50,14 @@ pub struct Weights {
     pub others: f64,
 }
 
+impl Weights {
+    /// The weight, if all drawn items have the same.
+    pub fn alike(&self, strata: &Strata) -> Option<f64> {
+        let same = strata.drawn_relevant == 0 || strata.drawn_others == 0 || self.relevant == self.others;
+        same.then_some(if strata.drawn_relevant == 0 { self.others } else { self.relevant })
+    }
+}
+
 impl Strata {
     /// N-.
     pub fn others(&self) -> usize {

@@ -53,9 +53,31 @@ pub struct HingeWork {
     anchor_scores: Vec<f64>,
     /// For each item its number among the anchors, or NONE.
     number: Vec<u32>,
+    /// The scores again, for the direct path to hide an anchor from itself.
+    copy: Vec<f64>,
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Weights ω of the items.
+#[derive(Clone, Copy, Debug)]
+pub enum Omega<'a> {
+    /// The same for all.
+    Alike(f64),
+    /// One each, ≥ 0.
+    Each(&'a [f64]),
+}
+
+impl Omega<'_> {
+    /// ω of item `j`.
+    #[inline]
+    pub fn at(self, j: usize) -> f64 {
+        match self {
+            Omega::Alike(w) => w,
+            Omega::Each(w) => w[j],
+        }
+    }
+}
 
 /// Sums for the anchors, in their order.
 pub struct Sums<'a> {
@@ -73,6 +95,8 @@ impl Hinge {
     pub fn plan(self, scores: &[f64], anchors: &[u32], work: &mut HingeWork) {
         let n = scores.len();
         if is_direct(n, anchors.len()) {
+            work.copy.clear();
+            work.copy.extend_from_slice(scores);
             return;
         }
         work.by_score.resize(n, 0);
@@ -100,25 +124,30 @@ impl Hinge {
     pub fn forward(
         self,
         scores: &[f64],
-        omega: &mut [f64],
+        omega: Omega,
         anchors: &[u32],
-        work: &HingeWork,
+        work: &mut HingeWork,
         sums: &mut Sums,
     ) {
-        if is_direct(scores.len(), anchors.len()) {
-            for (i, &item) in anchors.iter().enumerate() {
-                let own = std::mem::take(&mut omega[item as usize]);
-                let [s1, s2] = moments(scores, omega, scores[item as usize], self.margin);
-                let s0 = if self.squared && sums.curve.is_empty() {
-                    0.0
-                } else {
-                    weight_inside(scores, omega, scores[item as usize], self.margin)
-                };
-                omega[item as usize] = own;
-                self.sums(i, [s0, s1, s2], sums);
-            }
-        } else {
-            self.sweep_down(omega, anchors, work, sums);
+        if !is_direct(scores.len(), anchors.len()) {
+            return self.sweep_down(omega, anchors, work, sums);
+        }
+        let x = &mut work.copy;
+        let wants_count = !self.squared || !sums.curve.is_empty();
+        for (i, &item) in anchors.iter().enumerate() {
+            let (at, c) = (scores[item as usize], self.margin);
+            x[item as usize] = f64::NEG_INFINITY; // below every margin: its own pair adds nothing
+            let ([s1, s2], s0) = match omega {
+                Omega::Alike(w) => {
+                    let [s1, s2] = moments_alike(x, at, c);
+                    ([w * s1, w * s2], if wants_count { w * count_inside(x, at, c) } else { 0.0 })
+                }
+                Omega::Each(w) => {
+                    (moments(x, w, at, c), if wants_count { weight_inside(x, w, at, c) } else { 0.0 })
+                }
+            };
+            x[item as usize] = at;
+            self.sums(i, [s0, s1, s2], sums);
         }
     }
 
@@ -133,7 +162,7 @@ impl Hinge {
         }
     }
 
-    fn sweep_down(self, omega: &[f64], anchors: &[u32], work: &HingeWork, sums: &mut Sums) {
+    fn sweep_down(self, omega: Omega, anchors: &[u32], work: &HingeWork, sums: &mut Sums) {
         let c = self.margin;
         let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
         let mut next = 0;
@@ -145,14 +174,14 @@ impl Hinge {
             above = score;
             while next < work.sorted.len() && work.sorted[next] - score + c > 0.0 {
                 let d = work.sorted[next] - score + c;
-                let w = omega[work.by_score[next] as usize];
+                let w = omega.at(work.by_score[next] as usize);
                 s0 += w;
                 s1 += w * d;
                 s2 += w * d * d;
                 next += 1;
             }
             // Its own pair has d = c and entered unless c is 0.
-            let own = if c > 0.0 { omega[anchors[number as usize] as usize] } else { 0.0 };
+            let own = if c > 0.0 { omega.at(anchors[number as usize] as usize) } else { 0.0 };
             let rest = [s0 - own, s1 - own * c, s2 - own * c * c].map(|s: f64| s.max(0.0));
             self.sums(number as usize, rest, sums);
         }
@@ -164,7 +193,7 @@ impl Hinge {
     pub fn backward(
         self,
         scores: &[f64],
-        omega: &[f64],
+        omega: Omega,
         anchors: &[u32],
         a: &[f64],
         (slope, curve): (&[f64], &[f64]),
@@ -188,7 +217,7 @@ impl Hinge {
     fn spread_direct(
         self,
         scores: &[f64],
-        omega: &[f64],
+        omega: Omega,
         anchors: &[u32],
         a: &[f64],
         gradient: &mut [f64],
@@ -222,21 +251,16 @@ impl Hinge {
                     (pull[own], bend[own]) = kept;
                 }
             }
-            let weights = &omega[start..start + x.len()];
-            for ((g, w), p) in gradient[start..].iter_mut().zip(weights).zip(pull.iter()) {
-                *g += w * p;
-            }
+            add_weighted(&mut gradient[start..], omega, start, pull);
             if let Some(h) = curvature.as_deref_mut() {
-                for ((h, w), b) in h[start..].iter_mut().zip(weights).zip(bend.iter()) {
-                    *h += w * b;
-                }
+                add_weighted(&mut h[start..], omega, start, bend);
             }
         }
     }
 
     fn sweep_up(
         self,
-        omega: &[f64],
+        omega: Omega,
         anchors: &[u32],
         a: &[f64],
         work: &HingeWork,
@@ -262,12 +286,20 @@ impl Hinge {
             let own = if number == NONE || c <= 0.0 { 0.0 } else { a[number as usize] };
             let (slopes, curves) =
                 if self.squared { (2.0 * (t1 - own * c), 2.0 * (t0 - own)) } else { (t0 - own, t0 - own) };
-            gradient[item] += omega[item] * slopes;
+            gradient[item] += omega.at(item) * slopes;
             if let Some(h) = curvature.as_deref_mut() {
-                h[item] += omega[item] * curves.abs();
+                h[item] += omega.at(item) * curves.abs();
             }
         }
         debug_assert_eq!(anchors.len(), work.anchors.len());
+    }
+}
+
+/// out_j += ω_j x_j for a block of items from `start` on.
+fn add_weighted(out: &mut [f64], omega: Omega, start: usize, x: &[f64]) {
+    match omega {
+        Omega::Alike(w) => out.iter_mut().zip(x).for_each(|(out, x)| *out += w * x),
+        Omega::Each(w) => out.iter_mut().zip(&w[start..]).zip(x).for_each(|((out, w), x)| *out += w * x),
     }
 }
 
@@ -298,6 +330,45 @@ vectorised! {
             s2[l] += w * d * d;
         }
         [s1.iter().sum(), s2.iter().sum()]
+    }
+}
+
+vectorised! {
+    /// Σ (d, d²) over d = max(0, (x − at) + c).
+    fn moments_alike(x: &[f64], at: f64, c: f64) -> [f64; 2] {
+        const LANES: usize = 16;
+        let (mut s1, mut s2) = ([0.0; LANES], [0.0; LANES]);
+        let (xs, rest) = x.as_chunks::<LANES>();
+        for x in xs {
+            let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - at + c).max(0.0));
+            for l in 0..LANES {
+                s1[l] += d[l];
+            }
+            for l in 0..LANES {
+                s2[l] += d[l] * d[l];
+            }
+        }
+        for (l, x) in rest.iter().enumerate() {
+            let d = (x - at + c).max(0.0);
+            s1[l] += d;
+            s2[l] += d * d;
+        }
+        [s1.iter().sum(), s2.iter().sum()]
+    }
+}
+
+vectorised! {
+    /// How many x have (x − at) + c > 0.
+    fn count_inside(x: &[f64], at: f64, c: f64) -> f64 {
+        const LANES: usize = 16;
+        let mut s0 = [0.0; LANES];
+        let (xs, rest) = x.as_chunks::<LANES>();
+        for x in xs {
+            for l in 0..LANES {
+                s0[l] += if x[l] - at + c > 0.0 { 1.0 } else { 0.0 };
+            }
+        }
+        s0.iter().sum::<f64>() + rest.iter().filter(|x| *x - at + c > 0.0).count() as f64
     }
 }
 
@@ -390,6 +461,19 @@ mod tests {
     }
 
     fn check(hinge: Hinge, x: &[f64], omega: &[f64], anchors: &[u32], a: &[f64], case: &str) {
+        check_with(hinge, x, omega, Omega::Each(omega), anchors, a, case);
+        check_with(hinge, x, &vec![0.25; x.len()], Omega::Alike(0.25), anchors, a, case);
+    }
+
+    fn check_with(
+        hinge: Hinge,
+        x: &[f64],
+        omega: &[f64],
+        given: Omega,
+        anchors: &[u32],
+        a: &[f64],
+        case: &str,
+    ) {
         let expected = plain(hinge, x, omega, anchors, a);
         let (m, n) = (anchors.len(), x.len());
         let mut work = HingeWork::default();
@@ -397,8 +481,8 @@ mod tests {
         let mut sums = Sums { value: &mut value, slope: &mut slope, curve: &mut curve };
         let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
         hinge.plan(x, anchors, &mut work);
-        hinge.forward(x, &mut omega.to_vec(), anchors, &work, &mut sums);
-        hinge.backward(x, omega, anchors, a, (&slope, &curve), &work, &mut gradient, Some(&mut curvature));
+        hinge.forward(x, given, anchors, &mut work, &mut sums);
+        hinge.backward(x, given, anchors, a, (&slope, &curve), &work, &mut gradient, Some(&mut curvature));
         let c = hinge.margin;
         for k in 0..m {
             let own = omega[anchors[k] as usize]; // one rounding of the self pair
