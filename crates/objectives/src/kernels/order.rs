@@ -114,13 +114,15 @@ mod tests {
             let base: Vec<f64> = (0..n).map(|_| random.unit()).collect();
             let coarse: Vec<f64> = base.iter().map(|s| (s * 20.0).floor()).collect();
             let mut outlier: Vec<f64> = base.iter().map(|s| s * 1e-3).collect();
+            let mut tied_beside_outlier: Vec<f64> = coarse.iter().map(|s| s * 1e-6).collect();
             if n > 0 {
-                outlier[n / 2] = 1e6;
+                (outlier[n / 2], tied_beside_outlier[n / 2]) = (1e6, 1e6);
             }
             let cases = [
                 base.clone(),
                 coarse,
                 outlier,
+                tied_beside_outlier,
                 vec![0.1; n],
                 base.iter().map(|s| s * 1e-3 + 1e6).collect(),
                 base.iter().map(|s| (s - 0.5) * f64::MAX).collect(),
