@@ -71,9 +71,12 @@ def from_allrank(lists):
     scheme = {"weighing_scheme": "ndcgLoss2PP_scheme", **lambdas}
     yield from run("lambdaLoss", "ndcg-loss2pp", NO_TIED_SCORES, note + ", mu = 10", **scheme)
     yield from run("lambdaLoss", "ndcg-loss2pp:mu=0.5", ("graded 13",), note + ", mu = 0.5", mu=0.5, **scheme)
+    scheme = {"weighing_scheme": "ndcgLoss2_scheme", **lambdas}
+    yield from run("lambdaLoss", "ndcg-loss2:sigma=2", ("graded 13",), "sigma = 2", sigma=2.0, **scheme)
     note = "its lambdaRank scheme in natural logarithms"
     scheme = {"weighing_scheme": "lambdaRank_scheme", **lambdas, "reduction_log": "natural"}
     yield from run("lambdaLoss", "lambdarank", NO_TIED_SCORES, note, **scheme)
+    yield from run("lambdaLoss", "lambdarank:sigma=0.5", ("graded 13",), note + ", sigma = 0.5", sigma=0.5, **scheme)
 
     note = "minus the smooth NDCG; alpha = 1/temperature; eps = 1e-30"
     smooth = {"eps": TINY, "offset": 1.0}

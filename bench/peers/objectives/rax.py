@@ -50,6 +50,9 @@ def from_rax(lists):
     note = "lambda weights normalised, sum over pairs; it multiplies them by the list's length"
     lambdas = {"reduce_fn": jnp.sum, "lambdaweight_fn": weight(rax.dcg_lambdaweight)}
     yield from run("pairwise_logistic_loss", "lambdarank", with_pairs, note + " (dcg_lambdaweight)", scale=per_item, **lambdas)
+    lambdas["lambdaweight_fn"] = weight(rax.dcg_lambdaweight, gain_fn=lambda label: label)
+    floats = ("graded 13", "distinct labels")
+    yield from run("pairwise_logistic_loss", "lambdarank:gain=linear", floats, note + ", gain_fn = label", scale=per_item, **lambdas)
     lambdas["lambdaweight_fn"] = weight(rax.dcg2_lambdaweight)
     note += " (dcg2_lambdaweight); natural logarithm, ours is log2"
     in_log2 = lambda one: 1 / len(one["scores"]) / np.log(2)

@@ -78,6 +78,14 @@ def from_lightgbm(lists):
                 g, h = lightgbm_gradient(one, lambdarank_truncation_level=cut, lambdarank_norm=norm)
                 objective = f"lambdarank@{cut}" + (":norm=lightgbm" if norm else "")
                 yield case("lightgbm", "lambdarank", objective, [one], None, [g], note, curvature=[h], tolerance=TOLERANCE)
+    one = on_the_grid(lists["graded 13"])
+    for how, key, setting in (
+        (":norm=lightgbm:sigma=2", {"sigmoid": 2.0}, ", sigmoid = 2"),
+        (":norm=lightgbm:gain=linear", {"label_gain": "0,1,2,3,4"}, ", label_gain = label"),
+    ):
+        g, h = lightgbm_gradient(one, lambdarank_truncation_level=10, lambdarank_norm=True, **key)
+        extra = {"curvature": [h], "tolerance": TOLERANCE}
+        yield case("lightgbm", "lambdarank", f"lambdarank@10{how}", [one], None, [g], note + setting, **extra)
 
 
 # ------------------------------------------------------------------------------------------------ XGBoost
@@ -121,6 +129,10 @@ def from_xgboost(lists):
             objective = f"lambdarank@{cut}:norm=lightgbm"
             why = note + "; both normalisations on, its default"
             yield case("xgboost", "rank:ndcg", objective, [one], None, [g], why, curvature=[h], **half)
+    one = lists["distinct labels"]
+    g, h = xgboost_gradient(one, "rank:ndcg", **topk(3), **off, ndcg_exp_gain=False)
+    why = note + "; ndcg_exp_gain = false"
+    yield case("xgboost", "rank:ndcg", "lambdarank@3:gain=linear", [one], None, [g], why, curvature=[h], **half)
     for name in ("two items", "binary 10", "binary 24"):
         one = lists[name]
         g, h = xgboost_gradient(one, "rank:map", **topk(32), **off)

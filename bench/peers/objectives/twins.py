@@ -35,14 +35,14 @@ def value_and_gradient(objective, lists):
 
 
 def curvature(objective, lists):
-    """Σ over pairs of w σ(1−σ) on both items: the lambda family's."""
+    """Σ over pairs of σ² w p(1 − p) on both items: the lambda family's."""
     name, cut, parameters = parse(objective)
     out = []
     for one in lists:
         s, y = np.array(one["scores"]), np.array(one["labels"])
-        w = LAMBDA_WEIGHTS[name](s, y, cut, parameters)
-        p = 1 / (1 + np.exp(s[:, None] - s[None, :]))
-        h = w * p * (1 - p)
+        w, sigma = LAMBDA_WEIGHTS[name](s, y, cut, parameters), sigma_of(parameters)
+        p = 1 / (1 + np.exp(sigma * differences(s)))
+        h = sigma**2 * w * p * (1 - p)
         out.append(((h.sum(0) + h.sum(1)) / len(lists)).tolist())
     return out
 
@@ -130,10 +130,15 @@ def pairs(inner):
     return loss
 
 
+def sigma_of(parameters):
+    return float(parameters.get("sigma", 1))
+
+
 def lambdarank_weights(s, y, cut, parameters):
     """|ΔNDCG| of swapping, for pairs with one side in the top `cut`; LightGBM's two norms on request."""
-    rank1, gains = ranks(s), gain(y)
-    z = ideal(y, cut)
+    kind = parameters.get("gain", "exp")
+    rank1, gains = ranks(s), gain(y, kind)
+    z = ideal(y, cut, kind)
     if z == 0:
         return np.zeros((len(s), len(s)))
     w = np.abs(differences(gains)) * np.abs(differences(1 / discount(rank1))) / z
@@ -146,10 +151,10 @@ def lambdarank_weights(s, y, cut, parameters):
 def lambda_norm(w, s, parameters):
     if parameters.get("norm") != "lightgbm":
         return w
-    d = differences(s.real)
+    d, sigma = differences(s.real), sigma_of(parameters)
     if d.any():
         w = w / (0.01 + np.abs(d))
-    total = 2 * (w / (1 + np.exp(d))).sum()
+    total = 2 * (sigma * w / (1 + np.exp(sigma * d))).sum()
     return w * np.log2(1 + total) / total if total > 0 else w
 
 
@@ -178,7 +183,8 @@ LAMBDA_WEIGHTS = {"lambdarank": lambdarank_weights, "lambda-map": lambda_map_wei
 
 def lambda_loss(name):
     def loss(s, y, cut=None, **parameters):
-        return (LAMBDA_WEIGHTS[name](s, y, cut, parameters) * softplus(-differences(s))).sum()
+        w = LAMBDA_WEIGHTS[name](s, y, cut, parameters)
+        return (w * softplus(-sigma_of(parameters) * differences(s))).sum()
 
     return loss
 
@@ -200,8 +206,8 @@ def loss2_weights(s, y):
     return np.where(above(y), w, 0)
 
 
-def ndcg_loss2(s, y, cut=None):
-    return (loss2_weights(s, y) * softplus(-differences(s))).sum() / np.log(2)
+def ndcg_loss2(s, y, cut=None, sigma="1"):
+    return (loss2_weights(s, y) * softplus(-float(sigma) * differences(s))).sum() / np.log(2)
 
 
 def ndcg_loss2pp(s, y, cut=None, mu="10"):
