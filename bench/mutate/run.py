@@ -59,7 +59,7 @@ def load():
 def copy_checkout():
     """Brings the scratch copy up to date; a file that is the same keeps its time, so cargo does not rebuild it."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "crates", "Cargo.toml", "Cargo.lock"],
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout.split("\0")
     wanted = {name for name in listed if name and (ROOT / name).is_file()}
@@ -78,11 +78,13 @@ def build(targets):
     environment = os.environ | {"CARGO_TARGET_DIR": str(SCRATCH / "target"), "CARGO_PROFILE_DEV_DEBUG": "0"}
     command = ["cargo", "test", "-q", "-p", PACKAGE, "--locked", "--no-run", "--message-format=json", *targets]
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode != 0:
+        errors = [m["message"]["rendered"] for m in messages if m.get("reason") == "compiler-message"]
+        print("".join(error for error in errors if error.startswith("error")), done.stderr, file=sys.stderr)
         return None
     binaries = []
-    for line in done.stdout.splitlines():
-        message = json.loads(line)
+    for message in messages:
         if message.get("reason") == "compiler-artifact" and message.get("executable"):
             binaries.append((message["target"]["name"], message["executable"]))
     return binaries

@@ -42,7 +42,7 @@ impl Metrics {
 
 /// List the objectives, or explain one: loss, gradient, parameters, idle lists, cost
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  toprank objectives\n  toprank objectives listnet")]
+#[command(after_help = "Examples:\n  toprank objectives\n  toprank objectives song")]
 pub struct Objectives {
     /// The objective to explain
     name: Option<String>,
@@ -57,7 +57,7 @@ impl Objectives {
             lines: objectives::OBJECTIVES.iter().map(|line| Line::new(&line.entry, line.examples)).collect(),
             aliases: objectives::ALIASES,
             nearest: objectives::nearest,
-            closing: "Written name[@cut][:key=value]…: listnet:target=linear\n\
+            closing: "Written name[@cut][:key=value]…: song:gamma=0.3, lambdarank@30:gain=linear\n\
                       `toprank gradient` gives the loss and the gradient of one on your scores.\n"
                 .into(),
         };

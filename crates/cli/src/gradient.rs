@@ -17,8 +17,8 @@ use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank gradient --data test.txt --scores scores.txt --objective listnet -o gradient.csv
-  toprank gradient --data test.txt --scores scores.txt --objective ranknet:temperature=0.5 --curvature -o - | head
+  toprank gradient --data test.txt --scores scores.txt --objective song:gamma=1:margin=1 -o gradient.csv
+  toprank gradient --data test.txt --scores scores.txt --objective lambdarank@30 --sum --curvature -o - | head
   toprank gradient --data test.txt --feature 5 --objective listnet --json
 
 The file has the header row,list,gradient (and curvature): row counts the rows of the data file from 1, list is the

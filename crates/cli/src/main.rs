@@ -32,7 +32,7 @@ Examples:
   toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map
   toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
   toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
-  toprank gradient --data test.txt --scores scores.txt --objective listnet -o gradient.csv
+  toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
 
 Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
 Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.";

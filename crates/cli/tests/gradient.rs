@@ -125,6 +125,10 @@ fn sum_is_the_mean_times_the_number_of_lists() {
     assert_eq!(mean["reduction"], "mean");
     assert!((sum["loss"].as_f64().unwrap() - 3.0 * mean["loss"].as_f64().unwrap()).abs() < 1e-12);
     assert_eq!(mean["policy"], serde_json::json!({}), "listnet heeds no rule");
+    let song = "gradient --data test.txt --scores scores.txt --objective song:gain=linear";
+    let policy = json(&shell.ok(&format!("{song} --json")))["policy"].clone();
+    assert_eq!(policy, serde_json::json!({"gain": "linear", "relevant": ">0"}));
+    assert!(shell.ok(song).contains("policy: gain=linear relevant=>0"));
 }
 
 #[test]
@@ -159,6 +163,7 @@ fn what_is_wrong_is_said_with_its_place_and_nothing_is_written() {
     let shell = shell();
     shell.file("nan.txt", "1\n2\nnan\n4\n5\n6\n");
     shell.file("short.txt", "1\n2\n");
+    shell.file("high.txt", "# grades\n1 qid:1 1:0.5\n40 qid:1 1:0.25\n");
     let base = "gradient --data test.txt --scores";
     let error = |code, args: &str| shell.fails(code, args);
     for (code, args, part) in [
@@ -171,6 +176,11 @@ fn what_is_wrong_is_said_with_its_place_and_nothing_is_written() {
         (2, format!("{base} scores.txt --objective listnet --json -o -"), "standard output"),
         (2, format!("{base} scores.txt --objective listnet --curvature"), "--output"),
         (3, format!("{base} nan.txt --objective listnet -o g.csv"), "nan.txt:3"),
+        (
+            3,
+            "gradient --data high.txt --feature 1 --objective song -o g.csv".into(),
+            "high.txt:3: list 0, item 1: the label is 40",
+        ),
         (3, format!("{base} short.txt --objective listnet -o g.csv"), "short.txt"),
         (1, format!("{base} missing.txt --objective listnet -o g.csv"), "missing.txt"),
         (1, format!("{base} scores.txt --objective listnet -o no/g.csv"), "no/g.csv"),
