@@ -359,7 +359,9 @@ impl<O: Outer> Objective for Compositional<O> {
                         (weights.others, weights.relevant)
                     };
                     omega.fill(other);
-                    anchors.iter().for_each(|&j| omega[j as usize] = anchor);
+                    for &j in anchors {
+                        omega[j as usize] = anchor;
+                    }
                     Omega::Each(omega)
                 }
             };
@@ -390,9 +392,11 @@ impl<O: Outer> Objective for Compositional<O> {
             let j = j as usize;
             let estimate = std::array::from_fn(|c| {
                 let k = c * m + i;
-                (c < Self::COMPONENTS)
-                    .then(|| (now.value[k], old.as_ref().map(|old| old.value[k])))
-                    .unwrap_or_default()
+                if c < Self::COMPONENTS {
+                    (now.value[k], old.as_ref().map(|old| old.value[k]))
+                } else {
+                    (0.0, None)
+                }
             });
             let [after, before] = self.follow(rates, &mut columns, slots[i] as usize, estimate, &drawn.own);
             let anchor = Anchor { gain: input.gain(j), label: input.list.labels[j], items, list: own_number };
@@ -419,7 +423,9 @@ impl<O: Outer> Objective for Compositional<O> {
         // Stage 5: spread.
         let turn_back = |gradient: &mut [f64]| {
             if !push_relevant {
-                gradient.iter_mut().for_each(|g| *g = -*g);
+                for g in gradient {
+                    *g = -*g;
+                }
             }
         };
         let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };

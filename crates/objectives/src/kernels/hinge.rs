@@ -55,6 +55,10 @@ pub struct HingeWork {
     number: Vec<u32>,
     /// The scores again, for the direct path to hide an anchor from itself.
     copy: Vec<f64>,
+    /// Moments of the anchors.
+    s0: Vec<f64>,
+    s1: Vec<f64>,
+    s2: Vec<f64>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -132,22 +136,29 @@ impl Hinge {
         if !is_direct(scores.len(), anchors.len()) {
             return self.sweep_down(omega, anchors, work, sums);
         }
-        let x = &mut work.copy;
-        let wants_count = !self.squared || !sums.curve.is_empty();
-        for (i, &item) in anchors.iter().enumerate() {
-            let (at, c) = (scores[item as usize], self.margin);
-            x[item as usize] = f64::NEG_INFINITY; // below every margin: its own pair adds nothing
-            let ([s1, s2], s0) = match omega {
-                Omega::Alike(w) => {
-                    let [s1, s2] = moments_alike(x, at, c);
-                    ([w * s1, w * s2], if wants_count { w * count_inside(x, at, c) } else { 0.0 })
+        let HingeWork { copy, s0, s1, s2, .. } = work;
+        for sums in [&mut *s0, &mut *s1, &mut *s2] {
+            sums.clear();
+            sums.resize(anchors.len(), 0.0);
+        }
+        let (c, wants_count) = (self.margin, !self.squared || !sums.curve.is_empty());
+        match omega {
+            Omega::Alike(w) => {
+                moments_alike(copy, anchors, c, s1, s2);
+                if wants_count {
+                    count_inside(copy, anchors, c, s0);
                 }
-                Omega::Each(w) => {
-                    (moments(x, w, at, c), if wants_count { weight_inside(x, w, at, c) } else { 0.0 })
+                s0.iter_mut().chain(s1.iter_mut()).chain(s2.iter_mut()).for_each(|s| *s *= w);
+            }
+            Omega::Each(weights) => {
+                moments(copy, weights, anchors, c, s1, s2);
+                if wants_count {
+                    weight_inside(copy, weights, anchors, c, s0);
                 }
-            };
-            x[item as usize] = at;
-            self.sums(i, [s0, s1, s2], sums);
+            }
+        }
+        for (i, ((s0, s1), s2)) in s0.iter().zip(s1.iter()).zip(s2.iter()).enumerate() {
+            self.sums(i, [*s0, *s1, *s2], sums);
         }
     }
 
@@ -223,37 +234,23 @@ impl Hinge {
         gradient: &mut [f64],
         mut curvature: Option<&mut [f64]>,
     ) {
-        let mut pull = [0.0; BLOCK];
-        let mut bend = [0.0; BLOCK];
+        let (c, mut memory) = (self.margin, [0.0; BLOCK]);
         for (block, x) in scores.chunks(BLOCK).enumerate() {
             let start = block * BLOCK;
-            let (pull, bend) = (&mut pull[..x.len()], &mut bend[..x.len()]);
-            pull.fill(0.0);
-            bend.fill(0.0);
-            for (i, &item) in anchors.iter().enumerate() {
-                let own = (item as usize).checked_sub(start).filter(|own| *own < x.len());
-                let kept = own.map(|own| (pull[own], bend[own]));
-                let (at, c) = (scores[item as usize], self.margin);
-                match (self.squared, curvature.is_some()) {
-                    (true, false) => pull_squared(x, at, c, 2.0 * a[i], pull),
-                    (true, true) => {
-                        pull_squared(x, at, c, 2.0 * a[i], pull);
-                        pull_plain(x, at, c, 2.0 * a[i].abs(), bend);
-                    }
-                    (false, with) => {
-                        pull_plain(x, at, c, a[i], pull);
-                        if with {
-                            pull_plain(x, at, c, a[i].abs(), bend);
-                        }
-                    }
-                }
-                if let (Some(own), Some(kept)) = (own, kept) {
-                    (pull[own], bend[own]) = kept;
-                }
+            let sums = &mut memory[..x.len()];
+            sums.fill(0.0);
+            if self.squared {
+                pull_squared(x, start, scores, anchors, c, a, sums);
+            } else {
+                pull_plain(x, start, scores, anchors, c, a, sums);
             }
-            add_weighted(&mut gradient[start..], omega, start, pull);
+            add_weighted(&mut gradient[start..], omega, start, sums, 1.0);
             if let Some(h) = curvature.as_deref_mut() {
-                add_weighted(&mut h[start..], omega, start, bend);
+                // All a have one sign, so the bend is the absolute value of their sum.
+                sums.fill(0.0);
+                pull_plain(x, start, scores, anchors, c, a, sums);
+                sums.iter_mut().for_each(|bend| *bend = bend.abs());
+                add_weighted(&mut h[start..], omega, start, sums, if self.squared { 2.0 } else { 1.0 });
             }
         }
     }
@@ -295,11 +292,13 @@ impl Hinge {
     }
 }
 
-/// out_j += ω_j x_j for a block of items from `start` on.
-fn add_weighted(out: &mut [f64], omega: Omega, start: usize, x: &[f64]) {
+/// out_j += factor ω_j x_j for a block of items from `start` on.
+fn add_weighted(out: &mut [f64], omega: Omega, start: usize, x: &[f64], factor: f64) {
     match omega {
-        Omega::Alike(w) => out.iter_mut().zip(x).for_each(|(out, x)| *out += w * x),
-        Omega::Each(w) => out.iter_mut().zip(&w[start..]).zip(x).for_each(|((out, w), x)| *out += w * x),
+        Omega::Alike(w) => out.iter_mut().zip(x).for_each(|(out, x)| *out += factor * w * x),
+        Omega::Each(w) => {
+            out.iter_mut().zip(&w[start..]).zip(x).for_each(|((out, w), x)| *out += factor * w * x)
+        }
     }
 }
 
@@ -307,103 +306,134 @@ fn is_direct(items: usize, anchors: usize) -> bool {
     anchors <= DIRECT_ANCHORS || items <= DIRECT_ITEMS
 }
 
+/// Runs a body for every block of items and every anchor: its number, its score, the block and where it starts. The
+/// anchor hides from itself: its score is −∞ meanwhile, below every margin. A macro, since a closure would not be vectorised.
+macro_rules! for_each_anchor {
+    ($x:ident, $anchors:ident, |$i:ident, $at:ident, $block:ident, $start:ident| $body:block) => {
+        for $start in (0..$x.len()).step_by(BLOCK) {
+            let end = ($start + BLOCK).min($x.len());
+            for ($i, &item) in $anchors.iter().enumerate() {
+                let $at = std::mem::replace(&mut $x[item as usize], f64::NEG_INFINITY);
+                let $block = &$x[$start..end];
+                $body
+                $x[item as usize] = $at;
+            }
+        }
+    };
+}
+
+const LANES: usize = 16;
+
 vectorised! {
-    /// Σ ω (d, d²) over d = max(0, (x − at) + c): in this order, since c − at would round at large offsets.
-    fn moments(x: &[f64], omega: &[f64], at: f64, c: f64) -> [f64; 2] {
-        const LANES: usize = 16;
-        let (mut s1, mut s2) = ([0.0; LANES], [0.0; LANES]);
-        let ((xs, x_rest), (ws, w_rest)) = (x.as_chunks::<LANES>(), omega.as_chunks::<LANES>());
-        for (x, w) in xs.iter().zip(ws) {
-            // One loop an operation: mixed, the compiler pairs s1 with s2 instead of lane with lane.
-            let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - at + c).max(0.0));
-            let wd: [f64; LANES] = std::array::from_fn(|l| w[l] * d[l]);
-            for l in 0..LANES {
-                s1[l] += wd[l];
+    /// s1_i, s2_i += Σ ω (d, d²) over d = max(0, (x − x_i) + c): in this order, since c − x_i would round at large
+    /// offsets.
+    fn moments(x: &mut [f64], omega: &[f64], anchors: &[u32], c: f64, s1: &mut [f64], s2: &mut [f64]) {
+        for_each_anchor!(x, anchors, |i, at, block, start| {
+            let (mut l1, mut l2) = ([0.0; LANES], [0.0; LANES]);
+            let (xs, rest) = block.as_chunks::<LANES>();
+            let (ws, w_rest) = omega[start..start + block.len()].as_chunks::<LANES>();
+            for (x, w) in xs.iter().zip(ws) {
+                // One loop an operation: mixed, the compiler pairs l1 with l2 instead of lane with lane.
+                let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - at + c).max(0.0));
+                let wd: [f64; LANES] = std::array::from_fn(|l| w[l] * d[l]);
+                for l in 0..LANES {
+                    l1[l] += wd[l];
+                }
+                for l in 0..LANES {
+                    l2[l] += wd[l] * d[l];
+                }
             }
-            for l in 0..LANES {
-                s2[l] += wd[l] * d[l];
+            for ((x, w), l) in rest.iter().zip(w_rest).zip(0..) {
+                let d = (x - at + c).max(0.0);
+                l1[l] += w * d;
+                l2[l] += w * d * d;
             }
-        }
-        for ((x, w), l) in x_rest.iter().zip(w_rest).zip(0..) {
-            let d = (x - at + c).max(0.0);
-            s1[l] += w * d;
-            s2[l] += w * d * d;
-        }
-        [s1.iter().sum(), s2.iter().sum()]
+            s1[i] += l1.iter().sum::<f64>();
+            s2[i] += l2.iter().sum::<f64>();
+        });
     }
 }
 
 vectorised! {
-    /// Σ (d, d²) over d = max(0, (x − at) + c).
-    fn moments_alike(x: &[f64], at: f64, c: f64) -> [f64; 2] {
-        const LANES: usize = 16;
-        let (mut s1, mut s2) = ([0.0; LANES], [0.0; LANES]);
-        let (xs, rest) = x.as_chunks::<LANES>();
-        for x in xs {
-            let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - at + c).max(0.0));
-            for l in 0..LANES {
-                s1[l] += d[l];
+    /// The same with ω = 1.
+    fn moments_alike(x: &mut [f64], anchors: &[u32], c: f64, s1: &mut [f64], s2: &mut [f64]) {
+        for_each_anchor!(x, anchors, |i, at, block, start| {
+            let (mut l1, mut l2) = ([0.0; LANES], [0.0; LANES]);
+            let (xs, rest) = block.as_chunks::<LANES>();
+            for x in xs {
+                let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - at + c).max(0.0));
+                for l in 0..LANES {
+                    l1[l] += d[l];
+                }
+                for l in 0..LANES {
+                    l2[l] += d[l] * d[l];
+                }
             }
-            for l in 0..LANES {
-                s2[l] += d[l] * d[l];
+            for (l, x) in rest.iter().enumerate() {
+                let d = (x - at + c).max(0.0);
+                l1[l] += d;
+                l2[l] += d * d;
             }
-        }
-        for (l, x) in rest.iter().enumerate() {
-            let d = (x - at + c).max(0.0);
-            s1[l] += d;
-            s2[l] += d * d;
-        }
-        [s1.iter().sum(), s2.iter().sum()]
+            s1[i] += l1.iter().sum::<f64>();
+            s2[i] += l2.iter().sum::<f64>();
+        });
     }
 }
 
 vectorised! {
-    /// How many x have (x − at) + c > 0.
-    fn count_inside(x: &[f64], at: f64, c: f64) -> f64 {
-        const LANES: usize = 16;
-        let mut s0 = [0.0; LANES];
-        let (xs, rest) = x.as_chunks::<LANES>();
-        for x in xs {
-            for l in 0..LANES {
-                s0[l] += if x[l] - at + c > 0.0 { 1.0 } else { 0.0 };
+    /// s0_i += Σ ω over (x − x_i) + c > 0.
+    fn weight_inside(x: &mut [f64], omega: &[f64], anchors: &[u32], c: f64, s0: &mut [f64]) {
+        for_each_anchor!(x, anchors, |i, at, block, start| {
+            for (x, w) in block.iter().zip(&omega[start..]) {
+                s0[i] += if x - at + c > 0.0 { *w } else { 0.0 };
+            }
+        });
+    }
+}
+
+vectorised! {
+    /// s0_i += how many x have (x − x_i) + c > 0.
+    fn count_inside(x: &mut [f64], anchors: &[u32], c: f64, s0: &mut [f64]) {
+        for_each_anchor!(x, anchors, |i, at, block, start| {
+            let mut inside = 0u64;
+            for x in block {
+                inside += u64::from(x - at + c > 0.0);
+            }
+            s0[i] += inside as f64;
+        });
+    }
+}
+
+vectorised! {
+    /// pull_j += Σ a_i max(0, (x_j − x_i) + c) over a block of items that starts at `start`, self pairs left out.
+    fn pull_squared(x: &[f64], start: usize, scores: &[f64], anchors: &[u32], c: f64, a: &[f64], pull: &mut [f64]) {
+        for (&item, a) in anchors.iter().zip(a) {
+            let at = scores[item as usize];
+            let own = (item as usize).wrapping_sub(start);
+            let kept = pull.get(own).copied();
+            for (p, x) in pull.iter_mut().zip(x) {
+                *p += 2.0 * a * (x - at + c).max(0.0);
+            }
+            if let Some(kept) = kept {
+                pull[own] = kept;
             }
         }
-        s0.iter().sum::<f64>() + rest.iter().filter(|x| *x - at + c > 0.0).count() as f64
     }
 }
 
 vectorised! {
-    /// Σ ω over (x − at) + c > 0.
-    fn weight_inside(x: &[f64], omega: &[f64], at: f64, c: f64) -> f64 {
-        const LANES: usize = 8;
-        let mut s0 = [0.0; LANES];
-        let ((xs, x_rest), (ws, w_rest)) = (x.as_chunks::<LANES>(), omega.as_chunks::<LANES>());
-        for (x, w) in xs.iter().zip(ws) {
-            for l in 0..LANES {
-                s0[l] += if x[l] - at + c > 0.0 { w[l] } else { 0.0 };
+    /// pull_j += Σ a_i over anchors with (x_j − x_i) + c > 0, self pairs left out.
+    fn pull_plain(x: &[f64], start: usize, scores: &[f64], anchors: &[u32], c: f64, a: &[f64], pull: &mut [f64]) {
+        for (&item, a) in anchors.iter().zip(a) {
+            let at = scores[item as usize];
+            let own = (item as usize).wrapping_sub(start);
+            let kept = pull.get(own).copied();
+            for (p, x) in pull.iter_mut().zip(x) {
+                *p += if x - at + c > 0.0 { *a } else { 0.0 };
             }
-        }
-        for ((x, w), l) in x_rest.iter().zip(w_rest).zip(0..) {
-            s0[l] += if x - at + c > 0.0 { *w } else { 0.0 };
-        }
-        s0.iter().sum()
-    }
-}
-
-vectorised! {
-    /// pull_j += a max(0, x_j − at + c).
-    fn pull_squared(x: &[f64], at: f64, c: f64, a: f64, pull: &mut [f64]) {
-        for (p, x) in pull.iter_mut().zip(x) {
-            *p += a * (x - at + c).max(0.0);
-        }
-    }
-}
-
-vectorised! {
-    /// pull_j += a where x_j − at + c > 0.
-    fn pull_plain(x: &[f64], at: f64, c: f64, a: f64, pull: &mut [f64]) {
-        for (p, x) in pull.iter_mut().zip(x) {
-            *p += if x - at + c > 0.0 { a } else { 0.0 };
+            if let Some(kept) = kept {
+                pull[own] = kept;
+            }
         }
     }
 }
