@@ -1,0 +1,61 @@
+//! Hinge and squared hinge of pairs, by the kernel [`Hinge`].
+
+use super::mechanism::{Cut, PairLoss};
+use crate::kernels::KernelWork;
+use crate::kernels::hinge::{Hinge, Sums};
+use crate::objective::Curvature;
+use toprank_core::{Param, ParamError, Spec};
+
+use crate::params::positive;
+
+pub(super) const MARGIN: Param = Param {
+    name: "margin",
+    default: "1",
+    range: "in (0, ∞)",
+    about: "c: how far the better score should stand above the worse one",
+};
+
+/// max(0, c − (s_i − s_j)), or its square.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HingeLoss<const SQUARED: bool> {
+    margin: f64,
+}
+
+impl<const SQUARED: bool> HingeLoss<SQUARED> {
+    pub fn new(spec: &Spec) -> Result<HingeLoss<SQUARED>, ParamError> {
+        Ok(HingeLoss { margin: positive(spec, "margin", 1.0)? })
+    }
+}
+
+impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
+    const CURVATURE: Curvature = if SQUARED { Curvature::Exact } else { Curvature::Bound };
+
+    fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64 {
+        let Cut {
+            better: m,
+            scores,
+            weights,
+            gradient,
+            curvature,
+            scratch: [omega, value, slope, curve],
+            places,
+        } = cut;
+        let hinge = Hinge { squared: SQUARED, margin: self.margin };
+        let anchors = &places[..m];
+        // Only worse items count for an anchor.
+        omega[..m].fill(0.0);
+        omega[m..].copy_from_slice(&weights[m..]);
+        hinge.plan(scores, anchors, &mut kernel.hinge);
+        let mut sums = Sums { value: &mut value[..m], slope: &mut slope[..m], curve: &mut curve[..m] };
+        hinge.forward(scores, omega, anchors, &kernel.hinge, &mut sums);
+        let slopes = (&slope[..m], &curve[..m]);
+        let a = &weights[..m];
+        hinge.backward(scores, omega, anchors, a, slopes, &kernel.hinge, gradient, curvature);
+        a.iter().zip(&value[..m]).map(|(w, value)| w * value).sum()
+    }
+
+    fn factors(&self) -> [f64; 2] {
+        // A hinge has no curvature of its own: that of (d₊)²/2c stands in, which has the same slope at d = c.
+        [1.0, if SQUARED { 1.0 } else { 1.0 / self.margin }]
+    }
+}

@@ -1,0 +1,172 @@
+/*!
+All pairs of different grades without looking at pairs of equal ones.
+
+```text
+put the items in order of falling grade; halve the grades again and again:
+    every pair of different grades meets at exactly one cut, where all items before it are better than all after it
+```
+
+A kernel that sums over all pairs (better, worse) in linear time thus costs O(n log G) for G grades, one call for two.
+*/
+
+use toprank_core::{Param, ParamError, Spec};
+
+use crate::kernels::KernelWork;
+use crate::kernels::order::descending;
+use crate::objective::{Curvature, Input, Objective, Out};
+use crate::params::flag;
+use crate::state::ListState;
+use crate::work::Work;
+
+pub(super) const SUM: Param = Param {
+    name: "sum",
+    default: "false",
+    range: "true or false",
+    about: "sum over pairs instead of the mean",
+};
+
+/// Better items before worse ones, and where results add up.
+pub(super) struct Cut<'a> {
+    /// The first so many items are better than the others.
+    pub better: usize,
+    pub scores: &'a [f64],
+    pub weights: &'a [f64],
+    pub gradient: &'a mut [f64],
+    pub curvature: Option<&'a mut [f64]>,
+    /// One number per item each.
+    pub scratch: [&'a mut [f64]; 4],
+    /// 0, 1, 2 …
+    pub places: &'a [u32],
+}
+
+/// A loss of the difference between a better and a worse score.
+pub(super) trait PairLoss: Send + Sync {
+    const CURVATURE: Curvature;
+
+    /// Σ w_i w_j ℓ over all pairs of a better i and a worse j; adds ∂/∂s and ∂²/∂s², but for the factors below.
+    fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64;
+
+    /// What gradient and curvature are still to be multiplied by.
+    fn factors(&self) -> [f64; 2];
+}
+
+/// What makes one item better than another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grade {
+    /// The higher label.
+    Label,
+    /// Being relevant; labels of relevant items do not matter.
+    Relevance,
+}
+
+/// A pairwise objective.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pairwise<L> {
+    loss: L,
+    grade: Grade,
+    sum: bool,
+}
+
+impl<L: PairLoss + 'static> Pairwise<L> {
+    pub fn boxed(spec: &Spec, loss: L, grade: Grade) -> Result<Box<dyn Objective>, ParamError> {
+        Ok(Box::new(Pairwise { loss, grade, sum: flag(spec, "sum", false)? }))
+    }
+}
+
+impl<L: PairLoss> Objective for Pairwise<L> {
+    fn curvature(&self) -> Curvature {
+        L::CURVATURE
+    }
+
+    fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        let n = input.list.len();
+        let [grades, scores, weights, gradient, curvature, a, b, c, d] = work.floats.cut([n; 9]);
+        for (i, grade) in grades.iter_mut().enumerate() {
+            *grade = match self.grade {
+                Grade::Label => f64::from(input.list.labels[i]),
+                Grade::Relevance => f64::from(u8::from(input.is_relevant(i))),
+            };
+        }
+        let [order, starts, places] = work.places.cut([n, n + 1, n]);
+        descending(grades, order, &mut work.kernel.order);
+        let (mut levels, mut total, mut above, mut own) = (0, 0.0, 0.0, 0.0);
+        for (place, &item) in order.iter().enumerate() {
+            let item = item as usize;
+            if place == 0 || grades[item] != grades[order[place - 1] as usize] {
+                starts[levels] = place as u32;
+                levels += 1;
+                above += std::mem::take(&mut own);
+            }
+            (scores[place], weights[place]) = (input.list.scores[item], input.weight(item));
+            places[place] = place as u32;
+            own += weights[place];
+            total += above * weights[place];
+        }
+        if total == 0.0 {
+            return None;
+        }
+        starts[levels] = n as u32;
+        let mut graded = Graded {
+            scores,
+            weights,
+            gradient,
+            curvature: out.curvature.is_some().then_some(curvature),
+            scratch: [a, b, c, d],
+            places,
+        };
+        let loss = graded.halve(&self.loss, &starts[..=levels], &mut work.kernel);
+        let scale = if self.sum { 1.0 } else { 1.0 / total };
+        let [slope, bend] = self.loss.factors();
+        for (place, &item) in order.iter().enumerate() {
+            out.gradient[item as usize] = scale * slope * graded.gradient[place];
+        }
+        if let (Some(out), Some(curvature)) = (&mut out.curvature, graded.curvature) {
+            for (place, &item) in order.iter().enumerate() {
+                out[item as usize] = scale * bend * curvature[place];
+            }
+        }
+        Some(scale * loss)
+    }
+}
+
+/// Arrays in order of falling grade.
+struct Graded<'a> {
+    scores: &'a [f64],
+    weights: &'a [f64],
+    gradient: &'a mut [f64],
+    curvature: Option<&'a mut [f64]>,
+    scratch: [&'a mut [f64]; 4],
+    places: &'a [u32],
+}
+
+impl Graded<'_> {
+    /// All pairs among the grades that start at `starts`, the last of which is the end.
+    fn halve(&mut self, loss: &impl PairLoss, starts: &[u32], kernel: &mut KernelWork) -> f64 {
+        let levels = starts.len() - 1;
+        if levels < 2 {
+            return 0.0;
+        }
+        let (start, end) = (starts[0] as usize, starts[levels] as usize);
+        // The boundary next to the middle item.
+        let middle = u32::midpoint(starts[0], starts[levels]);
+        let after = starts[1..levels].partition_point(|s| *s < middle) + 1;
+        let distance = |level: usize| starts[level].abs_diff(middle);
+        let half = if after == levels || after > 1 && distance(after - 1) < distance(after) {
+            after - 1
+        } else {
+            after
+        };
+        let range = start..end;
+        let cut = Cut {
+            better: starts[half] as usize - start,
+            scores: &self.scores[range.clone()],
+            weights: &self.weights[range.clone()],
+            gradient: &mut self.gradient[range.clone()],
+            curvature: self.curvature.as_deref_mut().map(|h| &mut h[range.clone()]),
+            scratch: self.scratch.each_mut().map(|scratch| &mut scratch[range.clone()]),
+            places: &self.places[..end - start],
+        };
+        let sum = loss.between(cut, kernel);
+        sum + self.halve(loss, &starts[..=half], kernel) + self.halve(loss, &starts[half..], kernel)
+    }
+}
