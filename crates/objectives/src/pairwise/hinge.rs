@@ -2,7 +2,7 @@
 
 use super::mechanism::{Cut, PairLoss};
 use crate::kernels::KernelWork;
-use crate::kernels::hinge::{Hinge, Sums};
+use crate::kernels::hinge::{Hinge, Omega, Sums};
 use crate::objective::Curvature;
 use toprank_core::{Param, ParamError, Spec};
 
@@ -47,7 +47,8 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         omega[m..].copy_from_slice(&weights[m..]);
         hinge.plan(scores, anchors, &mut kernel.hinge);
         let mut sums = Sums { value: &mut value[..m], slope: &mut slope[..m], curve: &mut curve[..m] };
-        hinge.forward(scores, omega, anchors, &kernel.hinge, &mut sums);
+        let omega = Omega::Each(omega);
+        hinge.forward(scores, omega, anchors, &mut kernel.hinge, &mut sums);
         let slopes = (&slope[..m], &curve[..m]);
         let a = &weights[..m];
         hinge.backward(scores, omega, anchors, a, slopes, &kernel.hinge, gradient, curvature);
