@@ -1,7 +1,8 @@
 /*!
 Inner means g_i = Σ_j ω_j ℓ(s_j − s_i) of all anchors of a list, and their adjoint.
 
-Two scales. **Linear**: g itself; hinges by [`crate::kernels::hinge`], square in closed form, others pair by pair.
+Two scales. **Linear**: g itself; hinges by [`crate::kernels::hinge`], logistic and sigmoid by [`crate::kernels::sigmoid`], square in
+closed form, others pair by pair.
 **Log**: ln g of exponential inner functions e^{ψ(s_j − s_i)}, so that nothing overflows; ψ(x) = x/τ over a whole list is
 one log-sum-exp, others pair by pair. Only ratios e^{ψ − ln g} leave the logarithms.
 */
@@ -9,6 +10,7 @@ one log-sum-exp, others pair by pair. Only ratios e^{ψ − ln g} leave the loga
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::{Hinge, Omega, Sums};
 
+use super::smooth::Smooth;
 use super::surrogate::Surrogate;
 
 /// The inner function.
@@ -86,6 +88,13 @@ impl Inner {
         }
     }
 
+    fn smooth(self) -> Option<Smooth> {
+        match self {
+            Inner::Of(surrogate) => Smooth::of(surrogate),
+            Inner::ExpOf(..) => None,
+        }
+    }
+
     /// Prepares the kernels for these scores and anchors.
     pub(crate) fn plan(self, scores: &[f64], anchors: &[u32], work: &mut KernelWork) {
         if let Some(hinge) = self.hinge() {
@@ -103,6 +112,8 @@ impl Inner {
             hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
         } else if let Inner::Of(Surrogate::Square { margin }) = self {
             forward_square(margin, terms, means);
+        } else if let Some(smooth) = self.smooth() {
+            smooth.forward(terms, means, work);
         } else {
             for (i, &item) in terms.anchors.iter().enumerate() {
                 let at = terms.scores[item as usize];
@@ -127,7 +138,7 @@ impl Inner {
         a: &[f64],
         means: &Means,
         out: &mut Adjoint,
-        work: &KernelWork,
+        work: &mut KernelWork,
     ) {
         let (scores, anchors) = (terms.scores, terms.anchors);
         if self.is_log() {
@@ -149,6 +160,9 @@ impl Inner {
         }
         if let Inner::Of(Surrogate::Square { margin }) = self {
             return backward_square(margin, terms, a, means, out);
+        }
+        if let Some(smooth) = self.smooth() {
+            return smooth.backward(terms, a, means, out, work);
         }
         for (i, &item) in anchors.iter().enumerate() {
             let own = item as usize;
@@ -241,6 +255,16 @@ impl Terms<'_> {
         self.scores.iter().enumerate().map(|(j, x)| (j, *x, self.omega.at(j)))
     }
 
+    /// Writes ω of every item and the scores of the anchors.
+    pub fn write(&self, weights: &mut [f64], anchor_scores: &mut [f64]) {
+        for (j, w) in weights.iter_mut().enumerate() {
+            *w = self.omega.at(j);
+        }
+        for (score, &item) in anchor_scores.iter_mut().zip(self.anchors) {
+            *score = self.scores[item as usize];
+        }
+    }
+
     /// The items an anchor is compared with.
     fn others(&self, anchor: u32) -> impl Iterator<Item = (usize, f64, f64)> {
         self.all().filter(move |(j, _, w)| *j != anchor as usize && *w > 0.0)
@@ -257,7 +281,7 @@ impl Means<'_> {
 
 impl Adjoint<'_, '_> {
     #[inline]
-    fn bend(&mut self, j: usize, by: f64) {
+    pub fn bend(&mut self, j: usize, by: f64) {
         if let Some(h) = &mut self.curvature {
             h[j] += by.abs();
         }
@@ -304,4 +328,120 @@ fn weighted_mean(terms: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) 
     // Two passes: the first guess takes the offset away before the second sums.
     let guess = terms.clone().map(|(x, w)| x * w).sum::<f64>() / total;
     (guess + terms.map(|(x, w)| (x - guess) * w).sum::<f64>() / total, total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toprank_core::Stream;
+
+    const INNERS: [Inner; 10] = [
+        Inner::Of(Surrogate::SquaredHinge { margin: 1.0 }),
+        Inner::Of(Surrogate::Hinge { margin: 0.5 }),
+        Inner::Of(Surrogate::Square { margin: 1.0 }),
+        Inner::Of(Surrogate::Logistic { temperature: 0.7, factor: 1.5 }),
+        Inner::Of(Surrogate::Sigmoid { temperature: 0.3 }),
+        Inner::Of(Surrogate::BarrierHinge),
+        Inner::Of(Surrogate::Exponential { temperature: 2.0 }),
+        Inner::ExpOf(Surrogate::SquaredHinge { margin: 1.0 }, 0.5),
+        Inner::ExpOf(Surrogate::Hinge { margin: 1.0 }, 2.0),
+        Inner::ExpOf(Surrogate::Sigmoid { temperature: 1.0 }, 1.0),
+    ];
+
+    /// The definition: every pair by itself, exponentials divided by the mean they belong to.
+    fn plain(inner: Inner, terms: &Terms, a: &[f64]) -> [Vec<f64>; 3] {
+        let (n, x) = (terms.scores.len(), terms.scores);
+        let (mut means, mut gradient, mut curvature) = (Vec::new(), vec![0.0; n], vec![0.0; n]);
+        for (i, &item) in terms.anchors.iter().enumerate() {
+            let own = item as usize;
+            let parts: Vec<(usize, f64, f64, f64, f64)> = (0..n)
+                .filter(|&j| j != own)
+                .map(|j| {
+                    let (value, slope, bend) = inner.exponent(x[j] - x[own]);
+                    (j, terms.omega.at(j), value, slope, bend)
+                })
+                .collect();
+            let top = parts.iter().map(|p| p.2).fold(inner.at_zero(), f64::max);
+            let mean: f64 = if inner.is_log() {
+                let others: f64 = parts.iter().map(|p| p.1 * (p.2 - top).exp()).sum();
+                top + (others + terms.own * (inner.at_zero() - top).exp()).ln()
+            } else {
+                parts.iter().map(|p| p.1 * p.2).sum::<f64>() + terms.own * inner.at_zero()
+            };
+            means.push(mean);
+            for (j, w, value, slope, bend) in parts {
+                let (slope, bend) = if inner.is_log() {
+                    let chance = (value - mean).exp();
+                    (chance * slope, chance * (bend + slope * slope))
+                } else {
+                    (slope, bend)
+                };
+                gradient[j] += a[i] * w * slope;
+                gradient[own] -= a[i] * w * slope;
+                curvature[j] += (a[i] * w * bend).abs();
+                curvature[own] += (a[i] * w * bend).abs();
+            }
+        }
+        [means, gradient, curvature]
+    }
+
+    #[test]
+    fn means_and_adjoint_equal_the_plain_twin_on_adversarial_scores() {
+        let mut random = Stream::new(8, "inner").open();
+        for (n, m) in [(2, 1), (2, 2), (90, 30), (700, 60)] {
+            let base: Vec<f64> = (0..n).map(|_| 3.0 * random.unit()).collect();
+            let mut outlier = base.clone();
+            outlier[n - 1] = 1e3;
+            let cases = [
+                ("plain", base.clone()),
+                ("equal", vec![0.5; n]),
+                ("offset", base.iter().map(|s| s + 1e6).collect()),
+                ("spread", base.iter().map(|s| s * 1e6).collect()),
+                ("outlier", outlier),
+            ];
+            let anchors: Vec<u32> = (0..m).map(|i| (i * (n / m)) as u32).collect();
+            let each: Vec<f64> =
+                (0..n).map(|_| if random.unit() < 0.2 { 0.0 } else { 1.0 / n as f64 }).collect();
+            let a: Vec<f64> = (0..m).map(|_| random.unit()).collect();
+            for (case, x) in &cases {
+                for inner in INNERS {
+                    for (omega, own) in [
+                        (Omega::Alike(1.0 / n as f64), 1.0 / n as f64),
+                        (Omega::Each(&each), 0.5 / n as f64),
+                        (Omega::Each(&each), 0.0),
+                    ] {
+                        if own == 0.0
+                            && anchors.iter().any(|&i| (0..n).all(|j| j == i as usize || omega.at(j) == 0.0))
+                        {
+                            continue; // a mean over nothing
+                        }
+                        let terms = Terms { scores: x, omega, own, anchors: &anchors };
+                        let [means, gradient, curvature] = plain(inner, &terms, &a);
+                        let mut work = KernelWork::default();
+                        let (mut value, mut slope, mut curve) = (vec![0.0; m], vec![0.0; m], vec![0.0; m]);
+                        let mut found = Means { value: &mut value, slope: &mut slope, curve: &mut curve };
+                        inner.plan(x, &anchors, &mut work);
+                        inner.forward(&terms, inner.at_zero(), &mut found, &mut work);
+                        let (mut g, mut h) = (vec![0.0; n], vec![0.0; n]);
+                        let mut out = Adjoint { gradient: &mut g, curvature: Some(&mut h) };
+                        inner.backward(&terms, &a, &found, &mut out, &mut work);
+                        // The expansion promises 1e-10, its slopes 3e-10; everything else is exact to rounding.
+                        let bound = if inner.smooth().is_some() { 1e-9 } else { 1e-10 };
+                        let close = |what: &str, found: &[f64], wanted: &[f64], least: f64| {
+                            let scale = wanted.iter().fold(least, |m: f64, w| m.max(w.abs()));
+                            for (f, w) in found.iter().zip(wanted) {
+                                assert!(
+                                    (f - w).abs() <= bound * scale,
+                                    "{inner:?}, {case}, n = {n}, own {own}: {what} {f} for {w}"
+                                );
+                            }
+                        };
+                        close("mean", &value, &means, 1e-12);
+                        close("gradient", &g, &gradient, 1.0 / n as f64);
+                        close("curvature", &h, &curvature, 1.0 / n as f64);
+                    }
+                }
+            }
+        }
+    }
 }

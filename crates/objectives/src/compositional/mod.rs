@@ -27,6 +27,7 @@ pub mod listwise_ce;
 pub mod p_norm_push;
 pub mod pauc_kl;
 pub mod precision;
+mod smooth;
 pub mod song;
 pub mod strata;
 mod surrogate;
@@ -232,7 +233,7 @@ impl<O: Outer> Compositional<O> {
     }
 
     /// Stage 5.
-    fn spread(&self, drawn: &Drawn, estimates: &mut Estimates, out: &mut Adjoint, work: &KernelWork) {
+    fn spread(&self, drawn: &Drawn, estimates: &mut Estimates, out: &mut Adjoint, work: &mut KernelWork) {
         let scores = estimates.scores;
         for c in 0..Self::COMPONENTS {
             let terms = drawn.terms(c, scores);
@@ -429,11 +430,11 @@ impl<O: Outer> Objective for Compositional<O> {
             }
         };
         let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
-        self.spread(&drawn, &mut now, &mut adjoint, &work.kernel);
+        self.spread(&drawn, &mut now, &mut adjoint, &mut work.kernel);
         turn_back(out.gradient);
         if let (Some(old), Some(gradient)) = (&mut old, out.gradient_previous.as_deref_mut()) {
             self.inner.plan(old.scores, anchors, &mut work.kernel);
-            self.spread(&drawn, old, &mut Adjoint { gradient, curvature: None }, &work.kernel);
+            self.spread(&drawn, old, &mut Adjoint { gradient, curvature: None }, &mut work.kernel);
             turn_back(gradient);
         }
         Some(O::OFFSET + loss)

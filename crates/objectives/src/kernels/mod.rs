@@ -16,6 +16,8 @@ pub struct KernelWork {
     pub hinge: hinge::HingeWork,
     /// Of [`order::descending`].
     pub order: order::OrderWork,
+    /// Of callers of [`sigmoid::SigmoidSums`].
+    pub smooth: crate::work::Buffer<f64>,
     /// Of [`sigmoid::SigmoidSums`].
     pub sigmoid: sigmoid::SigmoidWork,
 }
