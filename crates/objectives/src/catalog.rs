@@ -72,6 +72,9 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("p-listmle", LISTWISE, listwise::p_listmle, "ListMLE with weights that halve from place to place"),
     line!("rankcosine", LISTWISE, listwise::rankcosine, "angle between labels and scores"),
     line!("xe-ndcg", LISTWISE, listwise::xe_ndcg, "cross-entropy with shaken gains, a convex bound on NDCG"),
+    line!("neural-ndcg", LISTWISE, listwise::neural_ndcg, "NDCG of a relaxed sort, balanced by Sinkhorn"),
+    line!("neural-ndcg-stochastic", LISTWISE, listwise::neural_ndcg_stochastic, "NeuralNDCG over random orders near the present one"),
+    line!("pirank", LISTWISE, listwise::pirank, "NDCG@K of a relaxed sort, only K places built"),
 ];
 
 /// Other names under which people know them.

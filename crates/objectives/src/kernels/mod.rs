@@ -2,6 +2,7 @@
 
 mod expansion;
 pub mod hinge;
+pub mod neural_sort;
 pub mod order;
 pub mod scalar;
 pub mod sigmoid;
@@ -14,6 +15,8 @@ pub struct KernelWork {
     pub gains: Vec<f64>,
     /// Of [`hinge::Hinge`].
     pub hinge: hinge::HingeWork,
+    /// Of the relaxed sort.
+    pub neural_sort: neural_sort::NeuralSort,
     /// Of [`order::descending`].
     pub order: order::OrderWork,
     /// Of callers of [`sigmoid::SigmoidSums`].

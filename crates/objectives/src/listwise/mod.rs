@@ -2,7 +2,12 @@
 
 pub mod listmle;
 pub mod listnet;
+mod measure;
+pub mod neural_ndcg;
+pub mod neural_ndcg_stochastic;
+mod noise;
 pub mod p_listmle;
+pub mod pirank;
 mod plackett_luce;
 pub mod rankcosine;
 pub mod xe_ndcg;

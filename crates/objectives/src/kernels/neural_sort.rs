@@ -1,0 +1,719 @@
+/*!
+NeuralSort: a sort made smooth, its balanced (Sinkhorn) form, and the way back through both.
+
+```text
+P_r = softmax_j(((n + 1 − 2r) s_j − Σ_k |s_j − s_k|)/τ),  r = 1 … n          row r: who stands at place r
+balanced: u = 1;  repeat  v = 1/(Pᵀu),  u = 1/(P v)  at most `most` times, until every column sum of
+          M = diag(u) P diag(v) is within `tolerance` of 1 (its row sums are 1)
+measure = Σ_r D(r) Σ_j M_rj share_j                                          (plain: M = P, rows 1 … k only)
+```
+
+- **Rows are bands.** In sorted order the exponent of row r is highest at r, and falls by 1, 3, 5 … times the gaps of the
+  scores on either side: no large numbers cancel, and what is below e^{−50} of the row's top is not visited. A row of
+  normal scores holds some 9·√(τn) items, not n; equal scores fill it.
+- **No n² memory.** Rows are kept only while all of them together have at most 2²⁰ numbers (8 MB: about 1,000 items of any
+  kind, 2,500 normal ones at τ = 1), else they are built again in each pass.
+- **The way back** needs the two scaling vectors of each iteration (2·50·n numbers) and one pass per iteration: with
+  y = −v²·(slope in v), row r gives q = Σ_j P_rj y_j, x = −q u'_r², and adds P_rj (u'_r y_j + x v'_j) to the slopes in
+  the exponents (u', v': the iteration before; its u' = 1/(P v') makes these sum to 0 over the row). Before the first
+  iteration u' = 1 is a constant, and the row's softmax takes q off: P_rj (y_j − q). Of all these slopes only the sums
+  per column, plain and times n + 1 − 2r, are kept.
+
+Cost: a sort, then 2t + 2 passes over the bands for t iterations (plain: 1 pass over k rows).
+*/
+
+use toprank_metrics::Discounts;
+
+use super::order::{OrderWork, descending};
+
+/// Exponents below the top of a row from which on nothing is visited.
+const CUT: f64 = 50.0;
+/// Numbers up to which all rows are kept.
+const KEPT: usize = 1 << 20;
+
+/// What is to be sorted.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Scores in input order.
+    pub scores: &'a [f64],
+    /// Gain of each item over the ideal DCG.
+    pub shares: &'a [f64],
+    /// τ.
+    pub temperature: f64,
+    /// How many places from the top count.
+    pub places: usize,
+}
+
+/// When to stop balancing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stop {
+    /// After so many iterations, or when every column sum is that near to 1.
+    Near(usize, f64),
+    /// After exactly so many iterations.
+    After(usize),
+}
+
+/// Memory of the relaxed sort.
+#[derive(Clone, Debug, Default)]
+pub struct NeuralSort {
+    sorting: OrderWork,
+    order: Vec<u32>,
+    /// Scores, then shares, in sorted order.
+    scores: Vec<f64>,
+    shares: Vec<f64>,
+    /// First place of the items with the same score, and the place after the last.
+    ties: Vec<(u32, u32)>,
+    rows: Rows,
+    /// v and u of each iteration, one after the other.
+    scales: Vec<f64>,
+    columns: Vec<f64>,
+    slope_v: Vec<f64>,
+    y: Vec<f64>,
+    sums: Sums,
+    curvature: Vec<f64>,
+    prefix: Vec<f64>,
+    /// Numbers up to which rows are kept, if not [`KEPT`].
+    keep: Option<usize>,
+}
+
+/// Slopes in the exponents, summed over rows: plain, and times n + 1 − 2r.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    columns: Vec<f64>,
+    weighted: Vec<f64>,
+}
+
+/// The rows of P in sorted order.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    /// (s_k − s_{k+1})/τ.
+    gaps: Vec<f64>,
+    count: usize,
+    /// First column, first number in `kept`, length; empty if rows are not kept.
+    bands: Vec<(u32, u32, u32)>,
+    kept: Vec<f64>,
+    row: Vec<f64>,
+}
+
+impl Rows {
+    fn lay(&mut self, sorted: &[f64], temperature: f64, count: usize, keep: usize) {
+        self.gaps.clear();
+        self.gaps.extend(sorted.windows(2).map(|pair| (pair[0] - pair[1]) / temperature));
+        self.count = count;
+        self.row.resize(sorted.len().max(self.row.len()), 0.0);
+        self.bands.clear();
+        self.kept.clear();
+        for r in 0..count {
+            let (first, end) = self.build(r);
+            if self.kept.len() + (end - first) > keep {
+                self.bands.clear();
+                return;
+            }
+            self.bands.push((first as u32, self.kept.len() as u32, (end - first) as u32));
+            self.kept.extend_from_slice(&self.row[first..end]);
+        }
+    }
+
+    /// Fills `row[first..end]`.
+    fn build(&mut self, r: usize) -> (usize, usize) {
+        let (row, gaps) = (&mut self.row, &self.gaps);
+        row[r] = 0.0;
+        let (mut end, mut fall, mut step) = (r + 1, 0.0, 1.0);
+        while end <= gaps.len() {
+            fall += step * gaps[end - 1];
+            if fall > CUT {
+                break;
+            }
+            row[end] = -fall;
+            (end, step) = (end + 1, step + 2.0);
+        }
+        let mut first = r;
+        (fall, step) = (0.0, 1.0);
+        while first > 0 {
+            fall += step * gaps[first - 1];
+            if fall > CUT {
+                break;
+            }
+            first -= 1;
+            row[first] = -fall;
+            step += 2.0;
+        }
+        let row = &mut row[first..end];
+        for x in row.iter_mut() {
+            *x = x.exp();
+        }
+        let scale = 1.0 / sum(row);
+        for x in row {
+            *x *= scale;
+        }
+        (first, end)
+    }
+
+    /// Calls `f(r, first column, the row from there on)` for each row.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must take part in its caller's vectorisation
+    fn each(&mut self, mut f: impl FnMut(usize, usize, &[f64])) {
+        for r in 0..self.count {
+            if let Some(&(first, start, length)) = self.bands.get(r) {
+                f(r, first as usize, &self.kept[start as usize..(start + length) as usize]);
+            } else {
+                let (first, end) = self.build(r);
+                f(r, first, &self.row[first..end]);
+            }
+        }
+    }
+}
+
+impl NeuralSort {
+    /// The measure by the first rows of P. Writes its slope in each score and, if asked, a curvature ≥ 0.
+    pub fn plain(&mut self, task: &Task, slope: &mut [f64], curvature: Option<&mut [f64]>) -> f64 {
+        let n = task.scores.len();
+        self.lay(task, task.places.min(n));
+        let NeuralSort { rows, sums, shares, ties, curvature: curve, prefix, .. } = self;
+        let discounts = Discounts::default();
+        let mut measure = 0.0;
+        rows.each(|r, first, p| {
+            let discount = discounts.at(r);
+            let expected = dot(p, &shares[first..first + p.len()]);
+            measure += discount * expected;
+            sums.add_softmax(r, first, p, shares, [discount, expected]);
+            if curvature.is_some() {
+                add_variances(p, first, r, discount, ties, prefix, curve);
+            }
+        });
+        self.to_items(task.temperature, slope, curvature);
+        measure
+    }
+
+    /// The measure by the balanced matrix, and how many iterations it took.
+    pub fn balanced(
+        &mut self,
+        task: &Task,
+        stop: Stop,
+        slope: &mut [f64],
+        curvature: Option<&mut [f64]>,
+    ) -> (f64, usize) {
+        let n = task.scores.len();
+        self.lay(task, n);
+        let steps = self.balance(stop);
+        let NeuralSort {
+            rows,
+            sums,
+            shares,
+            ties,
+            scales,
+            columns,
+            slope_v,
+            y,
+            curvature: curve,
+            prefix,
+            ..
+        } = self;
+        let discounts = Discounts::default();
+        let discount = |r: usize| if r < task.places { discounts.at(r) } else { 0.0 };
+        let at = |step: usize| &scales[(step - 1) * 2 * n..step * 2 * n];
+
+        // The measure, its slope in M, and the step u = 1/(P v) of the last iteration.
+        let (v, u) = at(steps).split_at(n);
+        y.clear();
+        y.extend(v.iter().zip(shares.iter()).map(|(v, share)| v * share));
+        slope_v.clear();
+        slope_v.resize(n, 0.0);
+        let mut measure = 0.0;
+        rows.each(|r, first, p| {
+            let here = first..first + p.len();
+            let q = dot(p, &y[here.clone()]);
+            let top = discount(r) * u[r];
+            measure += top * q;
+            let x = -top * q * u[r]; // −(slope in u) u², slope in u = D q
+            for (k, &p) in here.clone().zip(p) {
+                slope_v[k] += p * (top * shares[k] + x);
+                let part = p * (top * y[k] + x * v[k]);
+                sums.columns[k] += part;
+                sums.weighted[k] += weight(n, r) * part;
+            }
+            if curvature.is_some() && r < task.places {
+                let row = &mut columns[..p.len()]; // a row of M; the columns are spent
+                for (m, (p, v)) in row.iter_mut().zip(p.iter().zip(&v[here])) {
+                    *m = u[r] * p * v;
+                }
+                add_variances(row, first, r, discount(r), ties, prefix, curve);
+            }
+        });
+        // Iteration by iteration: v = 1/(Pᵀu'), then u' = 1/(P v') of the one before. Before the first, u' = 1.
+        for step in (1..=steps).rev() {
+            for (y, (slope, v)) in y.iter_mut().zip(slope_v.iter().zip(at(step))) {
+                *y = -slope * v * v;
+            }
+            if step == 1 {
+                backward_to_start(rows, y, sums);
+            } else {
+                backward(rows, y, at(step - 1).split_at(n), slope_v, sums);
+            }
+        }
+        self.to_items(task.temperature, slope, curvature);
+        (measure, steps)
+    }
+
+    /// Iterations that [`NeuralSort::balanced`] would take at these scores.
+    pub fn iterations(&mut self, task: &Task, stop: Stop) -> usize {
+        self.lay(task, task.scores.len());
+        self.balance(stop)
+    }
+
+    /// The measure of the hard order of the scores that were laid out last; equal scores share their places.
+    pub fn hard(&self, places: usize) -> f64 {
+        let discounts = Discounts::default();
+        let mut measure = 0.0;
+        let mut place = 0;
+        while place < self.ties.len().min(places) {
+            let (first, end) = (place, self.ties[place].1 as usize);
+            let mean = self.shares[first..end].iter().sum::<f64>() / (end - first) as f64;
+            measure += mean * discounts.sum(first, end.min(places));
+            place = end;
+        }
+        measure
+    }
+
+    /// Fills `scales`; gives the number of iterations.
+    fn balance(&mut self, stop: Stop) -> usize {
+        let NeuralSort { rows, scales, columns, .. } = self;
+        let n = rows.count;
+        let (most, tolerance) = match stop {
+            Stop::Near(most, tolerance) => (most, tolerance),
+            Stop::After(steps) => (steps, 0.0),
+        };
+        scales.clear();
+        column_sums(rows, columns);
+        for step in 0..most {
+            let v_before = step.checked_sub(1).map(|before| &scales[before * 2 * n..before * 2 * n + n]);
+            let near = |v: &[f64]| v.iter().zip(columns.iter()).all(|(v, c)| (v * c - 1.0).abs() < tolerance);
+            if v_before.is_some_and(near) {
+                return step;
+            }
+            scales.extend(columns.iter().map(|c| 1.0 / c.max(f64::MIN_POSITIVE)));
+            scales.resize(2 * n * (step + 1), 0.0);
+            let (v, u) = scales[2 * n * step..].split_at_mut(n);
+            forward(rows, v, u, columns);
+        }
+        most
+    }
+
+    fn lay(&mut self, task: &Task, rows: usize) {
+        let n = task.scores.len();
+        self.order.resize(n, 0);
+        descending(task.scores, &mut self.order, &mut self.sorting);
+        self.scores.clear();
+        self.scores.extend(self.order.iter().map(|&j| task.scores[j as usize]));
+        self.shares.clear();
+        self.shares.extend(self.order.iter().map(|&j| task.shares[j as usize]));
+        self.ties.clear();
+        for run in self.scores.chunk_by(|a, b| a == b) {
+            let first = self.ties.len() as u32;
+            self.ties.extend(run.iter().map(|_| (first, first + run.len() as u32)));
+        }
+        self.rows.lay(&self.scores, task.temperature, rows, self.keep.unwrap_or(KEPT));
+        let Sums { columns, weighted } = &mut self.sums;
+        for numbers in [columns, weighted, &mut self.columns, &mut self.curvature] {
+            numbers.clear();
+            numbers.resize(n, 0.0);
+        }
+    }
+
+    /// From slopes in the exponents to slopes in the scores, in input order.
+    fn to_items(&self, temperature: f64, slope: &mut [f64], curvature: Option<&mut [f64]>) {
+        let n = self.order.len();
+        // Slope in −Σ_k |s_j − s_k| is `columns`; that sum moves with s_j and with every s_k.
+        let columns = &self.sums.columns;
+        let total: f64 = columns.iter().sum();
+        let mut above = 0.0;
+        let mut end = 0;
+        let mut tied = 0.0;
+        for (k, &(first, last)) in self.ties.iter().enumerate() {
+            if k == end {
+                above += tied;
+                end = last as usize;
+                tied = columns[k..end].iter().sum();
+            }
+            let (higher, lower) = (f64::from(first), (n - end) as f64);
+            let below = total - above - tied;
+            slope[self.order[k] as usize] =
+                (self.sums.weighted[k] - columns[k] * (lower - higher) - below + above) / temperature;
+        }
+        let Some(curvature) = curvature else { return };
+        let (low, high) =
+            self.shares.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
+        for (&j, &curve) in self.order.iter().zip(&self.curvature) {
+            curvature[j as usize] = (high - low) * curve / (temperature * temperature);
+        }
+    }
+}
+
+/// What s_j is multiplied with in row r, counted from 0.
+fn weight(n: usize, r: usize) -> f64 {
+    n as f64 - 1.0 - 2.0 * r as f64
+}
+
+/// Adds D·Var of ∂exponent/∂s_j under the row m, for each item j of the row: 2(place_j − r) for j itself, 1 for those
+/// above it, −1 for those below.
+fn add_variances(
+    m: &[f64],
+    first: usize,
+    r: usize,
+    discount: f64,
+    ties: &[(u32, u32)],
+    prefix: &mut Vec<f64>,
+    curvature: &mut [f64],
+) {
+    let n = ties.len();
+    prefix.clear();
+    prefix.push(0.0);
+    let mut sum = 0.0;
+    prefix.extend(m.iter().map(|m| {
+        sum += m;
+        sum
+    }));
+    for (i, &own) in m.iter().enumerate() {
+        let (from, to) = ties[first + i];
+        let above = prefix[from as usize - first];
+        let below = sum - prefix[to as usize - first];
+        let own_slope = weight(n, r) - (n as f64 - f64::from(to) - f64::from(from));
+        let mean = above - below + own * own_slope;
+        let square = above + below + own * own_slope * own_slope;
+        curvature[first + i] += discount * (square - mean * mean).max(0.0);
+    }
+}
+
+vectorised! {
+    /// Column sums of P.
+    fn column_sums(rows: &mut Rows, columns: &mut [f64]) {
+        columns.fill(0.0);
+        rows.each(|_, first, p| add(&mut columns[first..first + p.len()], p, 1.0));
+    }
+}
+
+vectorised! {
+    /// u = 1/(P v), and the column sums under it.
+    fn forward(rows: &mut Rows, v: &[f64], u: &mut [f64], columns: &mut [f64]) {
+        columns.fill(0.0);
+        rows.each(|r, first, p| {
+            let here = first..first + p.len();
+            u[r] = 1.0 / dot(p, &v[here.clone()]).max(f64::MIN_POSITIVE);
+            add(&mut columns[here], p, u[r]);
+        });
+    }
+}
+
+vectorised! {
+    /// One iteration back, to the scales of the one before.
+    fn backward(rows: &mut Rows, y: &[f64], before: (&[f64], &[f64]), slope_v: &mut [f64], sums: &mut Sums) {
+        let (v, u) = before;
+        let n = y.len();
+        slope_v.fill(0.0);
+        rows.each(|r, first, p| {
+            let here = first..first + p.len();
+            let (y, v, slope_v) = (&y[here.clone()], &v[here.clone()], &mut slope_v[here.clone()]);
+            let (columns, weighted) = (&mut sums.columns[here.clone()], &mut sums.weighted[here]);
+            let (u, weight) = (u[r], weight(n, r));
+            let x = -dot(p, y) * u * u;
+            for k in 0..p.len() {
+                let part = p[k] * (u * y[k] + x * v[k]);
+                slope_v[k] += p[k] * x;
+                columns[k] += part;
+                weighted[k] += weight * part;
+            }
+        });
+    }
+}
+
+vectorised! {
+    /// The first iteration back, before which u' = 1.
+    fn backward_to_start(rows: &mut Rows, y: &[f64], sums: &mut Sums) {
+        rows.each(|r, first, p| {
+            let expected = dot(p, &y[first..first + p.len()]);
+            sums.add_softmax(r, first, p, y, [1.0, expected]);
+        });
+    }
+}
+
+impl Sums {
+    /// Adds the slopes in the exponents of one row behind a softmax: factor·p·(value − expected).
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must take part in its caller's vectorisation
+    fn add_softmax(&mut self, r: usize, first: usize, p: &[f64], values: &[f64], scales: [f64; 2]) {
+        let here = first..first + p.len();
+        let weight = weight(values.len(), r);
+        let (columns, weighted) = (&mut self.columns[here.clone()], &mut self.weighted[here.clone()]);
+        for (((p, value), column), weighted) in p.iter().zip(&values[here]).zip(columns).zip(weighted) {
+            let part = scales[0] * p * (value - scales[1]);
+            *column += part;
+            *weighted += weight * part;
+        }
+    }
+}
+
+/// Σ x.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+fn sum(x: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let chunks = x.chunks_exact(8);
+    let rest: f64 = chunks.remainder().iter().sum();
+    for chunk in chunks {
+        for (lane, x) in lanes.iter_mut().zip(chunk) {
+            *lane += x;
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// Σ a·b.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a.zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += a * b;
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// to += scale·x.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+fn add(to: &mut [f64], x: &[f64], scale: f64) {
+    for (to, x) in to.iter_mut().zip(x) {
+        *to += scale * x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toprank_core::Stream;
+
+    type Matrix = Vec<Vec<f64>>;
+
+    /// P as its formula reads; scores are centred, which changes nothing but the rounding.
+    fn matrix(s: &[f64], temperature: f64) -> Matrix {
+        let n = s.len();
+        let middle = s.iter().sum::<f64>() / n as f64;
+        let s: Vec<f64> = s.iter().map(|s| s - middle).collect();
+        let row = |r: usize| {
+            let exponent = |j: usize| {
+                let far: f64 = s.iter().map(|other| (s[j] - other).abs()).sum();
+                ((n as f64 - 1.0 - 2.0 * r as f64) * s[j] - far) / temperature
+            };
+            let exponents: Vec<f64> = (0..n).map(exponent).collect();
+            let top = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let e: Vec<f64> = exponents.iter().map(|x| (x - top).exp()).collect();
+            let sum: f64 = e.iter().sum();
+            e.iter().map(|e| e / sum).collect::<Vec<f64>>()
+        };
+        (0..n).map(row).collect()
+    }
+
+    fn transposed(m: &Matrix) -> Matrix {
+        (0..m.len()).map(|j| m.iter().map(|row| row[j]).collect()).collect()
+    }
+
+    fn rows_to_one(m: &Matrix) -> Matrix {
+        m.iter().map(|row| row.iter().map(|x| x / row.iter().sum::<f64>()).collect()).collect()
+    }
+
+    /// Slope in `m` of something whose slope in `rows_to_one(m)` is `slope`.
+    fn rows_to_one_back(m: &Matrix, slope: &Matrix) -> Matrix {
+        let row = |(m, slope): (&Vec<f64>, &Vec<f64>)| {
+            let sum: f64 = m.iter().sum();
+            let mean: f64 = m.iter().zip(slope).map(|(m, d)| m * d).sum::<f64>() / sum;
+            slope.iter().map(|d| (d - mean) / sum).collect::<Vec<f64>>()
+        };
+        m.iter().zip(slope).map(row).collect()
+    }
+
+    /// Measure and slopes with whole matrices, iteration after iteration: the definition.
+    fn twin(task: &Task, iterations: usize) -> (f64, Vec<f64>) {
+        let n = task.scores.len();
+        let p = matrix(task.scores, task.temperature);
+        let mut seen = vec![p.clone()];
+        for _ in 0..iterations {
+            let columns = transposed(&rows_to_one(&transposed(&seen[seen.len() - 1])));
+            let both = rows_to_one(&columns);
+            seen.extend([columns, both]);
+        }
+        let discount = |r: usize| if r < task.places { 1.0 / (r as f64 + 2.0).log2() } else { 0.0 };
+        let last = &seen[seen.len() - 1];
+        let measure =
+            (0..n).map(|r| discount(r) * (0..n).map(|j| last[r][j] * task.shares[j]).sum::<f64>()).sum();
+        let mut slope: Matrix =
+            (0..n).map(|r| task.shares.iter().map(|share| discount(r) * share).collect()).collect();
+        for step in (0..iterations).rev() {
+            slope = rows_to_one_back(&seen[2 * step + 1], &slope);
+            slope = transposed(&rows_to_one_back(&transposed(&seen[2 * step]), &transposed(&slope)));
+        }
+        // Softmax of each row, then the exponents.
+        let mut g = vec![0.0; n];
+        for r in 0..n {
+            let mean: f64 = (0..n).map(|j| p[r][j] * slope[r][j]).sum();
+            for j in 0..n {
+                let d = p[r][j] * (slope[r][j] - mean) / task.temperature;
+                g[j] += d * (n as f64 - 1.0 - 2.0 * r as f64);
+                for k in 0..n {
+                    let sign = if task.scores[j] == task.scores[k] {
+                        0.0
+                    } else {
+                        (task.scores[j] - task.scores[k]).signum()
+                    };
+                    g[j] -= d * sign;
+                    g[k] += d * sign;
+                }
+            }
+        }
+        (measure, g)
+    }
+
+    /// Kinds of scores and gains that break careless sums.
+    fn cases(n: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let mut random = Stream::new(9, "neural sort").open();
+        let base: Vec<f64> = (0..n).map(|_| 4.0 * random.unit() - 2.0).collect();
+        let shares: Vec<f64> = (0..n).map(|_| random.below(4) as f64 / n as f64).collect();
+        let mut outlier = base.clone();
+        outlier[0] = 1e6;
+        [
+            base.iter().map(|s| (s * 3.0).round()).collect(),
+            base.iter().map(|s| s * 1e6).collect(),
+            base.iter().map(|s| s + 1e6).collect(),
+            base.iter().map(|s| s * 1e-6).collect(),
+            vec![0.7; n],
+            outlier,
+            base,
+        ]
+        .into_iter()
+        .map(|scores| (scores, shares.clone()))
+        .collect()
+    }
+
+    fn close(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+        let scale = b.iter().fold(1e-6, |m: f64, x| m.max(x.abs()));
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance * scale)
+    }
+
+    #[test]
+    fn bands_and_scaling_vectors_equal_whole_matrices() {
+        let mut sort = NeuralSort::default();
+        for n in [2, 3, 10, 60] {
+            for (case, (scores, shares)) in cases(n).iter().enumerate() {
+                for (temperature, places, iterations) in [(1.0, n, 50), (0.1, 3, 7), (5.0, 2, 1)] {
+                    let task = Task { scores, shares, temperature, places };
+                    let mut slope = vec![0.0; n];
+                    let (measure, steps) = sort.balanced(&task, Stop::After(iterations), &mut slope, None);
+                    assert_eq!(steps, iterations);
+                    let (expected, slopes) = twin(&task, iterations);
+                    let what = format!("n = {n}, case {case}, τ = {temperature}");
+                    // The twin's own exponents lose digits at a spread of 1e6.
+                    let tolerance = if case == 1 || case == 5 { 1e-6 } else { 1e-9 };
+                    assert!(
+                        (measure - expected).abs() <= 1e-9 * expected.abs(),
+                        "{what}: {measure} {expected}"
+                    );
+                    assert!(close(&slope, &slopes, tolerance), "{what}:\n{slope:?}\n{slopes:?}");
+                    let measure = sort.plain(&task, &mut slope, None);
+                    let (expected, slopes) = twin(&task, 0);
+                    assert!(
+                        (measure - expected).abs() <= 1e-9 * expected.abs(),
+                        "{what}: {measure} {expected}"
+                    );
+                    assert!(close(&slope, &slopes, tolerance), "{what}:\n{slope:?}\n{slopes:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_not_kept_give_the_same_bytes() {
+        for (scores, shares) in cases(60) {
+            let task = Task { scores: &scores, shares: &shares, temperature: 0.3, places: 9 };
+            let [kept, built] = [None, Some(0)].map(|keep| {
+                let mut sort = NeuralSort { keep, ..NeuralSort::default() };
+                let (mut slope, mut curve) = (vec![0.0; 60], vec![0.0; 60]);
+                let (measure, steps) =
+                    sort.balanced(&task, Stop::Near(20, 1e-6), &mut slope, Some(&mut curve));
+                assert_eq!(sort.rows.bands.is_empty(), keep.is_some());
+                (measure.to_bits(), steps, slope, curve)
+            });
+            assert_eq!(kept, built);
+        }
+    }
+
+    #[test]
+    fn balancing_stops_when_it_is_near_and_then_rows_and_columns_sum_to_one() {
+        let (scores, shares) = &cases(60)[6];
+        let task = Task { scores, shares, temperature: 1.0, places: 60 };
+        let mut sort = NeuralSort::default();
+        let few = sort.iterations(&task, Stop::Near(1000, 1e-2));
+        let many = sort.iterations(&task, Stop::Near(1000, 1e-6));
+        assert!(1 < few && few < many && many < 1000, "{few} {many}");
+        let (v, u) = sort.scales[(many - 1) * 120..].split_at(60);
+        let mut columns = [0.0; 60];
+        sort.rows.each(|r, first, p| {
+            let m: Vec<f64> = p.iter().enumerate().map(|(i, p)| u[r] * p * v[first + i]).collect();
+            assert!((m.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            m.iter().enumerate().for_each(|(i, m)| columns[first + i] += m);
+        });
+        assert!(columns.iter().all(|c| (c - 1.0).abs() < 1e-6), "{columns:?}");
+        assert_eq!(sort.iterations(&task, Stop::Near(5, 1e-6)), 5);
+    }
+
+    #[test]
+    fn three_items_by_hand() {
+        // Gaps ln 2 and ln 3: weights of the rows 1, ½, ½·1/27;  ½, 1, ⅓;  ⅛·⅓, ⅓, 1.
+        let scores = [6f64.ln(), 3f64.ln(), 0.0];
+        let task = Task { scores: &scores, shares: &[1.0, 0.0, 0.0], temperature: 1.0, places: 3 };
+        let first = 1.0 / (1.0 + 1.0 / 2.0 + 1.0 / 54.0);
+        let second = 0.5 / (0.5 + 1.0 + 1.0 / 3.0);
+        let third = (1.0 / 24.0) / (1.0 / 24.0 + 1.0 / 3.0 + 1.0);
+        let measure = NeuralSort::default().plain(&task, &mut [0.0; 3], None);
+        assert!((measure - (first + second / 3f64.log2() + third / 4f64.log2())).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_curvature_of_the_plain_form_bounds_the_second_derivative() {
+        let mut sort = NeuralSort::default();
+        for (scores, shares) in [&cases(10)[6], &cases(3)[6], &cases(60)[6]] {
+            for temperature in [0.3, 1.0, 4.0] {
+                let task = Task { scores, shares, temperature, places: 5 };
+                let n = scores.len();
+                let (mut slope, mut curve) = (vec![0.0; n], vec![0.0; n]);
+                sort.plain(&task, &mut slope, Some(&mut curve));
+                for j in 0..n {
+                    let mut at = |x: f64| {
+                        let mut moved = scores.clone();
+                        moved[j] += x;
+                        let mut slope = vec![0.0; n];
+                        sort.plain(&Task { scores: &moved, ..task }, &mut slope, None);
+                        slope[j]
+                    };
+                    let second = (at(1e-6) - at(-1e-6)) / 2e-6;
+                    assert!(
+                        second.abs() <= curve[j] + 1e-6,
+                        "n = {n}, τ = {temperature}: {second} {}",
+                        curve[j]
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_hard_measure_shares_places_among_equal_scores() {
+        let task = Task { scores: &[1.0, 3.0, 1.0], shares: &[0.5, 0.0, 0.25], temperature: 1.0, places: 2 };
+        let mut sort = NeuralSort::default();
+        sort.plain(&task, &mut [0.0; 3], None);
+        assert!((sort.hard(2) - 0.375 / 3f64.log2()).abs() < 1e-15);
+        assert!((sort.hard(9) - 0.375 / 3f64.log2() - 0.375 / 4f64.log2()).abs() < 1e-15);
+    }
+}

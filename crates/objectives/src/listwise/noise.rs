@@ -1,0 +1,24 @@
+//! Noise that turns scores into random orders.
+
+use toprank_core::stream::Random;
+
+/// A number of Gumbel's distribution: −ln(−ln U).
+pub(super) fn gumbel(random: &mut Random) -> f64 {
+    const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64; // so that U = 0 has a finite answer
+    -(-random.unit().max(SMALLEST).ln()).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::Stream;
+
+    #[test]
+    fn the_mean_is_eulers_constant_and_the_variance_pi_squared_over_six() {
+        let mut random = Stream::new(1, "gumbel").open();
+        let x: Vec<f64> = (0..100_000).map(|_| super::gumbel(&mut random)).collect();
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64;
+        assert!((mean - 0.577_215_664_9).abs() < 0.02, "{mean}");
+        assert!((variance - std::f64::consts::PI.powi(2) / 6.0).abs() < 0.05, "{variance}");
+    }
+}
