@@ -25,6 +25,7 @@ Cost: a sort, then 2t + 2 passes over the bands for t iterations (plain: 1 pass 
 use toprank_metrics::Discounts;
 
 use super::order::{OrderWork, descending};
+use super::vector::exp_all;
 
 /// Exponents below the top of a row from which on nothing is visited.
 const CUT: f64 = 50.0;
@@ -139,9 +140,7 @@ impl Rows {
             step += 2.0;
         }
         let row = &mut row[first..end];
-        for x in row.iter_mut() {
-            *x = x.exp();
-        }
+        exp_all(row);
         let scale = 1.0 / sum(row);
         for x in row {
             *x *= scale;
