@@ -6,6 +6,7 @@ pub mod neural_sort;
 pub mod order;
 pub mod scalar;
 pub mod sigmoid;
+pub mod smooth_ranks;
 pub mod vector;
 
 /// Memory of the kernels.
@@ -23,4 +24,6 @@ pub struct KernelWork {
     pub smooth: crate::work::Buffer<f64>,
     /// Of [`sigmoid::SigmoidSums`].
     pub sigmoid: sigmoid::SigmoidWork,
+    /// Of smooth ranks.
+    pub smooth_ranks: smooth_ranks::SmoothRanks,
 }

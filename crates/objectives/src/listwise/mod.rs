@@ -1,5 +1,8 @@
 //! Losses of whole lists: distributions over orders, smooth ranks, relaxed sorts.
 
+pub mod approx_mrr;
+pub mod approx_ndcg;
+pub mod gumbel_ndcg;
 pub mod listmle;
 pub mod listnet;
 mod measure;
