@@ -11,7 +11,7 @@ fn root() -> PathBuf {
 /// The value of a field of an entry: what stands between the outermost braces.
 fn field<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
     let line = entry.lines().find(|line| line.split_whitespace().next() == Some(name))?;
-    Some(line.split_once('{')?.1.trim_end_matches(',').strip_suffix('}')?)
+    line.split_once('{')?.1.trim_end_matches(',').strip_suffix('}')
 }
 
 /// The titles of the bibliography in lower case. Every entry has a key of its own, an author, a title of its own, and a
