@@ -69,6 +69,11 @@ fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
     for q in 0..data.lists.len() {
         let user = data.list_name(q);
         check(&user)?;
+        if q == 0 && user.starts_with('\u{feff}') {
+            return Err(unsupported(format!(
+                "the first name {user:?} starts with a byte-order mark, which readers drop"
+            )));
+        }
         out.write_all(user.as_bytes())?;
         for entry in data.lists.range(q) {
             let (_, item) = names_of(data, q, entry)?;
@@ -138,6 +143,10 @@ mod tests {
         assert_eq!(
             refused(&|data| data.item_names = Some(["x y"].into_iter().collect())),
             "the name \"x y\" is empty or has a blank"
+        );
+        assert_eq!(
+            refused(&|data| data.list_names = Some(["\u{feff}a"].into_iter().collect())),
+            "the first name \"\\u{feff}a\" starts with a byte-order mark, which readers drop"
         );
         assert_eq!(
             refused(&|data| data.times = Some(vec![1.0])),

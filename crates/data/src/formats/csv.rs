@@ -142,6 +142,11 @@ fn looks_like_table(head: &[u8], separators: &[u8]) -> bool {
 fn write(data: &Dataset, separator: u8, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let sheet = Sheet::new(data)?;
     check_words(data)?;
+    if let Some((name, _)) = sheet.columns.first().filter(|(name, _)| name.starts_with('\u{feff}')) {
+        return Err(unsupported(format!(
+            "the first column {name:?} starts with a byte-order mark, which readers drop"
+        )));
+    }
     let mut csv = ::csv::WriterBuilder::new().delimiter(separator).from_writer(out);
     csv.write_record(sheet.columns.iter().map(|(name, _)| name))?;
     let mut features = vec![0.0; data.features.width()];
@@ -374,6 +379,13 @@ mod tests {
         assert_eq!(
             refused(&|data| data.columns[0].name = "label".into()),
             "two columns would be called \"label\"; rename the feature"
+        );
+        assert_eq!(
+            refused(&|data| {
+                data.lists.output = Some(vec![0]);
+                data.output_names = Some(["\u{feff}a"].into_iter().collect());
+            }),
+            "the first column \"\\u{feff}a\" starts with a byte-order mark, which readers drop"
         );
         assert_eq!(
             refused(&|data| data.columns[0].name = "query".into()),
