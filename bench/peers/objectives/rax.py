@@ -98,3 +98,11 @@ def _weighted(lists):
     value, gradient = in_jax(rax.pairwise_logistic_loss, [binary], weights=jnp.asarray([binary["weights"]]), reduce_fn=jnp.sum)
     note = "weights on the relevant items only, reduce_fn = sum"
     yield case("rax", "pairwise_logistic_loss", "ranknet:sum=true", [binary], value, gradient, note)
+    ndcg = rax.approx_t12n(rax.ndcg_metric)
+    value, gradient = in_jax(ndcg, [graded], weights=weights)
+    dcg = lambda values: sum(value / np.log2(2 + at) for at, value in enumerate(sorted(values, reverse=True)))
+    gains = [2.0**y - 1 for y in graded["labels"]]
+    scale = dcg([w * g for w, g in zip(graded["weights"], gains)]) / dcg(gains)
+    note = "weights multiply its gains and its ideal DCG, ours the gains only: scale is the ratio of the two ideal DCGs"
+    how = {"scale": scale, "offset": 1.0}
+    yield case("rax", "approx_t12n(ndcg_metric)", "approx-ndcg:temperature=1", [graded], value, gradient, note, **how)

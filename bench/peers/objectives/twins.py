@@ -230,9 +230,9 @@ def approx_ranks(s, temperature):
     return 0.5 + sigmoid(-differences(s) / temperature).sum(1)
 
 
-def approx_ndcg(s, y, cut=None, temperature="1"):
+def approx_ndcg(s, y, cut=None, temperature="1", weights=1.0):
     rank1 = approx_ranks(s, float(temperature))
-    return 1 - (gain(y) / (np.log(1 + rank1) / np.log(2))).sum() / ideal(y)
+    return 1 - (weights * gain(y) / (np.log(1 + rank1) / np.log(2))).sum() / ideal(y)
 
 
 def approx_mrr(s, y, cut=None, temperature="1"):
