@@ -78,6 +78,9 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("neural-ndcg", LISTWISE, listwise::neural_ndcg, "NDCG of a relaxed sort, balanced by Sinkhorn"),
     line!("neural-ndcg-stochastic", LISTWISE, listwise::neural_ndcg_stochastic, "NeuralNDCG over random orders near the present one"),
     line!("pirank", LISTWISE, listwise::pirank, "NDCG@K of a relaxed sort, only K places built"),
+    line!("smoothi", LISTWISE, listwise::smoothi, "NDCG@K by smooth rank indicators"),
+    line!("softrank", LISTWISE, listwise::softrank, "expected NDCG when scores are normal variables"),
+    line!("yetirank", LISTWISE, listwise::yetirank, "logistic loss of neighbours in random orders"),
 ];
 
 /// Other names under which people know them.

@@ -217,6 +217,19 @@ pub enum GoalError {
         /// What was expected.
         expected: &'static str,
     },
+    /// A list of more items than the objective takes.
+    #[error(
+        "list {list} has {found} items, expected at most {most} for this objective: its cost grows too fast with them; \
+         draw some of its items, or take another objective"
+    )]
+    Long {
+        /// The list, from 0.
+        list: usize,
+        /// Its judged items, or the drawn ones.
+        found: usize,
+        /// How many the objective takes.
+        most: usize,
+    },
     /// Slices whose lengths do not fit each other.
     #[error("{what}: found {found}, expected {expected}")]
     Shape {

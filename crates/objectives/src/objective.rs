@@ -114,6 +114,11 @@ pub trait Objective: Send + Sync {
         true
     }
 
+    /// The most judged items of a list (drawn ones, where items are drawn) that it takes, if its cost needs a limit.
+    fn longest(&self) -> Option<usize> {
+        None
+    }
+
     /// Loss of one list; fills `out`, updates the state. `None`: the list cannot contribute, nothing was written.
     fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64>;
 }

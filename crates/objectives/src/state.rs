@@ -42,7 +42,7 @@ pub(crate) struct Shape {
     /// Block of list q: `values[starts[q]..starts[q + 1]]`.
     pub starts: Vec<u64>,
     /// Number of judged items of each list.
-    items: Vec<u32>,
+    pub items: Vec<u32>,
     /// Places of the relevant items of list q: `relevant[relevant_starts[q]..relevant_starts[q + 1]]`.
     relevant_starts: Vec<u64>,
     relevant: Vec<u32>,

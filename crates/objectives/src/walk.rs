@@ -173,6 +173,9 @@ pub(crate) fn step(
             return Err(part.bad_score(bad, scores[bad]));
         }
     }
+    if let Some(most) = goal.objective().longest() {
+        part.check_lengths(most)?;
+    }
 
     fill(&mut out.gradient, entries);
     fill(&mut out.curvature, if out.want_curvature { entries } else { 0 });
@@ -281,6 +284,19 @@ impl Part<'_> {
         let place = entry - self.start(d);
         let item = self.batch.draws.map_or(place, |draws| draws.items[entry] as usize);
         GoalError::Score { list: self.list_at(d), item, found }
+    }
+
+    /// Refuses lists of more than `most` judged (or drawn) items.
+    fn check_lengths(&self, most: usize) -> Result<(), GoalError> {
+        for d in 0..self.count {
+            let drawn = self.start(d + 1) - self.start(d);
+            let list = self.list_at(d);
+            let found = drawn.min(self.shape.items[list] as usize);
+            if found > most {
+                return Err(GoalError::Long { list, found, most });
+            }
+        }
+        Ok(())
     }
 
     /// Cut in halves by number of lists until a part is small: the cuts do not depend on threads, and neither do

@@ -13,4 +13,7 @@ pub mod p_listmle;
 pub mod pirank;
 mod plackett_luce;
 pub mod rankcosine;
+pub mod smoothi;
+pub mod softrank;
 pub mod xe_ndcg;
+pub mod yetirank;
