@@ -26,6 +26,7 @@ use std::sync::LazyLock;
 
 use super::order::{OrderWork, descending};
 use super::scalar::{sigmoid, softplus};
+use crate::simd::fma;
 
 /// Powers kept.
 const TERMS: usize = 16;
@@ -187,7 +188,7 @@ impl Grid {
     pub fn cost(temperature: f64, [low, high]: [f64; 2], points: f64) -> f64 {
         let intervals = Grid::intervals(temperature, low, high);
         let (intervals, of_a_point) = if intervals <= points { (intervals, 6.0) } else { (points, 40.0) };
-        150.0 + of_a_point * points + 25.0 * intervals * intervals.min((2 * NEAR + 1) as f64)
+        150.0 + of_a_point * points + 20.0 * intervals * intervals.min((2 * NEAR + 1) as f64)
     }
 
     /// How many intervals cover low … high.
@@ -354,12 +355,12 @@ fn powers(u: f64) -> Powers {
 
 vectorised! {
     /// Adds w·u^a of each source to its interval.
-    fn moments(interval: &[u32], within: &[f64], weights: &[f64], moments: &mut [Powers]) {
+    fn moments<FUSED>(interval: &[u32], within: &[f64], weights: &[f64], moments: &mut [Powers]) {
         for ((interval, u), w) in interval.iter().zip(within).zip(weights) {
             let powers = powers(*u);
             let moments = &mut moments[*interval as usize];
             for a in 0..TERMS {
-                moments[a] += w * powers[a];
+                moments[a] = fma::<FUSED>(*w, powers[a], moments[a]);
             }
         }
     }
@@ -367,13 +368,13 @@ vectorised! {
 
 vectorised! {
     /// Adds what near sources give to a target interval; `shift` + i is the number of a source at distance i − 16.
-    fn near(sources: &[Interval], moments: &[Powers], shift: i64, matrices: &[Matrix], local: &mut Powers) {
+    fn near<FUSED>(sources: &[Interval], moments: &[Powers], shift: i64, matrices: &[Matrix], local: &mut Powers) {
         let mut sum = *local;
         for (source, moments) in sources.iter().zip(moments).filter(|(source, _)| source.sources) {
             let matrix = &matrices[(source.number - shift) as usize];
             for (row, m) in matrix.iter().zip(moments) {
                 for (sum, a) in sum.iter_mut().zip(row) {
-                    *sum += m * a;
+                    *sum = fma::<FUSED>(*m, *a, *sum);
                 }
             }
         }

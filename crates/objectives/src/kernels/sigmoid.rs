@@ -8,9 +8,9 @@ out_i = Σ_j w_j k(z_ij),   z_ij = (x_j − t_i)/T   or   (t_i − x_j)/T,   k =
 | path | when | cost, one core of a 2.8 GHz Xeon | error |
 | --- | --- | --- | --- |
 | all pairs, e^{x/T} once per point, four fractions over one denominator | σ, range ≤ 300 T | 0.2 ns a pair | 1e-13 |
-| all pairs, e^{x/T} once per point | range ≤ 1000 T | 0.6 ns a pair, softplus 2 | 1e-13 |
+| all pairs, e^{x/T} once per point | range ≤ 1000 T | 0.6 ns a pair, softplus 1.2 | 1e-13 |
 | all pairs, the plain formula | beyond | 8 ns a pair | 1e-15 |
-| expansion in moments (`expansion.rs`) | many points | 6 ns a point, 25 ns a pair of near intervals | 1e-10, σ' 3e-10 |
+| expansion in moments (`expansion.rs`) | many points | 6 ns a point, 20 ns a pair of near intervals | 1e-10, σ' 3e-10 |
 
 The error is that of a sum of terms of one sign, relative to it. Which path runs follows from the cost model in
 [`Sums::write`], for each function on its own and from the positions alone, so asking for one more function changes no
@@ -262,7 +262,7 @@ impl Sums<'_> {
             _ if range > EXP_RANGE => (Path::Plain, 8.0),
             Curve::Sigmoid if range <= FOUR_RANGE => (Path::Fours, 0.2),
             Curve::Sigmoid | Curve::Slope => (Path::Pairs, 0.6),
-            Curve::Softplus => (Path::Pairs, 2.0),
+            Curve::Softplus => (Path::Pairs, 1.2),
         };
         let direct_cost = 100.0 + 3.0 * points + of_a_pair * pairs;
         if direct_cost <= Grid::cost(self.temperature, self.range, points) { direct } else { Path::Expansion }
@@ -344,14 +344,14 @@ vectorised! {
 
 vectorised! {
     /// Σ_j w_j (max(z, 0) + ln(1 + q)), q = e^{−|z|} the smaller exponential over the greater.
-    fn softpluses(targets: [&[f64]; 2], sources: [&[f64]; 3], out: &mut [f64]) {
+    fn softpluses<FUSED>(targets: [&[f64]; 2], sources: [&[f64]; 3], out: &mut [f64]) {
         for ((x, e), w) in sources[0].iter().zip(sources[1]).zip(sources[2]) {
             for ((x_t, t), out) in targets[0].iter().zip(targets[1]).zip(&mut *out) {
                 let less = if e < t { e } else { t };
                 let more = if e < t { t } else { e };
                 let z = x - x_t;
                 let positive = if z > 0.0 { z } else { 0.0 };
-                *out += w * (positive + twice_artanh(less / (2.0 * more + less)));
+                *out += w * (positive + twice_artanh::<FUSED>(less / (2.0 * more + less)));
             }
         }
     }

@@ -46,11 +46,10 @@ impl Delta for NdcgSwap {
         let z = ideal(input, &values[..input.list.len()], self.cut, gains)?;
         let table = Discounts::default();
         for (place, discount) in discounts.iter_mut().enumerate() {
-            *discount = table.at(place);
+            *discount = table.at(place) / z;
         }
         Some(move |a: usize, start: usize, row: &mut [f64]| {
-            let at = [values[a], discounts[a], 1.0 / z];
-            gain_times_discount(at, &values[start..], &discounts[start..], row);
+            gain_times_discount([values[a], discounts[a]], &values[start..], &discounts[start..], row);
             true
         })
     }

@@ -15,7 +15,7 @@ use std::f64::consts::LN_2;
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::row::{Below, EXP_RANGE, LANES, pairs_by_exp, pairs_by_formula, sum, sum_of_sizes};
+use super::row::{EXP_RANGE, LANES, Lower, Totals, Upper, pairs_by_exp, pairs_by_formula, sums, weigh};
 use crate::kernels::order::descending;
 use crate::kernels::vector::exp_all;
 use crate::objective::{Curvature, Input, Objective, Out};
@@ -86,29 +86,25 @@ impl<D> Lambda<D> {
     }
 }
 
-/// Arrays in rank order, all of one length, a multiple of [`LANES`]; what stands beyond the list has weight 0.
+/// Arrays in rank order, all of one length, a multiple of [`LANES`].
 struct Ranked<'a> {
-    /// Number of items.
+    /// Number of items; what stands beyond them has Δ = 0.
     n: usize,
     /// Ranks whose rows are walked.
     rows: usize,
     sigma: f64,
+    spread: [f64; 2],
     scores: &'a mut [f64],
-    /// e^{σs}, s from the middle of their range.
     exps: &'a mut [f64],
-    weights: Option<&'a mut [f64]>,
-    /// Frozen scores, if pair weights are divided by their differences.
-    distances: Option<&'a mut [f64]>,
-    gradient: &'a mut [f64],
-    curvature: &'a mut [f64],
-    loss: &'a mut [f64],
+    weights: Option<&'a [f64]>,
+    frozen: &'a [f64],
     row: &'a mut [f64],
-    bend: &'a mut [f64],
+    totals: Totals<'a>,
 }
 
 impl Ranked<'_> {
-    /// Walks over all pairs; gradient and curvature still lack σ and σ². Returns Σ |λ| if it matters.
-    fn walk(&mut self, mut fill: impl FnMut(usize, usize, &mut [f64]) -> bool, want_sizes: bool) -> f64 {
+    /// Walks over all pairs; gradient and curvature still lack σ and σ². Returns Σ |λ|.
+    fn walk(&mut self, mut fill: impl FnMut(usize, usize, &mut [f64]) -> bool) -> f64 {
         let [low, high] = range(&self.scores[..self.n]);
         let by_exp = self.sigma * (high - low) <= EXP_RANGE;
         if by_exp {
@@ -116,44 +112,48 @@ impl Ranked<'_> {
             for (e, s) in self.exps.iter_mut().zip(&*self.scores) {
                 *e = self.sigma * (s - middle);
             }
-            self.exps[self.n..].fill(0.0);
             exp_all(self.exps);
         }
         let mut sizes = 0.0;
         for a in 0..self.rows {
             let start = a - a % LANES;
-            let (row, bend) = (&mut self.row[start..], &mut self.bend[start..]);
+            let row = &mut self.row[start..];
             if !fill(a, start, row) {
                 continue;
             }
             row[..=a - start].fill(0.0);
             row[self.n - start..].fill(0.0);
-            if let Some(weights) = &self.weights {
-                for (c, w) in row.iter_mut().zip(&weights[start..]) {
-                    *c *= weights[a] * w;
-                }
+            if let Some(weights) = self.weights {
+                weigh(weights[a], &weights[start..], row);
             }
-            if let Some(distances) = &self.distances {
-                for (c, s) in row.iter_mut().zip(&distances[start..]) {
-                    *c /= 0.01 + (distances[a] - s);
-                }
-            }
-            let mut below = Below {
+            let upper = Upper {
+                score: self.scores[a],
+                exp: self.exps[a],
+                frozen: self.frozen[a],
+                sigma: self.sigma,
+                spread: self.spread,
+            };
+            let lower = Lower {
                 scores: &self.scores[start..],
                 exps: &self.exps[start..],
-                gradient: &mut self.gradient[start..],
-                curvature: &mut self.curvature[start..],
-                loss: &mut self.loss[start..],
+                frozen: &self.frozen[start..],
+            };
+            let totals = &mut self.totals;
+            let mut below = Totals {
+                gradient: &mut totals.gradient[start..],
+                loss: &mut totals.loss[start..],
+                curvature: totals.curvature.as_mut().map(|both| both.each_mut().map(|all| &mut all[start..])),
             };
             if by_exp {
-                pairs_by_exp([self.scores[a], self.exps[a], self.sigma], &mut below, row, bend);
+                pairs_by_exp(upper, lower, row, &mut below);
             } else {
-                pairs_by_formula([self.scores[a], self.sigma], &mut below, row, bend);
+                pairs_by_formula(upper, lower, row, &mut below);
             }
-            self.gradient[a] -= sum(row);
-            self.curvature[a] += sum(bend);
-            if want_sizes {
-                sizes += sum_of_sizes(row);
+            let [sum, size] = sums(row);
+            totals.gradient[a] -= sum;
+            sizes += size;
+            if let Some([curvature, bend]) = &mut totals.curvature {
+                curvature[a] += sums(&bend[start..])[0];
             }
         }
         sizes
@@ -177,7 +177,7 @@ impl<D: Delta> Objective for Lambda<D> {
         let [order] = work.places.cut([n]);
         descending(input.frozen(), order, &mut work.kernel.order);
         let m = n.next_multiple_of(LANES);
-        let [values, x, y, scores, exps, weights, distances, gradient, curvature, loss, row, bend] =
+        let [values, x, y, scores, exps, weights, frozen, gradient, loss, row, curvature, bend] =
             work.floats.cut([m; 12]);
         for (value, &item) in values.iter_mut().zip(&*order) {
             *value = self.delta.value(input, item as usize);
@@ -191,55 +191,55 @@ impl<D: Delta> Objective for Lambda<D> {
             let last = target[n - 1];
             target[n..].fill(last);
         };
-        let frozen = input.frozen();
-        let [first, last] = [frozen[order[0] as usize], frozen[order[n - 1] as usize]];
+        pick(frozen, input.frozen());
+        if let Some(source) = input.list.weights {
+            for (w, &item) in weights.iter_mut().zip(&*order) {
+                *w = f64::from(source[item as usize]);
+            }
+        }
         let normed = self.norm == Norm::LightGbm;
         let mut ranked = Ranked {
             n,
             rows: self.cut.map_or(n, |k| k as usize).min(n - 1),
             sigma: self.sigma,
+            spread: if normed && frozen[0] > frozen[n - 1] { [0.01, 1.0] } else { [1.0, 0.0] },
             scores,
             exps,
-            weights: input.list.weights.map(|source| {
-                for (w, &item) in weights.iter_mut().zip(&*order) {
-                    *w = f64::from(source[item as usize]);
-                }
-                weights
-            }),
-            distances: (normed && first > last).then(|| {
-                pick(distances, frozen);
-                distances
-            }),
-            gradient,
-            curvature,
-            loss,
+            weights: input.list.weights.map(|_| &*weights),
+            frozen,
             row,
-            bend,
+            totals: Totals {
+                gradient,
+                loss,
+                curvature: out.curvature.is_some().then_some([curvature, bend]),
+            },
         };
         // S is frozen too: where the frozen scores are not the present ones it takes a walk of its own.
         let mut sizes = None;
         if normed && input.frozen.is_some() {
-            pick(ranked.scores, frozen);
-            sizes = Some(ranked.walk(&mut fill, true));
-            ranked.gradient.fill(0.0);
-            ranked.curvature.fill(0.0);
-            ranked.loss.fill(0.0);
+            ranked.scores.copy_from_slice(frozen);
+            sizes = Some(ranked.walk(&mut fill));
+            ranked.totals.gradient.fill(0.0);
+            ranked.totals.loss.fill(0.0);
+            if let Some([curvature, _]) = &mut ranked.totals.curvature {
+                curvature.fill(0.0);
+            }
         }
         pick(ranked.scores, input.list.scores);
-        let walked = ranked.walk(&mut fill, normed && sizes.is_none());
+        let walked = ranked.walk(&mut fill);
         let s = 2.0 * self.sigma * sizes.unwrap_or(walked);
         let scale = if normed && s > 0.0 { s.ln_1p() / (s * LN_2) } else { 1.0 };
 
-        let Ranked { gradient, curvature, loss, .. } = ranked;
+        let Totals { gradient, curvature, loss } = ranked.totals;
         for (g, &item) in gradient.iter().zip(&*order) {
             out.gradient[item as usize] = scale * self.sigma * g;
         }
-        if let Some(out) = &mut out.curvature {
+        if let (Some(out), Some([curvature, _])) = (&mut out.curvature, curvature) {
             for (h, &item) in curvature.iter().zip(&*order) {
                 out[item as usize] = scale * self.sigma * self.sigma * h;
             }
         }
-        Some(scale * sum(loss))
+        Some(scale * sums(loss)[0])
     }
 }
 
