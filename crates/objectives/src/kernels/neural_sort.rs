@@ -11,8 +11,8 @@ measure = Σ_r D(r) Σ_j M_rj share_j                                          (
 - **Rows are bands.** In sorted order the exponent of row r is highest at r, and falls by 1, 3, 5 … times the gaps of the
   scores on either side: no large numbers cancel, and what is below e^{−50} of the row's top is not visited. A row of
   normal scores holds some 9·√(τn) items, not n; equal scores fill it.
-- **No n² memory.** Rows are kept only while all of them together have at most 2²⁰ numbers (8 MB: about 1,000 items of any
-  kind, 2,500 normal ones at τ = 1), else they are built again in each pass.
+- **No n² memory.** Rows are kept only while all of them together have at most 2²² numbers (32 MB: 2,000 items of any
+  kind, 6,000 normal ones at τ = 1), else they are built again in each pass.
 - **The way back** needs the two scaling vectors of each iteration (2·50·n numbers) and one pass per iteration: with
   y = −v²·(slope in v), row r gives q = Σ_j P_rj y_j, x = −q u'_r², and adds P_rj (u'_r y_j + x v'_j) to the slopes in
   the exponents (u', v': the iteration before; its u' = 1/(P v') makes these sum to 0 over the row). Before the first
@@ -30,7 +30,7 @@ use super::vector::exp_all;
 /// Exponents below the top of a row from which on nothing is visited.
 const CUT: f64 = 50.0;
 /// Numbers up to which all rows are kept.
-const KEPT: usize = 1 << 20;
+const KEPT: usize = 1 << 22;
 
 /// What is to be sorted.
 #[derive(Clone, Copy, Debug)]
@@ -343,7 +343,7 @@ impl NeuralSort {
         let (low, high) =
             self.shares.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
         for (&j, &curve) in self.order.iter().zip(&self.curvature) {
-            curvature[j as usize] = (high - low) * curve / (temperature * temperature);
+            curvature[j as usize] = (high - low) * curve / temperature / temperature;
         }
     }
 }

@@ -106,7 +106,7 @@ impl SmoothRanks {
                 pull[j as usize] += push * (slope - 0.5); // σ'(0) = ¼ of itself, in both sums
             }
             for (h, pull) in curvature.iter_mut().zip(pull.iter()) {
-                *h += first / temperature * pull.max(0.0);
+                *h += first * pull.max(0.0) / temperature;
             }
         }
         measure

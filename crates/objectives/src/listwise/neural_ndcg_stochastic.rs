@@ -7,7 +7,7 @@ use super::neural_ndcg::{ITERATIONS, Relaxed, TEMPERATURE, TOLERANCE};
 use super::noise::gumbel;
 use crate::kernels::neural_sort::{Stop, Task};
 use crate::objective::{Input, Needs, Objective, Out};
-use crate::params::{CUT, GAIN, count, not_negative, positive};
+use crate::params::{CUT, GAIN, count, not_negative};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -23,7 +23,7 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "floor",
         default: "1e-10",
-        range: "in (0, ∞)",
+        range: "from 1e-100 on",
         about: "added to a score above the lowest before its logarithm is taken",
     },
     TEMPERATURE,
@@ -43,7 +43,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         relaxed: Relaxed::read(spec)?,
         samples: count(spec, "samples", 8, 1000)?,
         beta: not_negative(spec, "beta", 0.1)?,
-        floor: positive(spec, "floor", 1e-10)?,
+        floor: spec.args.number("floor", 1e-10, "from 1e-100 on", |x| x >= 1e-100 && x.is_finite())?,
     }))
 }
 

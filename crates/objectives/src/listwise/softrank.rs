@@ -128,10 +128,18 @@ vectorised! {
     /// Σ_r p_r (value[r + 1] − value[r]), the slope in this item's chance; then value[r] is that before the item.
     fn take_back(p: &[f64], win: f64, value: &mut [f64]) -> f64 {
         let mut lanes = [0.0; 4];
-        let n = p.len();
-        for r in 0..n {
+        let (fours, rest) = p.as_chunks::<4>();
+        for (c, p) in fours.iter().enumerate() {
+            let five: [f64; 5] = std::array::from_fn(|l| value[4 * c + l]);
+            for l in 0..4 {
+                let step = five[l + 1] - five[l];
+                lanes[l] += p[l] * step;
+                value[4 * c + l] = five[l] + win * step;
+            }
+        }
+        for (r, p) in (p.len() - rest.len()..).zip(rest) {
             let step = value[r + 1] - value[r];
-            lanes[r % 4] += p[r] * step;
+            lanes[0] += p * step;
             value[r] += win * step;
         }
         (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])

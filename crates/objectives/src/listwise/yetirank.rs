@@ -39,6 +39,9 @@ struct YetiRank {
     decay: f64,
 }
 
+/// Weight of a place from which on pairs are not visited.
+const NEGLIGIBLE: f64 = 1e-20;
+
 impl Objective for YetiRank {
     fn needs(&self) -> Needs {
         Needs { random: true, ..Needs::default() }
@@ -69,6 +72,9 @@ impl Objective for YetiRank {
             descending(shaken, order, &mut work.kernel.order);
             let mut place = (1.0 - self.decay) / self.samples as f64;
             for pair in order.windows(2) {
+                if place < NEGLIGIBLE {
+                    break;
+                }
                 let [a, b] = [pair[0] as usize, pair[1] as usize];
                 let (better, worse) = if y[a] > y[b] { (a, b) } else { (b, a) };
                 let grades = f64::from(y[better]) - f64::from(y[worse]);
