@@ -39,6 +39,27 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
     top + x.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
 }
 
+/// Fills `p` with e^{x_j}/Σ e^{x_k} and gives (top, log), where ln p_j = (x_j − top) − log: no digits are lost to an
+/// offset of all x.
+///
+/// ```
+/// use toprank_objectives::kernels::scalar::softmax;
+/// let mut p = [0.0; 2];
+/// assert_eq!(softmax(&[1e9, 1e9], &mut p), (1e9, 2f64.ln()));
+/// assert_eq!(p, [0.5, 0.5]);
+/// ```
+pub fn softmax(x: &[f64], p: &mut [f64]) -> (f64, f64) {
+    let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    for (p, x) in p.iter_mut().zip(x) {
+        *p = (x - top).exp();
+    }
+    let total: f64 = p.iter().sum();
+    for p in p {
+        *p /= total;
+    }
+    (top, total.ln())
+}
+
 /// ln(e^a + e^b).
 ///
 /// ```

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use crate::kernels::scalar::log_sum_exp;
+use crate::kernels::scalar::softmax;
 use crate::objective::{Curvature, Input, Needs, Objective, Out};
 use crate::params::{GAIN, flag};
 use crate::state::ListState;
@@ -57,12 +57,11 @@ impl Objective for XeNdcg {
         if n < 2 || total == 0.0 {
             return None;
         }
-        let normaliser = log_sum_exp(s);
+        let (top, log) = softmax(s, rho);
         let mut loss = 0.0;
         for j in 0..n {
-            rho[j] = (s[j] - normaliser).exp();
             target[j] /= total;
-            loss -= target[j] * (s[j] - normaliser);
+            loss -= target[j] * (s[j] - top - log);
             out.gradient[j] = rho[j] - target[j];
         }
         others(rho, rest);
