@@ -15,8 +15,10 @@ default (pandas writes its row numbers that way).
 use std::fmt::{Display, LowerExp, Write as _};
 use std::io::{self, Write};
 
+use ::csv::QuoteStyle;
+
 use super::cell;
-use super::records::{Record, Records};
+use super::records::{Record, Records, SEPARATORS};
 use super::roles::{Holds, Roles};
 use super::sheet::{Sheet, What, unsupported};
 use super::table::Table;
@@ -142,13 +144,8 @@ fn looks_like_table(head: &[u8], separators: &[u8]) -> bool {
 fn write(data: &Dataset, separator: u8, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let sheet = Sheet::new(data)?;
     check_words(data)?;
-    if let Some((name, _)) = sheet.columns.first().filter(|(name, _)| name.starts_with('\u{feff}')) {
-        return Err(unsupported(format!(
-            "the first column {name:?} starts with a byte-order mark, which readers drop"
-        )));
-    }
+    write_names(&sheet, separator, out)?;
     let mut csv = ::csv::WriterBuilder::new().delimiter(separator).from_writer(out);
-    csv.write_record(sheet.columns.iter().map(|(name, _)| name))?;
     let mut features = vec![0.0; data.features.width()];
     let mut text = String::new();
     for line in 0..sheet.height() {
@@ -166,6 +163,21 @@ fn write(data: &Dataset, separator: u8, out: &mut (dyn Write + Send)) -> io::Res
         }
         csv.write_record(None::<&[u8]>)?;
     }
+    csv.flush()
+}
+
+/// Writes the header so that the reader, which takes the separator that is most frequent outside quotes and drops a
+/// byte-order mark at the start, finds these names again.
+fn write_names(sheet: &Sheet, separator: u8, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let other = |byte: u8| byte != separator && SEPARATORS.contains(&byte);
+    let misleads = |name: &str| name.starts_with('\u{feff}') || name.bytes().any(other);
+    let style = if sheet.columns.iter().any(|(name, _)| misleads(name)) {
+        QuoteStyle::Always
+    } else {
+        QuoteStyle::Necessary
+    };
+    let mut csv = ::csv::WriterBuilder::new().delimiter(separator).quote_style(style).from_writer(out);
+    csv.write_record(sheet.columns.iter().map(|(name, _)| name))?;
     csv.flush()
 }
 
@@ -367,6 +379,20 @@ mod tests {
     }
 
     #[test]
+    fn names_that_mislead_about_the_separator_are_quoted() {
+        let options = ReadOptions { labels: strings("\u{feff}a"), ..ReadOptions::default() };
+        for (text, options) in [
+            ("\"label\",\"a\tb\tc;;;\"\n1,2\n", &ReadOptions::default()),
+            ("\"\u{feff}a\",\"f\"\n1,2\n", &options),
+            ("label,\"title, length\"\n1,2\n", &ReadOptions::default()),
+        ] {
+            let mut written = Vec::new();
+            write(&csv(text, options).unwrap(), b',', &mut written).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), text);
+        }
+    }
+
+    #[test]
     fn what_a_table_cannot_say_is_refused() {
         let data = csv("label,f\n1,2\n", &ReadOptions::default()).unwrap();
         let refused = |change: &dyn Fn(&mut Dataset)| {
@@ -379,13 +405,6 @@ mod tests {
         assert_eq!(
             refused(&|data| data.columns[0].name = "label".into()),
             "two columns would be called \"label\"; rename the feature"
-        );
-        assert_eq!(
-            refused(&|data| {
-                data.lists.output = Some(vec![0]);
-                data.output_names = Some(["\u{feff}a"].into_iter().collect());
-            }),
-            "the first column \"\\u{feff}a\" starts with a byte-order mark, which readers drop"
         );
         assert_eq!(
             refused(&|data| data.columns[0].name = "query".into()),

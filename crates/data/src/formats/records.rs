@@ -18,7 +18,7 @@ use crate::lines::{LONGEST, Lines};
 use crate::source::Source;
 
 /// Separators that are recognised, most usual first.
-const SEPARATORS: &[u8] = b",;\t|";
+pub(crate) const SEPARATORS: &[u8] = b",;\t|";
 
 /// The fields of one record.
 #[derive(Clone, Debug, Default)]
