@@ -101,6 +101,20 @@ impl Relevant {
             Relevant::From(t) => label >= t,
         }
     }
+
+    /// The number above which labels are relevant: one comparison for loops over many labels.
+    ///
+    /// ```
+    /// use toprank_core::Relevant;
+    /// let above = Relevant::From(2.0).above();
+    /// assert!(2.0 > above && !(1.999_999_9 > above));
+    /// ```
+    pub fn above(self) -> f32 {
+        match self {
+            Relevant::Above(t) => t,
+            Relevant::From(t) => t.next_down(),
+        }
+    }
 }
 
 /// Items that the ideal order of NDCG may use.

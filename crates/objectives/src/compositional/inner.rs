@@ -153,7 +153,7 @@ impl Inner {
                 anchors,
                 a,
                 bends,
-                &work.hinge,
+                &mut work.hinge,
                 out.gradient,
                 curvature,
             );

@@ -211,15 +211,13 @@ impl<O: Outer> Compositional<O> {
         columns: &mut Columns,
         slot: usize,
         estimate: [(f64, Option<f64>); 2],
-        own: &[f64],
+        self_terms: [f64; 2],
     ) -> [[f64; 2]; 2] {
         let log = self.inner.is_log();
-        let at_zero = self.at_zero();
         let (mut now, mut before) = ([0.0; 2], [0.0; 2]);
         for c in 0..Self::COMPONENTS {
             // The self pair is in every estimate; a second mean contains the first.
-            let self_term = if log { at_zero + own[c].ln() } else { at_zero * own[c] };
-            let floor = if c == 0 { self_term } else { self_term.max(now[0]) };
+            let floor = if c == 0 { self_terms[0] } else { self_terms[c].max(now[0]) };
             let estimate = Estimate { now: estimate[c].0, previous: estimate[c].1, floor };
             let cell = columns.cell(slot, c, Self::COMPONENTS);
             let tracked = if log {
@@ -307,9 +305,11 @@ impl<O: Outer> Objective for Compositional<O> {
 
         // Stage 1: draw.
         let mut m = 0;
-        for j in (0..n).filter(|&j| input.is_relevant(j) == push_relevant) {
+        let above = input.policy.relevant.above();
+        for (j, &label) in input.list.labels.iter().enumerate() {
+            // Written always, kept only for anchors: cheaper than a branch that cannot be foretold.
             anchors[m] = j as u32;
-            m += 1;
+            m += usize::from((label > above) == push_relevant);
         }
         let drawn_relevant = if push_relevant { m } else { n - m };
         let strata = Strata {
@@ -387,6 +387,8 @@ impl<O: Outer> Objective for Compositional<O> {
         // Stages 3 and 4: follow and weigh.
         let rates = self.tracker.rates(input.stream.step);
         let items = state.items as f64;
+        let at_zero = self.at_zero();
+        let self_terms = drawn.own.map(|own| if log { at_zero + own.ln() } else { at_zero * own });
         let mut columns = Columns::of(state, self.tracker.rule);
         let mut loss = 0.0;
         for (i, &j) in anchors.iter().enumerate() {
@@ -399,7 +401,7 @@ impl<O: Outer> Objective for Compositional<O> {
                     (0.0, None)
                 }
             });
-            let [after, before] = self.follow(rates, &mut columns, slots[i] as usize, estimate, &drawn.own);
+            let [after, before] = self.follow(rates, &mut columns, slots[i] as usize, estimate, self_terms);
             let anchor = Anchor { gain: input.gain(j), label: input.list.labels[j], items, list: own_number };
             let at_after = self.outer.at(&anchor, after, log);
             let at_before = if self.tracker.lagged || old.is_some() {

@@ -67,8 +67,9 @@ impl Outer for Ndcg {
             let rank1 = anchor.items * u[0] + 1.0;
             (rank1.log2(), anchor.items / rank1)
         };
-        let value = -share / log2_rank1;
-        Outcome { value, slope: [-value * rank_share * std::f64::consts::LOG2_E / log2_rank1, 0.0] }
+        let discount = 1.0 / log2_rank1;
+        let value = -share * discount;
+        Outcome { value, slope: [-value * discount * rank_share * std::f64::consts::LOG2_E, 0.0] }
     }
 }
 

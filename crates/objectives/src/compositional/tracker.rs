@@ -108,18 +108,22 @@ impl Tracker {
     /// γ, β, τ of step `step` (from 0).
     pub fn rates(&self, step: u64) -> Rates {
         let t = step as f64 + 1.0;
-        let value = |schedule: Schedule, theory: f64| match schedule {
-            Schedule::Constant(value) => value,
-            Schedule::Power { scale, power } => scale * t.powf(-power),
-            Schedule::Theory | Schedule::Complement => theory,
+        let value = |schedule: Schedule, theory: Schedule| {
+            let asked = matches!(schedule, Schedule::Theory | Schedule::Complement);
+            match if asked { theory } else { schedule } {
+                Schedule::Constant(value) => value,
+                Schedule::Power { scale, power } => scale * t.powf(-power),
+                Schedule::Theory | Schedule::Complement => 0.0,
+            }
         };
-        let gamma = value(self.gamma, t.powf(-2.0 / 3.0)).min(1.0);
+        let falling = |power: f64| Schedule::Power { scale: 1.0, power };
+        let gamma = value(self.gamma, falling(2.0 / 3.0)).min(1.0);
         let beta = match self.beta {
             Schedule::Complement => 1.0 - gamma,
             Schedule::Theory if gamma < 1.0 => (1.0 / self.rate - 1.0) / (1.0 - gamma) + 1.0 - gamma,
-            schedule => value(schedule, 0.0),
+            schedule => value(schedule, Schedule::Constant(0.0)),
         };
-        Rates { gamma, beta, tau: value(self.tau, t.powf(-1.0 / 3.0)).min(1.0), step }
+        Rates { gamma, beta, tau: value(self.tau, falling(1.0 / 3.0)).min(1.0), step }
     }
 
     /// Takes an estimate of a mean that is tracked as it is.

@@ -51,7 +51,7 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         hinge.forward(scores, omega, anchors, &mut kernel.hinge, &mut sums);
         let slopes = (&slope[..m], &curve[..m]);
         let a = &weights[..m];
-        hinge.backward(scores, omega, anchors, a, slopes, &kernel.hinge, gradient, curvature);
+        hinge.backward(scores, omega, anchors, a, slopes, &mut kernel.hinge, gradient, curvature);
         a.iter().zip(&value[..m]).map(|(w, value)| w * value).sum()
     }
 
