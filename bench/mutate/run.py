@@ -2,13 +2,15 @@
 
     python bench/mutate/run.py                      # all of mutations.toml, writes bench/mutate/result.csv
     python bench/mutate/run.py --only kernels/order # those whose file or text contains this; writes nothing
+    python bench/mutate/run.py --all                # every failing test of the first binary that fails, not only one
     python bench/mutate/run.py --check              # only: does every text stand exactly once in its file?
 
 A mutation is a file, an exact text and its replacement: a flipped sign, a dropped term, a shifted index. It is made in
 a copy of the checkout under target/mutate, with a target folder of its own that is used again from one mutation to the
-next, so a mutation costs one incremental build and the tests. Test binaries run until one fails; a test that does not
-end counts as failed. Exit code 0: every mutation was caught, 1: at least one survived, 2: the table or the checkout is
-at fault. Needs Python 3.11 and a Rust toolchain.
+next, so a mutation costs one incremental build and the tests up to the first that fails: first those beside the file,
+then the contract of all objectives, then all others. A test that does not end counts as failed. Exit code 0: every
+mutation was caught, 1: at least one survived, 2: the table or the checkout is at fault. Needs Python 3.11 and a Rust
+toolchain.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 
@@ -90,37 +93,45 @@ def build(targets):
     return binaries
 
 
-def failures(binary):
-    """Names of the tests of a binary that fail; empty if all pass."""
-    try:
-        done = subprocess.run(
-            [binary], cwd=CHECKOUT / "crates/objectives", capture_output=True, text=True, timeout=SECONDS,
-            env=os.environ | {"PROPTEST_FAILURE_PERSISTENCE": "off"},
-        )
-    except subprocess.TimeoutExpired:
-        return [f"no end within {SECONDS} s"]
-    if done.returncode == 0:
-        return []
-    failed = re.findall(r"^test (.+?)(?: - should panic)? \.\.\. FAILED$", done.stdout, re.MULTILINE)
-    return sorted(failed) or [f"exit code {done.returncode}"]
+def failures(binary, module, every):
+    """Names of the failing tests of a binary, in a fixed order: the first one, or all; empty if all pass."""
+    command = [binary, "--test-threads=1", *([module] if module else [])]
+    # Standard error goes to nobody: a panic of a mutated kernel may say much.
+    run = subprocess.Popen(
+        command, cwd=CHECKOUT / "crates/objectives", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )
+    clock = threading.Timer(SECONDS, run.kill)
+    clock.start()
+    failed = []
+    for line in run.stdout:
+        if match := re.match(r"test (.+?)(?: - should panic)? \.\.\. (?:.*)FAILED$", line):
+            failed.append(match[1])
+            if not every:
+                run.kill()
+                break
+    run.stdout.close()
+    clock.cancel()
+    code = run.wait()
+    if code != 0 and not failed:
+        return [f"no end within {SECONDS} s" if code == -9 else f"exit code {code}"]
+    return failed
 
 
 def stages(file, tests):
-    """Which targets to build and run, in which order: the tests beside a kernel first, the contract first else."""
-    library, contract = ["--lib"], ["--test", "contract"]
-    others = [["--test", name] for name in tests if name != "contract"]
-    first = [library, contract] if file.startswith("kernels/") else [contract, library]
-    return [*first, [argument for other in others for argument in other]]
+    """What to build and run, in which order: (arguments of cargo, only tests of this module)."""
+    module = file.removesuffix(".rs").removesuffix("/mod").replace("/", "::")
+    others = [argument for name in tests if name != "contract" for argument in ("--test", name)]
+    return [(["--lib"], module + "::"), (["--test", "contract"], ""), (["--lib"], ""), (others, "")]
 
 
-def run_stages(file, tests):
+def run_stages(file, tests, every):
     """(binary, failing tests) of the first binary that fails; None if it does not compile; ("", []) if all pass."""
-    for targets in stages(file, tests):
-        binaries = build(targets) if targets else []
+    for targets, module in stages(file, tests):
+        binaries = build(targets)
         if binaries is None:
             return None
         for name, path in binaries:
-            if failed := failures(path):
+            if failed := failures(path, module, every):
                 return ("unit tests" if targets == ["--lib"] else name), failed
     return "", []
 
@@ -128,6 +139,7 @@ def run_stages(file, tests):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="only mutations whose file or text contains this")
+    parser.add_argument("--all", action="store_true", help="list every failing test of the binary, not only the first")
     parser.add_argument("--check", action="store_true", help="only check the table")
     arguments = parser.parse_args()
     mutations = load()
@@ -139,7 +151,7 @@ def main():
         return 0
     copy_checkout()
     tests = sorted(path.stem for path in (CHECKOUT / "crates/objectives/tests").glob("*.rs"))
-    sound = run_stages("", tests)
+    sound = run_stages("", tests, True)
     if sound != ("", []):
         raise Fault(f"the tests must pass before anything is broken: {sound}")
     rows, bad = [], 0
@@ -149,7 +161,7 @@ def main():
         text = path.read_text()
         path.write_text(text.replace(mutation["old"], mutation["new"]))
         try:
-            result = run_stages(mutation["file"], tests)
+            result = run_stages(mutation["file"], tests, arguments.all)
         finally:
             path.write_text(text)
         binary, failed = ("does not compile", []) if result is None else result
@@ -157,14 +169,14 @@ def main():
         bad += not caught
         seconds = time.monotonic() - start
         place = f"{mutation['file']}:{mutation['line']}"
-        verdict = f"{binary}: {len(failed)} tests" if caught else binary or "SURVIVED"
+        verdict = f"{binary}: {failed[0]}" if caught else binary or "SURVIVED"
         print(f"{seconds:5.1f} s  {mutation['kind']:5}  {place:40}  {verdict}", flush=True)
         old, new = (" ".join(mutation[key].split()) for key in ("old", "new"))
         rows.append([mutation["file"], mutation["kind"], old, new, binary or "survived", "; ".join(failed)])
     if not arguments.only:
         with open(HERE / "result.csv", "w", newline="") as out:
             writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(["file", "kind", "text", "replacement", "caught by", "failing tests"])
+            writer.writerow(["file", "kind", "text", "replacement", "caught by", "test"])
             writer.writerows(rows)
     print(f"{len(rows) - bad} of {len(rows)} mutations caught")
     return 1 if bad else 0

@@ -447,7 +447,7 @@ fn every_example_changes_the_result_of_the_defaults() {
 fn same_bytes_at_any_number_of_threads() {
     let (lists, scores) = fixture();
     // Long enough to be cut.
-    let copies = 200;
+    let copies = 110;
     let lengths: Vec<usize> = (0..lists.len()).map(|q| lists.range(q).len()).collect();
     let many = Lists {
         item_weights: lists.item_weights.as_ref().map(|w| w.repeat(copies)),
