@@ -225,6 +225,9 @@ impl Basis {
                 Basis::Data { dataset, .. },
                 GoalError::Score { list, item, .. } | GoalError::Label { list, item, .. },
             ) => Some(dataset.lists.range(*list).start + item),
+            (Basis::Data { dataset, .. }, GoalError::Long { list, .. }) => {
+                Some(dataset.lists.range(*list).start)
+            }
             _ => None,
         };
         self.at(entry, error)

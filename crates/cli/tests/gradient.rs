@@ -164,6 +164,7 @@ fn what_is_wrong_is_said_with_its_place_and_nothing_is_written() {
     shell.file("nan.txt", "1\n2\nnan\n4\n5\n6\n");
     shell.file("short.txt", "1\n2\n");
     shell.file("high.txt", "# grades\n1 qid:1 1:0.5\n40 qid:1 1:0.25\n");
+    shell.file("long.txt", &("0 qid:1 1:1\n1 qid:1 1:2\n".to_string() + &"1 qid:2 1:0\n".repeat(4001)));
     let base = "gradient --data test.txt --scores";
     let error = |code, args: &str| shell.fails(code, args);
     for (code, args, part) in [
@@ -180,6 +181,11 @@ fn what_is_wrong_is_said_with_its_place_and_nothing_is_written() {
             3,
             "gradient --data high.txt --feature 1 --objective song -o g.csv".into(),
             "high.txt:3: list 0, item 1: the label is 40",
+        ),
+        (
+            3,
+            "gradient --data long.txt --feature 1 --objective softrank -o g.csv".into(),
+            "long.txt:3: list 1 has 4001 items, expected at most 4000",
         ),
         (3, format!("{base} short.txt --objective listnet -o g.csv"), "short.txt"),
         (1, format!("{base} missing.txt --objective listnet -o g.csv"), "missing.txt"),
