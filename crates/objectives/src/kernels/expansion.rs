@@ -24,6 +24,8 @@ neither outliers nor offsets cost memory or digits.
 
 use std::sync::LazyLock;
 
+use rayon::prelude::*;
+
 use super::order::{OrderWork, descending};
 use super::scalar::{sigmoid, softplus};
 use crate::simd::fma;
@@ -38,6 +40,9 @@ const NEAR: i64 = 16;
 const GAP: f64 = 44.0;
 /// Interval numbers below this times the upper half of the interval's length are exact.
 const EXACT: f64 = (1u64 << 26) as f64;
+
+/// Points of a part that one thread works on. Parts do not depend on threads, and neither do the bits.
+const PART: usize = 1 << 15;
 
 type Powers = [f64; TERMS];
 type Matrix = [Powers; TERMS];
@@ -221,7 +226,13 @@ impl Grid {
             for (points, places) in [(sources, &mut self.sources), (targets, &mut self.targets)] {
                 places.interval.resize(points.len(), 0);
                 places.within.resize(points.len(), 0.0);
-                place(points, [sign, origin, top], ruler, &mut places.interval, &mut places.within);
+                let parts = points
+                    .par_chunks(PART)
+                    .zip(places.interval.par_chunks_mut(PART))
+                    .zip(places.within.par_chunks_mut(PART));
+                parts.for_each(|((x, interval), within)| {
+                    place(x, [sign, origin, top], ruler, interval, within);
+                });
             }
         } else {
             self.lay_sorted(sources, targets, sign, ruler, exact);
@@ -274,9 +285,23 @@ impl Grid {
 
     /// Moments of the sources under the given weights.
     pub fn weigh(&mut self, weights: &[f64]) {
+        let count = self.intervals.len();
+        // Each part has moments of its own, added up in order; where these would be as many as points, one part.
+        let part = if count <= PART / TERMS { PART } else { weights.len() };
         self.moments.clear();
-        self.moments.resize(self.intervals.len(), [0.0; TERMS]);
-        moments(&self.sources.interval, &self.sources.within, weights, &mut self.moments);
+        self.moments.resize(count * weights.len().div_ceil(part), [0.0; TERMS]);
+        let sources = self.sources.interval.par_chunks(part).zip(self.sources.within.par_chunks(part));
+        sources
+            .zip(weights.par_chunks(part))
+            .zip(self.moments.par_chunks_mut(count))
+            .for_each(|(((interval, within), weights), out)| moments(interval, within, weights, out));
+        let (first, others) = self.moments.split_at_mut(count);
+        for other in others.chunks(count) {
+            for (sum, x) in first.as_flattened_mut().iter_mut().zip(other.as_flattened()) {
+                *sum += x;
+            }
+        }
+        self.moments.truncate(count);
     }
 
     /// The sums at all targets, with the moments of [`Grid::weigh`].
@@ -318,7 +343,10 @@ impl Grid {
             let shift = target.number - NEAR;
             near(&intervals[first..end], &self.moments[first..end], shift, curve.matrices(), local);
         }
-        values(&self.targets.interval, &self.targets.within, &self.locals, out);
+        let targets = self.targets.interval.par_chunks(PART).zip(self.targets.within.par_chunks(PART));
+        targets
+            .zip(out.par_chunks_mut(PART))
+            .for_each(|((interval, within), out)| values(interval, within, &self.locals, out));
     }
 }
 

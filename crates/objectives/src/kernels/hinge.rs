@@ -398,9 +398,20 @@ vectorised! {
     /// s0_i += Σ ω over (x − x_i) + c > 0.
     fn weight_inside(x: &mut [f64], omega: &[f64], anchors: &[u32], c: f64, s0: &mut [f64]) {
         for_each_anchor!(x, anchors, |i, at, block, start| {
-            for (x, w) in block.iter().zip(&omega[start..]) {
-                s0[i] += if x - at + c > 0.0 { *w } else { 0.0 };
+            let mut l0 = [0.0; LANES];
+            let (xs, rest) = block.as_chunks::<LANES>();
+            let (ws, w_rest) = omega[start..start + block.len()].as_chunks::<LANES>();
+            for (x, w) in xs.iter().zip(ws) {
+                // A choice between constants becomes a mask, one between numbers a branch.
+                let inside: [f64; LANES] = std::array::from_fn(|l| if x[l] - at + c > 0.0 { 1.0 } else { 0.0 });
+                for l in 0..LANES {
+                    l0[l] += w[l] * inside[l];
+                }
             }
+            for ((x, w), l) in rest.iter().zip(w_rest).zip(0..) {
+                l0[l] += if x - at + c > 0.0 { *w } else { 0.0 };
+            }
+            s0[i] += l0.iter().sum::<f64>();
         });
     }
 }
@@ -438,12 +449,12 @@ vectorised! {
 vectorised! {
     /// pull_j += Σ a_i over anchors with (x_j − x_i) + c > 0, self pairs left out.
     fn pull_plain(x: &[f64], start: usize, scores: &[f64], anchors: &[u32], c: f64, a: &[f64], pull: &mut [f64]) {
-        for (&item, a) in anchors.iter().zip(a) {
+        for (&item, &a) in anchors.iter().zip(a) {
             let at = scores[item as usize];
             let own = (item as usize).wrapping_sub(start);
             let kept = pull.get(own).copied();
             for (p, x) in pull.iter_mut().zip(x) {
-                *p += if x - at + c > 0.0 { *a } else { 0.0 };
+                *p += if x - at + c > 0.0 { a } else { 0.0 };
             }
             if let Some(kept) = kept {
                 pull[own] = kept;

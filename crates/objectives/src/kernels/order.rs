@@ -68,6 +68,39 @@ pub fn descending(scores: &[f64], order: &mut [u32], work: &mut OrderWork) {
     }
 }
 
+/// [`descending`] of numbers that are mostly few and whole, such as grades: by counting if all are 0, 1 … 31.
+///
+/// ```
+/// use toprank_objectives::kernels::order::{OrderWork, by_grade};
+/// let mut order = [0; 4];
+/// by_grade(&[1.0, 0.0, 4.0, 1.0], &mut order, &mut OrderWork::default());
+/// assert_eq!(order, [2, 0, 3, 1]);
+/// ```
+///
+/// # Panics
+/// If the lengths differ.
+pub fn by_grade(grades: &[f64], order: &mut [u32], work: &mut OrderWork) {
+    const GRADES: usize = 32;
+    assert_eq!(grades.len(), order.len(), "one place per grade");
+    let mut next = [0u32; GRADES];
+    for &grade in grades {
+        let whole = grade as usize; // saturates
+        if whole >= GRADES || whole as f64 != grade {
+            return descending(grades, order, work);
+        }
+        next[whole] += 1;
+    }
+    let mut start = 0;
+    for next in next.iter_mut().rev() {
+        start += std::mem::replace(next, start);
+    }
+    for (place, &grade) in grades.iter().enumerate() {
+        let next = &mut next[grade as usize];
+        order[*next as usize] = place as u32;
+        *next += 1;
+    }
+}
+
 /// Sorts by the upper 32 bits, least significant digit first; stable, so indices stay ascending.
 fn radix(keys: &mut Vec<u64>, spare: &mut Vec<u64>, counts: &mut Vec<u32>) {
     const BUCKETS: usize = 1 << BITS;
@@ -129,11 +162,16 @@ mod tests {
                 base.iter().map(|s| (s - 0.5) * 2.0 * f64::MAX).collect(),
                 base.iter().map(|s| s * f64::MIN_POSITIVE).collect(),
                 base.iter().map(|s| if *s < 0.5 { 0.0 } else { -0.0 }).collect(),
+                base.iter().map(|s| (s * 32.0).floor()).collect(),
+                base.iter().map(|s| (s * 33.0).floor()).collect(),
+                base.iter().map(|s| (s * 32.0).floor() / 2.0 - 1.0).collect(),
             ];
             for (case, scores) in cases.iter().enumerate() {
                 let mut order = vec![0; n];
                 descending(scores, &mut order, &mut work);
                 assert_eq!(order, plain(scores), "n = {n}, case {case}");
+                by_grade(scores, &mut order, &mut work);
+                assert_eq!(order, plain(scores), "n = {n}, case {case}, as grades");
             }
         }
     }

@@ -46,10 +46,11 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         omega[..m].fill(0.0);
         omega[m..].copy_from_slice(&weights[m..]);
         hinge.plan(scores, anchors, &mut kernel.hinge);
-        let mut sums = Sums { value: &mut value[..m], slope: &mut slope[..m], curve: &mut curve[..m] };
+        let curve = &mut curve[..if curvature.is_some() { m } else { 0 }];
+        let mut sums = Sums { value: &mut value[..m], slope: &mut slope[..m], curve: &mut *curve };
         let omega = Omega::Each(omega);
         hinge.forward(scores, omega, anchors, &mut kernel.hinge, &mut sums);
-        let slopes = (&slope[..m], &curve[..m]);
+        let slopes = (&slope[..m], &*curve);
         let a = &weights[..m];
         hinge.backward(scores, omega, anchors, a, slopes, &mut kernel.hinge, gradient, curvature);
         a.iter().zip(&value[..m]).map(|(w, value)| w * value).sum()

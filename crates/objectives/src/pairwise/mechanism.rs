@@ -12,7 +12,7 @@ A kernel that sums over all pairs (better, worse) in linear time thus costs O(n 
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::KernelWork;
-use crate::kernels::order::descending;
+use crate::kernels::order::by_grade;
 use crate::objective::{Curvature, Input, Objective, Out};
 use crate::params::flag;
 use crate::state::ListState;
@@ -88,7 +88,7 @@ impl<L: PairLoss> Objective for Pairwise<L> {
             };
         }
         let [order, starts, places] = work.places.cut([n, n + 1, n]);
-        descending(grades, order, &mut work.kernel.order);
+        by_grade(grades, order, &mut work.kernel.order);
         let (mut levels, mut total, mut above, mut own) = (0, 0.0, 0.0, 0.0);
         for (place, &item) in order.iter().enumerate() {
             let item = item as usize;
