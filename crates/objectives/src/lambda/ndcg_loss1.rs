@@ -75,3 +75,48 @@ impl Objective for NdcgLoss1 {
         Some(loss)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{Lists, Policy, Stream};
+    use toprank_metrics::best_dcg;
+
+    use crate::kernels::scalar::{sigmoid, softplus};
+    use crate::{Batch, Goal, Gradients};
+
+    #[test]
+    fn equals_the_definition_with_weights_in_short_and_long_lists() {
+        let mut random = Stream::new(2, "ndcg loss 1").open();
+        let sigma = 1.5;
+        for n in [2, 30, 700] {
+            let s: Vec<f64> = (0..n).map(|_| 4.0 * random.unit()).collect();
+            let y: Vec<f32> = (0..n).map(|i| if i == 0 { 1.0 } else { random.below(4) as f32 }).collect();
+            let w: Vec<f32> = (0..n).map(|_| 0.5 + random.unit() as f32).collect();
+            let z = best_dcg(&y, &[], &Policy::default(), n, &mut Vec::new());
+            let rank = |i: usize| 1 + s.iter().filter(|other| **other > s[i]).count();
+            let (mut loss, mut gradient, mut curvature) = (0.0, vec![0.0; n], vec![0.0; n]);
+            for i in 0..n {
+                let a = (f64::from(y[i]).exp2() - 1.0) / ((1 + rank(i)) as f64).log2() / z / 2f64.ln();
+                for j in (0..n).filter(|&j| j != i) {
+                    let (weight, x) = (a * f64::from(w[i]) * f64::from(w[j]), sigma * (s[j] - s[i]));
+                    loss += weight * softplus(x);
+                    gradient[i] -= weight * sigma * sigmoid(x);
+                    gradient[j] += weight * sigma * sigmoid(x);
+                    curvature[i] += weight * sigma * sigma * sigmoid(x) * sigmoid(-x);
+                    curvature[j] += weight * sigma * sigma * sigmoid(x) * sigmoid(-x);
+                }
+            }
+            let lists = Lists { item_weights: Some(w), ..Lists::from_lengths(&[n], y) };
+            let goal = Goal::parse("ndcg-loss1:sigma=1.5", &Policy::default()).unwrap();
+            let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+            goal.step(&Batch::all(&lists, &s), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+            let close = |got: &[f64], want: &[f64]| {
+                let scale = want.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+                got.iter().zip(want).all(|(a, b)| (a - b).abs() <= 1e-9 * scale)
+            };
+            assert!(close(&[out.loss], &[loss]), "{n}: {} is not {loss}", out.loss);
+            assert!(close(&out.gradient, &gradient), "{n}");
+            assert!(close(&out.curvature, &curvature), "{n}");
+        }
+    }
+}
