@@ -224,7 +224,7 @@ impl Inner {
                 let chance = terms.omega.at(j) * ((scores[j] - top) / tau - ln_sum).exp();
                 out.gradient[j] -= a / tau;
                 // The self pair left the total above with the share a·chance.
-                let bend = a.abs() * (1.0 - chance) / (tau * tau);
+                let bend = a.abs() * (1.0 - chance).max(0.0) / (tau * tau);
                 if let Some(h) = &mut out.curvature {
                     h[j] = (h[j] - a.abs() * chance / (tau * tau)).max(0.0) + bend;
                 }

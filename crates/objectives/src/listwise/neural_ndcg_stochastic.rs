@@ -15,7 +15,7 @@ pub(crate) const PARAMS: &[Param] = &[
     CUT,
     Param {
         name: "samples",
-        default: "8",
+        default: "32",
         range: "a whole number from 1 to 1000",
         about: "random orders that are averaged",
     },
@@ -41,7 +41,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Stochastic {
         relaxed: Relaxed::read(spec)?,
-        samples: count(spec, "samples", 8, 1000)?,
+        samples: count(spec, "samples", 32, 1000)?,
         beta: not_negative(spec, "beta", 0.1)?,
         floor: spec.args.number("floor", 1e-10, "from 1e-100 on", |x| x >= 1e-100 && x.is_finite())?,
     }))
