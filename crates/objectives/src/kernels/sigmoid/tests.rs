@@ -194,3 +194,18 @@ fn same_bits_at_any_number_of_threads() {
         assert!(on(1) == on(3), "T = {temperature}");
     }
 }
+
+#[test]
+fn two_clusters_at_every_distance_feel_each_other_as_they_should() {
+    // One point in each makes more intervals than points, forty fewer: both ways to lay them out.
+    for copies in [1, 40] {
+        for step in 0..=300 {
+            let distance = f64::from(step) * 0.2 + 0.01;
+            let x: Vec<f64> =
+                (0..2 * copies).map(|i| if i % 2 == 0 { 3.3 } else { 3.3 + distance }).collect();
+            check("two clusters", &x, &x[..2], 1.0, &[Path::Expansion]);
+            check("two clusters", &x[..1], &x[1..2], 1.0, &[Path::Expansion]);
+            check("two clusters", &x[1..2], &x[..1], 1.0, &[Path::Expansion]);
+        }
+    }
+}
