@@ -3,6 +3,7 @@
     python bench/mutate/run.py                      # all of mutations.toml, writes bench/mutate/result.csv
     python bench/mutate/run.py --only kernels/order # those whose file or text contains this; writes nothing
     python bench/mutate/run.py --all                # every failing test of the first binary that fails, not only one
+    python bench/mutate/run.py --resume             # goes on where result.csv ends
     python bench/mutate/run.py --check              # only: does every text stand exactly once in its file?
 
 A mutation is a file, an exact text and its replacement: a flipped sign, a dropped term, a shifted index. It is made in
@@ -136,10 +137,32 @@ def run_stages(file, tests, every):
     return "", []
 
 
+def key_of(mutation):
+    """What tells a mutation apart: its first four cells in result.csv."""
+    old, new = (" ".join(mutation[key].split()) for key in ("old", "new"))
+    return mutation["file"], mutation["kind"], old, new
+
+
+def load_rows():
+    """The rows of result.csv: key → (caught by, test)."""
+    if not (HERE / "result.csv").exists():
+        return {}
+    with open(HERE / "result.csv", newline="") as table:
+        return {tuple(row[:4]): row[4:] for row in list(csv.reader(table))[1:]}
+
+
+def write_rows(rows):
+    with open(HERE / "result.csv", "w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["file", "kind", "text", "replacement", "caught by", "test"])
+        writer.writerows(rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="only mutations whose file or text contains this")
     parser.add_argument("--all", action="store_true", help="list every failing test of the binary, not only the first")
+    parser.add_argument("--resume", action="store_true", help="keep the rows of result.csv and do the others")
     parser.add_argument("--check", action="store_true", help="only check the table")
     arguments = parser.parse_args()
     mutations = load()
@@ -154,8 +177,14 @@ def main():
     sound = run_stages("", tests, True)
     if sound != ("", []):
         raise Fault(f"the tests must pass before anything is broken: {sound}")
+    known = load_rows() if arguments.resume else {}
     rows, bad = [], 0
     for mutation in mutations:
+        key = key_of(mutation)
+        if key in known:
+            rows.append([*key, *known[key]])
+            bad += not known[key][1]
+            continue
         start = time.monotonic()
         path = CHECKOUT / SOURCES / mutation["file"]
         text = path.read_text()
@@ -171,13 +200,9 @@ def main():
         place = f"{mutation['file']}:{mutation['line']}"
         verdict = f"{binary}: {failed[0]}" if caught else binary or "SURVIVED"
         print(f"{seconds:5.1f} s  {mutation['kind']:5}  {place:40}  {verdict}", flush=True)
-        old, new = (" ".join(mutation[key].split()) for key in ("old", "new"))
-        rows.append([mutation["file"], mutation["kind"], old, new, binary or "survived", "; ".join(failed)])
-    if not arguments.only:
-        with open(HERE / "result.csv", "w", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(["file", "kind", "text", "replacement", "caught by", "test"])
-            writer.writerows(rows)
+        rows.append([*key, binary or "survived", "; ".join(failed)])
+        if not arguments.only:
+            write_rows(rows)  # after each one: an interrupt loses nothing
     print(f"{len(rows) - bad} of {len(rows)} mutations caught")
     return 1 if bad else 0
 
