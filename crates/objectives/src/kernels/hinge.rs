@@ -255,7 +255,9 @@ impl Hinge {
                 // All a have one sign, so the bend is the absolute value of their sum.
                 sums.fill(0.0);
                 pull_plain(x, start, scores, anchors, c, a, sums);
-                sums.iter_mut().for_each(|bend| *bend = bend.abs());
+                for bend in &mut *sums {
+                    *bend = bend.abs();
+                }
                 add_weighted(&mut h[start..], omega, start, sums, if self.squared { 2.0 } else { 1.0 });
             }
         }
@@ -303,7 +305,9 @@ fn add_weighted(out: &mut [f64], omega: Omega, start: usize, x: &[f64], factor: 
     match omega {
         Omega::Alike(w) => out.iter_mut().zip(x).for_each(|(out, x)| *out += factor * w * x),
         Omega::Each(w) => {
-            out.iter_mut().zip(&w[start..]).zip(x).for_each(|((out, w), x)| *out += factor * w * x)
+            for ((out, w), x) in out.iter_mut().zip(&w[start..]).zip(x) {
+                *out += factor * w * x;
+            }
         }
     }
 }
