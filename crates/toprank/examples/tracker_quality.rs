@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 runs.iter().map(|run| mean(&run[BURN_IN as usize..])).collect(),
             ));
         }
-        let runs = runs(|seed| unweighted(&lists, &path, &exact, rate, seed))?;
+        let runs = runs(|seed| Ok(unweighted(&lists, &path, &exact, rate, seed)))?;
         rows.push((
             UNWEIGHTED,
             "",
@@ -132,7 +132,9 @@ fn read() -> Result<Option<(Lists, Features)>, Box<dyn std::error::Error>> {
         let column: Vec<f64> = features.iter().map(|row| row[k]).collect();
         let centre = mean(&column);
         let sd = mean(&column.iter().map(|x| (x - centre).powi(2)).collect::<Vec<f64>>()).sqrt().max(1e-12);
-        features.iter_mut().for_each(|row| row[k] = ((row[k] - centre) / sd).clamp(-5.0, 5.0));
+        for row in &mut features {
+            row[k] = ((row[k] - centre) / sd).clamp(-5.0, 5.0);
+        }
     }
     Ok(Some((Lists::from_lengths(&lengths, labels), features)))
 }
@@ -244,13 +246,7 @@ fn errors(
 }
 
 /// The same for the plain mean over the sample, followed by a moving average with γ 0.1.
-fn unweighted(
-    lists: &Lists,
-    path: &[Vec<f64>],
-    exact: &[Vec<f64>],
-    rate: f64,
-    seed: u64,
-) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
+fn unweighted(lists: &Lists, path: &[Vec<f64>], exact: &[Vec<f64>], rate: f64, seed: u64) -> Vec<f64> {
     let relevant: Vec<Vec<u32>> = (0..lists.len())
         .map(|q| {
             let labels = &lists.labels[lists.range(q)];
@@ -275,7 +271,7 @@ fn unweighted(
         }
         errors.push(mean_error(&u.concat(), &exact[step as usize]));
     }
-    Ok(errors)
+    errors
 }
 
 /// Over the pairs that were seen.
