@@ -4,7 +4,7 @@ use std::f64::consts::{LN_2, LOG2_E};
 
 use crate::simd::fma;
 
-/// Largest |z| that [`exp`] takes.
+/// Largest |z| that [`exp_all`] takes.
 pub const EXP_RANGE: f64 = 700.0;
 
 /// e^z for |z| ≤ [`EXP_RANGE`], relative error below 4e-16 (and 2e-16·|z|, the error of z itself).
