@@ -22,6 +22,7 @@ one rounding of ω_i c² there.
 */
 
 use super::order::{OrderWork, descending};
+use crate::simd::fma;
 
 /// Anchors up to which the direct path is taken.
 const DIRECT_ANCHORS: usize = 40;
@@ -29,6 +30,10 @@ const DIRECT_ANCHORS: usize = 40;
 const DIRECT_ITEMS: usize = 128;
 /// Items of a block of the direct backward pass: sums and scores stay in the first cache.
 const BLOCK: usize = 1024;
+
+/// Largest |score| in units of the margin for which d = x_j − (x_i − c) saves an operation a pair: the difference in
+/// brackets is then right to 1e-13 of the margin. Beyond, d = (x_j − x_i) + c.
+const NEAR: f64 = 1e3;
 
 /// Which hinge.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +60,8 @@ pub struct HingeWork {
     number: Vec<u32>,
     /// The scores again, for the direct path to hide an anchor from itself.
     copy: Vec<f64>,
+    /// All scores are so near 0 that x_i − c may be rounded, see [`NEAR`].
+    near: bool,
     /// Moments of the anchors; then sums of a block of items.
     s0: Vec<f64>,
     s1: Vec<f64>,
@@ -101,6 +108,7 @@ impl Hinge {
         if is_direct(n, anchors.len()) {
             work.copy.clear();
             work.copy.extend_from_slice(scores);
+            work.near = largest(scores) <= NEAR * self.margin;
             // Whole lanes only: what is added stands below every margin.
             work.copy.resize(n.next_multiple_of(LANES), f64::NEG_INFINITY);
             return;
@@ -138,7 +146,7 @@ impl Hinge {
         if !is_direct(scores.len(), anchors.len()) {
             return self.sweep_down(omega, anchors, work, sums);
         }
-        let HingeWork { copy, s0, s1, s2, .. } = work;
+        let HingeWork { copy, near, s0, s1, s2, .. } = work;
         for sums in [&mut *s0, &mut *s1, &mut *s2] {
             sums.clear();
             sums.resize(anchors.len(), 0.0);
@@ -146,7 +154,11 @@ impl Hinge {
         let (c, wants_count) = (self.margin, !self.squared || !sums.curve.is_empty());
         match omega {
             Omega::Alike(w) => {
-                moments_alike(copy, anchors, c, s1, s2);
+                if *near {
+                    moments_near(copy, anchors, c, s1, s2);
+                } else {
+                    moments_alike(copy, anchors, c, s1, s2);
+                }
                 if wants_count {
                     count_inside(copy, anchors, c, s0);
                 }
@@ -216,7 +228,8 @@ impl Hinge {
         mut curvature: Option<&mut [f64]>,
     ) {
         if is_direct(scores.len(), anchors.len()) {
-            self.spread_direct(scores, omega, anchors, a, &mut work.s0, gradient, curvature.as_deref_mut());
+            let HingeWork { near, s0, .. } = work;
+            self.spread_direct(scores, omega, anchors, a, *near, s0, gradient, curvature.as_deref_mut());
         } else {
             self.sweep_up(omega, anchors, a, work, gradient, curvature.as_deref_mut());
         }
@@ -235,6 +248,7 @@ impl Hinge {
         omega: Omega,
         anchors: &[u32],
         a: &[f64],
+        near: bool,
         memory: &mut Vec<f64>,
         gradient: &mut [f64],
         mut curvature: Option<&mut [f64]>,
@@ -245,7 +259,9 @@ impl Hinge {
             let start = block * BLOCK;
             let sums = &mut memory[..x.len()];
             sums.fill(0.0);
-            if self.squared {
+            if self.squared && near {
+                pull_near(x, start, scores, anchors, c, a, sums);
+            } else if self.squared {
                 pull_squared(x, start, scores, anchors, c, a, sums);
             } else {
                 pull_plain(x, start, scores, anchors, c, a, sums);
@@ -399,6 +415,43 @@ vectorised! {
 }
 
 vectorised! {
+    /// The same where all scores are near, see [`NEAR`].
+    fn moments_near<FUSED>(x: &mut [f64], anchors: &[u32], c: f64, s1: &mut [f64], s2: &mut [f64]) {
+        for_each_anchor!(x, anchors, |i, at, block, start| {
+            let (mut l1, mut l2) = ([0.0; LANES], [0.0; LANES]);
+            let (xs, rest) = block.as_chunks::<LANES>();
+            let edge = at - c;
+            for x in xs {
+                let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - edge).max(0.0));
+                for l in 0..LANES {
+                    l1[l] += d[l];
+                }
+                for l in 0..LANES {
+                    l2[l] = fma::<FUSED>(d[l], d[l], l2[l]);
+                }
+            }
+            debug_assert!(rest.is_empty());
+            s1[i] += sum(l1);
+            s2[i] += sum(l2);
+        });
+    }
+}
+
+vectorised! {
+    /// The largest |x|; 0 of nothing.
+    fn largest(x: &[f64]) -> f64 {
+        let mut lanes = [0.0f64; LANES];
+        let (xs, rest) = x.as_chunks::<LANES>();
+        for x in xs {
+            for l in 0..LANES {
+                lanes[l] = lanes[l].max(x[l].abs());
+            }
+        }
+        rest.iter().map(|x| x.abs()).chain(lanes).fold(0.0, f64::max)
+    }
+}
+
+vectorised! {
     /// s0_i += Σ ω over (x − x_i) + c > 0.
     fn weight_inside(x: &mut [f64], omega: &[f64], anchors: &[u32], c: f64, s0: &mut [f64]) {
         for_each_anchor!(x, anchors, |i, at, block, start| {
@@ -442,6 +495,23 @@ vectorised! {
             let kept = pull.get(own).copied();
             for (p, x) in pull.iter_mut().zip(x) {
                 *p += 2.0 * a * (x - at + c).max(0.0);
+            }
+            if let Some(kept) = kept {
+                pull[own] = kept;
+            }
+        }
+    }
+}
+
+vectorised! {
+    /// The same where all scores are near, see [`NEAR`].
+    fn pull_near<FUSED>(x: &[f64], start: usize, scores: &[f64], anchors: &[u32], c: f64, a: &[f64], pull: &mut [f64]) {
+        for (&item, a) in anchors.iter().zip(a) {
+            let (edge, twice) = (scores[item as usize] - c, 2.0 * a);
+            let own = (item as usize).wrapping_sub(start);
+            let kept = pull.get(own).copied();
+            for (p, x) in pull.iter_mut().zip(x) {
+                *p = fma::<FUSED>(twice, (x - edge).max(0.0), *p);
             }
             if let Some(kept) = kept {
                 pull[own] = kept;
