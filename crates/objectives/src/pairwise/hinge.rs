@@ -61,3 +61,18 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         [1.0, if SQUARED { 1.0 } else { 1.0 / self.margin }]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Batch, Goal, Gradients};
+    use toprank_core::{Lists, Policy};
+
+    #[test]
+    fn the_curvature_that_stands_in_for_a_hinge_is_one_over_the_margin() {
+        let lists = Lists::from_lengths(&[2], vec![1.0, 0.0]);
+        let goal = Goal::parse("ranksvm:margin=4", &Policy::default()).unwrap();
+        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+        goal.step(&Batch::all(&lists, &[0.5, 0.0]), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+        assert_eq!(out.curvature, [0.25, 0.25]);
+    }
+}
