@@ -54,7 +54,7 @@ pub enum Reduction {
 }
 
 /// Drawn lists and drawn items of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draws {
     /// The drawn lists, strictly ascending.
     pub lists: Vec<u32>,
@@ -62,6 +62,9 @@ pub struct Draws {
     pub offsets: Vec<u64>,
     /// Places within the list, strictly ascending in each draw (without replacement).
     pub items: Vec<u32>,
+    /// What each draw counts for where lists are not drawn evenly: the even rate by its own, so that the mean over
+    /// the batch stays unbiased. It multiplies loss and gradient, not the number that the mean divides by. Empty: 1.
+    pub importance: Vec<f64>,
 }
 
 impl Draws {
@@ -84,6 +87,13 @@ impl Draws {
                 format!("{:?} …", &self.lists[..draws.min(8)]),
                 format!("strictly ascending numbers below {}", lists.len()),
             );
+        }
+        if !self.importance.is_empty() && self.importance.len() != draws {
+            let found = format!("{} numbers", self.importance.len());
+            return wrong("importance of draws", found, format!("none or {draws}"));
+        }
+        if let Some(bad) = self.importance.iter().find(|i| !i.is_finite() || **i < 0.0) {
+            return wrong("importance of draws", bad.to_string(), "finite numbers from 0 on".into());
         }
         for (d, &q) in self.lists.iter().enumerate() {
             let items = &self.items[self.offsets[d] as usize..self.offsets[d + 1] as usize];
@@ -272,11 +282,16 @@ impl Part<'_> {
         (0..self.count).map(|d| self.weight(d)).sum()
     }
 
+    fn importance(&self, d: usize) -> f64 {
+        self.batch.draws.and_then(|draws| draws.importance.get(d)).copied().unwrap_or(1.0)
+    }
+
     fn weighted_losses(&self, losses: &[f64]) -> f64 {
-        if self.batch.lists.list_weights.is_none() {
+        let even = self.batch.draws.is_none_or(|draws| draws.importance.is_empty());
+        if even && self.batch.lists.list_weights.is_none() {
             return ordered_sum(losses);
         }
-        losses.iter().enumerate().map(|(d, loss)| self.weight(d) * loss).sum()
+        losses.iter().enumerate().map(|(d, loss)| self.weight(d) * self.importance(d) * loss).sum()
     }
 
     fn bad_score(&self, entry: usize, found: f64) -> GoalError {
@@ -341,7 +356,7 @@ impl Part<'_> {
             };
             let loss = self.list(d, &mut slices.state[block], work, &mut out);
             slices.losses[d - self.first] = loss.unwrap_or(f64::NAN);
-            let weight = scale * self.weight(d);
+            let weight = scale * self.weight(d) * self.importance(d);
             if loss.is_some() && weight != 1.0 {
                 let outputs = [Some(out.gradient), out.curvature, out.gradient_previous];
                 outputs.into_iter().flatten().flatten().for_each(|value| *value *= weight);

@@ -80,7 +80,12 @@ fn step_alone(
     state: &State,
 ) -> Gradients {
     let n = scores.len() as u32;
-    let draws = Draws { lists: vec![q as u32], offsets: vec![0, u64::from(n)], items: (0..n).collect() };
+    let draws = Draws {
+        lists: vec![q as u32],
+        offsets: vec![0, u64::from(n)],
+        items: (0..n).collect(),
+        ..Draws::default()
+    };
     let batch = Batch { draws: Some(&draws), frozen: Some(frozen), ..Batch::all(lists, scores) };
     let mut out = Gradients { want_curvature: true, ..Gradients::default() };
     goal.step(&batch, &mut state.clone(), &mut out).unwrap();
@@ -226,8 +231,12 @@ fn a_batch_is_the_mean_of_its_lists() {
             // The same numbers at the same place, so that noise is the same: all other lists drawn away.
             let range = lists.range(q);
             let n = range.len() as u32;
-            let draws =
-                Draws { lists: vec![q as u32], offsets: vec![0, u64::from(n)], items: (0..n).collect() };
+            let draws = Draws {
+                lists: vec![q as u32],
+                offsets: vec![0, u64::from(n)],
+                items: (0..n).collect(),
+                ..Draws::default()
+            };
             let mut out = Gradients::default();
             let batch = Batch { draws: Some(&draws), ..Batch::all(&lists, &scores[range.clone()]) };
             goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
@@ -382,6 +391,28 @@ fn far_apart_huge_and_equal_scores_stay_finite() {
             );
         }
     }
+}
+
+#[test]
+fn importance_multiplies_loss_and_gradient_of_its_draw_and_not_the_divisor() {
+    let lists = Lists::from_lengths(&[2, 3], vec![1.0, 0.0, 0.0, 2.0, 1.0]);
+    let scores = [0.3, 0.4, 0.1, -0.2, 0.5];
+    let goal = Goal::parse("ranknet", &Policy::default()).unwrap();
+    let draws =
+        Draws { lists: vec![0, 1], offsets: vec![0, 2, 5], items: vec![0, 1, 0, 1, 2], ..Draws::default() };
+    let run = |draws: &Draws| {
+        let mut out = Gradients::default();
+        let batch = Batch { draws: Some(draws), ..Batch::all(&lists, &scores) };
+        goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).map(|()| out)
+    };
+    let even = run(&draws).unwrap();
+    let uneven = run(&Draws { importance: vec![3.0, 0.5], ..draws.clone() }).unwrap();
+    assert!((uneven.loss - (3.0 * even.losses[0] + 0.5 * even.losses[1]) / 2.0).abs() < 1e-15);
+    for (i, (a, b)) in uneven.gradient.iter().zip(&even.gradient).enumerate() {
+        assert!((a - if i < 2 { 3.0 } else { 0.5 } * b).abs() < 1e-15, "entry {i}");
+    }
+    assert!(run(&Draws { importance: vec![1.0], ..draws.clone() }).is_err());
+    assert!(run(&Draws { importance: vec![1.0, f64::NAN], ..draws }).is_err());
 }
 
 /// Three steps on moving scores, with samples and the scores of the step before: what parameters of trackers need
@@ -562,10 +593,10 @@ fn what_a_user_can_get_wrong_is_an_error_that_says_so() {
     bad[lists.range(2).start + 1] = f64::NAN;
     assert_eq!(run(&Batch::all(&lists, &bad)), "list 2, item 1: the score is NaN, expected a finite number");
     assert_eq!(run(&Batch::all(&lists, &scores[1..])), "scores: found 79, expected 80");
-    let draws = Draws { lists: vec![1, 1], offsets: vec![0, 0, 0], items: vec![] };
+    let draws = Draws { lists: vec![1, 1], offsets: vec![0, 0, 0], items: vec![], ..Draws::default() };
     let error = run(&Batch { draws: Some(&draws), ..Batch::all(&lists, &[]) });
     assert_eq!(error, "drawn lists: found [1, 1] …, expected strictly ascending numbers below 7");
-    let draws = Draws { lists: vec![5], offsets: vec![0, 2], items: vec![1, 3] };
+    let draws = Draws { lists: vec![5], offsets: vec![0, 2], items: vec![1, 3], ..Draws::default() };
     let error = run(&Batch { draws: Some(&draws), ..Batch::all(&lists, &[0.0, f64::INFINITY]) });
     assert_eq!(error, "list 5, item 3: the score is inf, expected a finite number");
     let infinite = Lists::from_lengths(&[2], vec![f32::INFINITY, 0.0]);

@@ -45,7 +45,7 @@ fn draw(lists: &Lists, t: u64, relevant: usize, others: usize) -> Draws {
         items.extend_from_slice(&class[..count]);
     }
     items.sort_unstable();
-    Draws { lists: vec![0], offsets: vec![0, items.len() as u64], items }
+    Draws { lists: vec![0], offsets: vec![0, items.len() as u64], items, ..Draws::default() }
 }
 
 fn pick(scores: &[f64], draws: &Draws) -> Vec<f64> {
@@ -185,7 +185,7 @@ fn an_item_drawn_late_starts_where_its_own_first_estimate_is() {
     let sample = |chosen: &[u32]| {
         let mut items = [chosen, &others].concat();
         items.sort_unstable();
-        Draws { lists: vec![0], offsets: vec![0, items.len() as u64], items }
+        Draws { lists: vec![0], offsets: vec![0, items.len() as u64], items, ..Draws::default() }
     };
     let goal = goal("song:gamma=0.1");
     let mut state = goal.state(&lists).unwrap();
@@ -206,7 +206,7 @@ fn a_list_or_an_item_twice_in_one_batch_is_refused() {
     let (lists, scores) = long_list();
     let goal = goal("song");
     let refused = |lists_drawn: Vec<u32>, offsets: Vec<u64>, items: Vec<u32>| {
-        let draws = Draws { lists: lists_drawn, offsets, items };
+        let draws = Draws { lists: lists_drawn, offsets, items, ..Draws::default() };
         let drawn = pick(&scores, &draws);
         let batch = Batch { draws: Some(&draws), ..Batch::all(&lists, &drawn) };
         let mut out = Gradients::default();

@@ -5,7 +5,10 @@
 pub use toprank_core as core;
 pub use toprank_data as data;
 pub use toprank_metrics as metrics;
+#[cfg(feature = "neural")]
+pub use toprank_neural as neural;
 pub use toprank_objectives as objectives;
+pub use toprank_train as train;
 
 /// The README's examples are tests.
 #[cfg(doctest)]

@@ -1,0 +1,8 @@
+//! **How does a model become good, reproducibly, and how is it kept?** The one room that joins data, model and
+//! objective: samplers, optimisers, schedules, validation, checkpoints, model files, tuning.
+//!
+//! Invariants:
+//! - a step is a function of (configuration, data, seed, step, state): the same bytes at any number of threads;
+//! - parameters live in one flat slice; optimisers, averages and checkpoints know slices, not models;
+//! - work is cut into a fixed number of shards, gradients are added in the order of shards;
+//! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
