@@ -6,3 +6,9 @@
 //! - parameters live in one flat slice; optimisers, averages and checkpoints know slices, not models;
 //! - work is cut into a fixed number of shards, gradients are added in the order of shards;
 //! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
+
+pub mod container;
+pub mod engine;
+pub mod error;
+
+pub use error::TrainError;

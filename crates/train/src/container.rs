@@ -1,0 +1,314 @@
+/*!
+The file that models and checkpoints are kept in: one safetensors file, its header in the metadata, a checksum over
+everything, written whole or not at all.
+
+Any safetensors reader opens it and finds the tensors under their names; the metadata key `toprank` holds
+`{"kind", "format", "checksum", "header"}` as JSON. Nothing in it depends on time, machine or threads.
+*/
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, View};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use toprank_data::{ReadError, sink};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::TrainError;
+
+/// The newest layout this version writes, and reads with every older one.
+pub const FORMAT: u32 = 1;
+const KEY: &str = "toprank";
+
+/// Named numbers on their way into a file.
+pub struct Tensor<'a> {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its numbers.
+    pub values: Values<'a>,
+}
+
+/// Numbers of one of the kinds that are kept.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    /// Parameters and what belongs to them.
+    F32(&'a [f32]),
+    /// Scores.
+    F64(&'a [f64]),
+    /// Bytes with a layout of their own.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Tensor<'a> {
+    /// A tensor of one axis.
+    pub fn flat(name: impl Into<String>, values: Values<'a>) -> Tensor<'a> {
+        let length = match values {
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
+            Values::Bytes(values) => values.len(),
+        };
+        Tensor { name: name.into(), shape: vec![length], values }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        match self.values {
+            Values::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Values::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Values::Bytes(values) => values.to_vec(),
+        }
+    }
+}
+
+impl View for &Tensor<'_> {
+    fn dtype(&self) -> Dtype {
+        match self.values {
+            Values::F32(_) => Dtype::F32,
+            Values::F64(_) => Dtype::F64,
+            Values::Bytes(_) => Dtype::U8,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(self.bytes())
+    }
+
+    fn data_len(&self) -> usize {
+        match self.values {
+            Values::F32(values) => 4 * values.len(),
+            Values::F64(values) => 8 * values.len(),
+            Values::Bytes(values) => values.len(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    kind: String,
+    format: u32,
+    checksum: String,
+    header: String,
+}
+
+/// Writes a file; the old one stays until the new one is whole.
+pub fn save(
+    path: &Path,
+    kind: &str,
+    header: &impl Serialize,
+    tensors: &[Tensor],
+) -> Result<(), TrainError> {
+    let file = path.display().to_string();
+    let header = serde_json::to_string(header).map_err(|error| TrainError::Format {
+        file: file.clone(),
+        found: error.to_string(),
+        expected: "a header without infinite or missing numbers".into(),
+    })?;
+    let checksum = checksum(kind, &header, tensors.iter().map(|t| (t.name.as_str(), Cow::Owned(t.bytes()))));
+    let envelope = Envelope { kind: kind.into(), format: FORMAT, checksum, header };
+    let text = serde_json::to_string(&envelope).unwrap_or_default();
+    let bytes = safetensors::serialize(
+        tensors.iter().map(|tensor| (tensor.name.as_str(), tensor)),
+        Some(HashMap::from([(KEY.to_string(), text)])),
+    )
+    .map_err(|error| TrainError::Format {
+        file,
+        found: error.to_string(),
+        expected: "tensors whose shapes hold their numbers".into(),
+    })?;
+    Ok(sink::write_file(path, |out| out.write_all(&bytes))?)
+}
+
+/// Independent of the order in which tensors lie in the file.
+fn checksum<'a>(
+    kind: &str,
+    header: &str,
+    tensors: impl Iterator<Item = (&'a str, Cow<'a, [u8]>)>,
+) -> String {
+    let mut tensors: Vec<_> = tensors.collect();
+    tensors.sort_by(|a, b| a.0.cmp(b.0));
+    let mut hash = Xxh3::new();
+    let mut add = |bytes: &[u8]| {
+        hash.update(&(bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    add(kind.as_bytes());
+    add(header.as_bytes());
+    for (name, bytes) in tensors {
+        add(name.as_bytes());
+        add(&bytes);
+    }
+    format!("{:016x}", hash.digest())
+}
+
+/// What was in a file.
+pub struct Loaded<H> {
+    /// Its header.
+    pub header: H,
+    file: String,
+    tensors: HashMap<String, (Vec<usize>, Dtype, Vec<u8>)>,
+}
+
+/// Reads a file of this kind, every byte of it checked.
+pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, TrainError> {
+    let file = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| ReadError::io(&file, &error))?;
+    let wrong = |found: String, expected: &str| TrainError::Format {
+        file: file.clone(),
+        found,
+        expected: expected.to_string(),
+    };
+    let whole = "a whole file that toprank wrote; it may be damaged or cut short, take a copy of it";
+    let (_, metadata) = SafeTensors::read_metadata(&bytes)
+        .map_err(|error| wrong(format!("not a safetensors file ({error})"), &format!("a toprank {kind}")))?;
+    let Some(text) = metadata.metadata().as_ref().and_then(|map| map.get(KEY)) else {
+        return Err(wrong("a safetensors file of another tool".into(), &format!("a toprank {kind}")));
+    };
+    let envelope: Envelope =
+        serde_json::from_str(text).map_err(|error| wrong(format!("a damaged header ({error})"), whole))?;
+    if envelope.kind != kind {
+        return Err(wrong(format!("a toprank {}", envelope.kind), &format!("a toprank {kind}")));
+    }
+    if envelope.format > FORMAT {
+        let expected = format!("at most {FORMAT}: a newer toprank wrote it, update yours");
+        return Err(wrong(format!("format version {}", envelope.format), &expected));
+    }
+    let tensors = SafeTensors::deserialize(&bytes)
+        .map_err(|error| wrong(format!("damaged tensors ({error})"), whole))?;
+    let names = tensors.names();
+    let read = |name: &str| tensors.tensor(name).map_err(|error| wrong(error.to_string(), whole));
+    let views = names.iter().map(|name| Ok((*name, read(name)?))).collect::<Result<Vec<_>, TrainError>>()?;
+    let found =
+        checksum(kind, &envelope.header, views.iter().map(|(name, view)| (*name, Cow::Borrowed(view.data()))));
+    if found != envelope.checksum {
+        return Err(wrong(format!("checksum {found}, its header says {}", envelope.checksum), whole));
+    }
+    let header = serde_json::from_str(&envelope.header)
+        .map_err(|error| wrong(format!("a header that does not fit ({error})"), whole))?;
+    let tensors = views
+        .into_iter()
+        .map(|(name, view)| (name.to_string(), (view.shape().to_vec(), view.dtype(), view.data().to_vec())))
+        .collect();
+    Ok(Loaded { header, file, tensors })
+}
+
+impl<H> Loaded<H> {
+    /// The error that names this file.
+    pub fn wrong(&self, found: impl Into<String>, expected: impl Into<String>) -> TrainError {
+        TrainError::Format { file: self.file.clone(), found: found.into(), expected: expected.into() }
+    }
+
+    /// True if there is a tensor of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    fn take(&self, name: &str, dtype: Dtype) -> Result<(&[usize], &[u8]), TrainError> {
+        match self.tensors.get(name) {
+            Some((shape, found, bytes)) if *found == dtype => Ok((shape, bytes)),
+            Some((_, found, _)) => Err(self.wrong(format!("{name} of {found:?}"), format!("{dtype:?}"))),
+            None => Err(self.wrong(format!("no tensor {name}"), "all tensors of its kind")),
+        }
+    }
+
+    /// Shape and numbers of a tensor of f32.
+    pub fn f32(&self, name: &str) -> Result<(&[usize], Vec<f32>), TrainError> {
+        let (shape, bytes) = self.take(name, Dtype::F32)?;
+        let (numbers, _) = bytes.as_chunks::<4>();
+        Ok((shape, numbers.iter().map(|b| f32::from_le_bytes(*b)).collect()))
+    }
+
+    /// Numbers of a tensor of f64.
+    pub fn f64(&self, name: &str) -> Result<Vec<f64>, TrainError> {
+        let (_, bytes) = self.take(name, Dtype::F64)?;
+        let (numbers, _) = bytes.as_chunks::<8>();
+        Ok(numbers.iter().map(|b| f64::from_le_bytes(*b)).collect())
+    }
+
+    /// A tensor of bytes.
+    pub fn bytes(&self, name: &str) -> Result<&[u8], TrainError> {
+        Ok(self.take(name, Dtype::U8)?.1)
+    }
+
+    /// Copies a tensor of f32 into `out`, which has its length.
+    pub fn f32_into(&self, name: &str, out: &mut [f32]) -> Result<(), TrainError> {
+        let (_, values) = self.f32(name)?;
+        if values.len() != out.len() {
+            return Err(self.wrong(format!("{} numbers in {name}", values.len()), out.len().to_string()));
+        }
+        out.copy_from_slice(&values);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    struct Header {
+        words: String,
+        number: f64,
+    }
+
+    fn write(path: &Path) {
+        let header = Header { words: "a \"b\"".into(), number: 0.1 + 0.2 };
+        let tensors = [
+            Tensor { name: "w".into(), shape: vec![2, 1], values: Values::F32(&[1.5, f32::NAN]) },
+            Tensor::flat("scores", Values::F64(&[0.1])),
+            Tensor::flat("state", Values::Bytes(&[1, 2, 3])),
+        ];
+        save(path, "model", &header, &tensors).unwrap();
+    }
+
+    #[test]
+    fn what_is_saved_loads_bit_for_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toprank");
+        write(&path);
+        let loaded: Loaded<Header> = load(&path, "model").unwrap();
+        assert_eq!(loaded.header, Header { words: "a \"b\"".into(), number: 0.1 + 0.2 });
+        let (shape, w) = loaded.f32("w").unwrap();
+        assert_eq!((shape, w[0].to_bits(), w[1].to_bits()), (&[2, 1][..], 1.5f32.to_bits(), f32::NAN.to_bits()));
+        assert_eq!(loaded.f64("scores").unwrap(), [0.1]);
+        assert_eq!(loaded.bytes("state").unwrap(), [1, 2, 3]);
+        assert!(loaded.f32("scores").unwrap_err().to_string().contains("F64"));
+        let first = std::fs::read(&path).unwrap();
+        write(&path);
+        assert_eq!(first, std::fs::read(&path).unwrap(), "the same content is the same bytes");
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toprank");
+        write(&path);
+        let good = std::fs::read(&path).unwrap();
+        for place in 0..good.len() {
+            let mut bad = good.clone();
+            bad[place] ^= 0x04;
+            std::fs::write(&path, &bad).unwrap();
+            assert!(load::<Header>(&path, "model").is_err(), "byte {place}");
+            std::fs::write(&path, &good[..place]).unwrap();
+            assert!(load::<Header>(&path, "model").is_err(), "cut at {place}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_file_is_called_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toprank");
+        std::fs::write(&path, "1 qid:1 1:0.5\n").unwrap();
+        let error = load::<Header>(&path, "model").err().unwrap().to_string();
+        assert!(error.contains("not a safetensors file") && error.contains("a toprank model"), "{error}");
+        write(&path);
+        let error = load::<Header>(&path, "checkpoint").err().unwrap().to_string();
+        assert!(error.contains("found a toprank model") || error.contains("a toprank model, expected"), "{error}");
+    }
+}

@@ -1,0 +1,50 @@
+//! What can go wrong in training.
+
+use toprank_core::{ModelError, ParamError};
+use toprank_data::ReadError;
+use toprank_metrics::EvaluateError;
+use toprank_objectives::GoalError;
+
+/// What can go wrong in training, saving and loading.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// A setting outside its range.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// A model that cannot do what it is asked.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// An objective that cannot use these lists or scores.
+    #[error(transparent)]
+    Goal(#[from] GoalError),
+    /// A metric that cannot judge the validation data.
+    #[error("validation: {0}")]
+    Evaluate(#[from] EvaluateError),
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(#[from] ReadError),
+    /// A model file or checkpoint that is not what it should be.
+    #[error("{file}: {found}, expected {expected}")]
+    Format {
+        /// The file.
+        file: String,
+        /// What was found.
+        found: String,
+        /// What was expected, and what to do.
+        expected: String,
+    },
+    /// The loss or the gradient is no longer a number.
+    #[error(
+        "step {step}: the {what} is not a finite number; batch of {lists}. The last good model is kept; \
+         a lower rate, clip or a transform of the features may help"
+    )]
+    NotFinite {
+        /// The step, from 0.
+        step: u64,
+        /// Loss, gradient or score.
+        what: &'static str,
+        /// The lists of the batch, in words.
+        lists: String,
+    },
+}
