@@ -98,12 +98,7 @@ struct Envelope {
 }
 
 /// Writes a file; the old one stays until the new one is whole.
-pub fn save(
-    path: &Path,
-    kind: &str,
-    header: &impl Serialize,
-    tensors: &[Tensor],
-) -> Result<(), TrainError> {
+pub fn save(path: &Path, kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> Result<(), TrainError> {
     let file = path.display().to_string();
     let header = serde_json::to_string(header).map_err(|error| TrainError::Format {
         file: file.clone(),
@@ -126,11 +121,7 @@ pub fn save(
 }
 
 /// Independent of the order in which tensors lie in the file.
-fn checksum<'a>(
-    kind: &str,
-    header: &str,
-    tensors: impl Iterator<Item = (&'a str, Cow<'a, [u8]>)>,
-) -> String {
+fn checksum<'a>(kind: &str, header: &str, tensors: impl Iterator<Item = (&'a str, Cow<'a, [u8]>)>) -> String {
     let mut tensors: Vec<_> = tensors.collect();
     tensors.sort_by(|a, b| a.0.cmp(b.0));
     let mut hash = Xxh3::new();
@@ -184,8 +175,11 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, T
     let names = tensors.names();
     let read = |name: &str| tensors.tensor(name).map_err(|error| wrong(error.to_string(), whole));
     let views = names.iter().map(|name| Ok((*name, read(name)?))).collect::<Result<Vec<_>, TrainError>>()?;
-    let found =
-        checksum(kind, &envelope.header, views.iter().map(|(name, view)| (*name, Cow::Borrowed(view.data()))));
+    let found = checksum(
+        kind,
+        &envelope.header,
+        views.iter().map(|(name, view)| (*name, Cow::Borrowed(view.data()))),
+    );
     if found != envelope.checksum {
         return Err(wrong(format!("checksum {found}, its header says {}", envelope.checksum), whole));
     }
@@ -275,7 +269,10 @@ mod tests {
         let loaded: Loaded<Header> = load(&path, "model").unwrap();
         assert_eq!(loaded.header, Header { words: "a \"b\"".into(), number: 0.1 + 0.2 });
         let (shape, w) = loaded.f32("w").unwrap();
-        assert_eq!((shape, w[0].to_bits(), w[1].to_bits()), (&[2, 1][..], 1.5f32.to_bits(), f32::NAN.to_bits()));
+        assert_eq!(
+            (shape, w[0].to_bits(), w[1].to_bits()),
+            (&[2, 1][..], 1.5f32.to_bits(), f32::NAN.to_bits())
+        );
         assert_eq!(loaded.f64("scores").unwrap(), [0.1]);
         assert_eq!(loaded.bytes("state").unwrap(), [1, 2, 3]);
         assert!(loaded.f32("scores").unwrap_err().to_string().contains("F64"));
@@ -309,6 +306,9 @@ mod tests {
         assert!(error.contains("not a safetensors file") && error.contains("a toprank model"), "{error}");
         write(&path);
         let error = load::<Header>(&path, "checkpoint").err().unwrap().to_string();
-        assert!(error.contains("found a toprank model") || error.contains("a toprank model, expected"), "{error}");
+        assert!(
+            error.contains("found a toprank model") || error.contains("a toprank model, expected"),
+            "{error}"
+        );
     }
 }

@@ -173,9 +173,9 @@ impl Plan {
             self.rows.sort_unstable();
             self.rows.dedup();
             for d in 0..draws.lists.len() {
-                let places = by_entry[entries_of(d)].iter().map(|row| {
-                    self.rows.binary_search(row).unwrap_or_default() * self.outputs + output(d)
-                });
+                let places = by_entry[entries_of(d)]
+                    .iter()
+                    .map(|row| self.rows.binary_search(row).unwrap_or_default() * self.outputs + output(d));
                 self.place.extend(places);
             }
         } else {
@@ -335,14 +335,13 @@ pub fn score(
             Some(_) => (0..examples.features.rows() as u32).collect(),
         };
         let mut by_row = vec![0.0; rows.len() * outputs];
-        by_row
-            .par_chunks_mut(SCORED_AT_ONCE * outputs)
-            .zip(rows.par_chunks(SCORED_AT_ONCE))
-            .try_for_each(|(scores, rows)| {
+        by_row.par_chunks_mut(SCORED_AT_ONCE * outputs).zip(rows.par_chunks(SCORED_AT_ONCE)).try_for_each(
+            |(scores, rows)| {
                 let input =
                     ModelInput { features: examples.features, rows, offsets: &[0, rows.len()], lists: &[] };
                 model.score(parameters, &input, scores)
-            })?;
+            },
+        )?;
         return Ok(lists.scores_of_entries(&by_row, outputs));
     }
     let mut scores = vec![0.0; lists.entries()];
