@@ -23,6 +23,12 @@ pub trait Features: Send + Sync {
     /// # Panics
     /// If a row does not exist or `out` has another length.
     fn gather(&self, rows: &[u32], out: &mut [f32]);
+
+    /// Why some row gathered until now cannot be trusted; `None`: all can. Rows in a damaged part of a file read as
+    /// missing, so whoever gathers asks here before anything is learned or written.
+    fn fault(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a model scores at once: rows of features, cut into lists.

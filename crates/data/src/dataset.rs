@@ -9,7 +9,7 @@ list names      labels, weights,     item names, feature values,
 ```
 */
 
-use toprank_core::Lists;
+use toprank_core::{Features, Lists};
 
 use crate::names::Names;
 
@@ -127,12 +127,57 @@ impl Matrix {
         }
     }
 
+    /// Number of rows; 0 for a dense matrix without columns, whose rows only the [`Dataset`] around it can count.
+    pub fn rows(&self) -> usize {
+        match self {
+            Matrix::Dense { width: 0, .. } => 0,
+            Matrix::Dense { width, values } => values.len() / width,
+            Matrix::Sparse(sparse) => sparse.offsets.len().saturating_sub(1),
+        }
+    }
+
     /// Bytes held in memory.
     pub fn bytes(&self) -> usize {
         match self {
             Matrix::Dense { values, .. } => values.capacity() * 4,
             Matrix::Sparse(s) => s.offsets.capacity() * 8 + (s.indices.capacity() + s.values.capacity()) * 4,
         }
+    }
+}
+
+/// The rows of the matrix. Where there may be no columns at all, gather from the [`Dataset`], which can count its rows.
+impl Features for Matrix {
+    fn rows(&self) -> usize {
+        Matrix::rows(self)
+    }
+
+    fn width(&self) -> usize {
+        Matrix::width(self)
+    }
+
+    fn gather(&self, rows: &[u32], out: &mut [f32]) {
+        let width = Matrix::width(self);
+        assert_eq!(out.len(), rows.len() * width, "room for {width} numbers a row");
+        if width > 0 {
+            rows.iter()
+                .zip(out.chunks_exact_mut(width))
+                .for_each(|(&row, out)| self.row_into(row as usize, out));
+        }
+    }
+}
+
+/// The rows of the data set's matrix, also where it has no columns.
+impl Features for Dataset {
+    fn rows(&self) -> usize {
+        Dataset::rows(self)
+    }
+
+    fn width(&self) -> usize {
+        self.features.width()
+    }
+
+    fn gather(&self, rows: &[u32], out: &mut [f32]) {
+        self.features.gather(rows, out);
     }
 }
 
@@ -172,8 +217,7 @@ impl Dataset {
     /// Number of rows of features.
     pub fn rows(&self) -> usize {
         match &self.features {
-            Matrix::Sparse(sparse) => sparse.offsets.len().saturating_sub(1),
-            Matrix::Dense { width, values } if *width > 0 => values.len() / width,
+            matrix @ (Matrix::Sparse(_) | Matrix::Dense { width: 1.., .. }) => matrix.rows(),
             Matrix::Dense { .. } => match (&self.item_names, &self.lists.rows) {
                 (Some(names), _) => names.len(),
                 (None, Some(rows)) => rows.iter().max().map_or(0, |&r| r as usize + 1),

@@ -29,10 +29,13 @@ let mut test = data(vec![2.0, f32::NAN]);
 pipeline.apply(&mut test).unwrap();
 assert_eq!(test.features, Matrix::Dense { width: 1, values: vec![0.25, 0.5] });
 ```
+
+[`OnTheFly`] applies a fitted pipeline to rows while they are fetched, for data that stay on disk.
 */
 
 mod config;
 mod fit;
+mod on_the_fly;
 mod steps;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +43,7 @@ use toprank_core::ParamError;
 
 use crate::dataset::Dataset;
 pub use config::{Clip, Fill, PerList, StepConfig, TRANSFORMS, Transform};
+pub use on_the_fly::OnTheFly;
 pub use steps::{MOST_DENSE, Step};
 
 /// Fitted steps in the order in which they are applied.
@@ -77,12 +81,21 @@ impl Pipeline {
 
     /// Applies the steps to `data`, in place. On an error the steps before it are applied.
     pub fn apply(&self, data: &mut Dataset) -> Result<(), ParamError> {
-        let found = data.features.width();
-        if found != self.width {
-            let expected = format!("{}, as in the training data", self.width);
-            return Err(ParamError::new("the number of features", &found.to_string(), &expected));
-        }
+        self.check_width(data.features.width())?;
         self.steps.iter().try_for_each(|step| step.apply(data))
+    }
+
+    /// Number of features after the last step.
+    pub fn width_after(&self) -> usize {
+        self.width + self.steps.iter().map(|step| step.indicators().len()).sum::<usize>()
+    }
+
+    fn check_width(&self, found: usize) -> Result<(), ParamError> {
+        if found == self.width {
+            return Ok(());
+        }
+        let expected = format!("{}, as in the training data", self.width);
+        Err(ParamError::new("the number of features", &found.to_string(), &expected))
     }
 }
 

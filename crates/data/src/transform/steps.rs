@@ -46,69 +46,112 @@ pub enum Step {
 
 impl Step {
     pub(super) fn apply(&self, data: &mut Dataset) -> Result<(), ParamError> {
-        let category: Vec<bool> = data.columns.iter().map(|column| column.levels.is_some()).collect();
-        let plain = |feature: usize| !category.get(feature).is_some_and(|is| *is);
-        let unless_category = |feature, x, y| if plain(feature) { y } else { x };
-        let width = data.features.width();
-        let fitted = |found: usize| {
-            let expected = format!("{width}, one per feature");
-            let wrong = ParamError::new("the fitted numbers of a transform", &found.to_string(), &expected);
-            if found == width { Ok(()) } else { Err(wrong) }
+        self.check(data.features.width())?;
+        let categories = categories(&data.columns);
+        if let Step::PerList { kind } = self {
+            return per_list(data, *kind, &categories);
+        }
+        add_indicators(data, self.indicators());
+        self.map(data, &categories)
+    }
+
+    /// That its fitted numbers are those of `width` features.
+    pub(super) fn check(&self, width: usize) -> Result<(), ParamError> {
+        let counts = match self {
+            Step::Log1p | Step::PerList { .. } => [width; 2],
+            Step::Affine { shift, factor } => [shift.len(), factor.len()],
+            Step::Clip { low, high } => [low.len(), high.len()],
+            Step::Missing { fill, indicators } => {
+                let beyond = indicators.iter().find(|&&feature| feature as usize >= width);
+                [fill.as_ref().map_or(width, Vec::len), beyond.map_or(width, |&feature| feature as usize + 1)]
+            }
         };
+        match counts.into_iter().find(|&found| found != width) {
+            None => Ok(()),
+            Some(found) => Err(ParamError::new(
+                "the fitted numbers of a transform",
+                &found.to_string(),
+                &format!("{width}, one per feature"),
+            )),
+        }
+    }
+
+    /// Features that get a column of 0 and 1, behind those there are.
+    pub(super) fn indicators(&self) -> &[u32] {
+        match self {
+            Step::Missing { indicators, .. } => indicators,
+            _ => &[],
+        }
+    }
+
+    /// Its name, for messages.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Step::Log1p => "log1p",
+            Step::Affine { .. } => "standardise or minmax",
+            Step::Clip { .. } => "clip",
+            Step::PerList { .. } => "per-list",
+            Step::Missing { .. } => "missing",
+        }
+    }
+
+    /// Replaces values, each given with its feature: what a step does to one value stands here and nowhere else.
+    pub(super) fn each<'a>(&self, categories: &[bool], values: impl Iterator<Item = (usize, &'a mut f32)>) {
+        let plain = values.filter(|(feature, _)| !categories.get(*feature).is_some_and(|is| *is));
         match self {
             Step::Log1p => {
-                let signed = |x: f32| f32::copysign(libm::log1p(f64::from(x.abs())) as f32, x);
-                map(data, "log1p", |feature, x| unless_category(feature, x, signed(x)))
+                plain.for_each(|(_, x)| *x = f32::copysign(libm::log1p(f64::from(x.abs())) as f32, *x));
             }
             Step::Affine { shift, factor } => {
-                fitted(shift.len()).and(fitted(factor.len()))?;
-                map(data, "standardise or minmax", |feature, x| {
-                    let y = (f64::from(x) - shift[feature]) * factor[feature];
-                    unless_category(feature, x, y as f32)
+                plain.for_each(|(feature, x)| {
+                    *x = ((f64::from(*x) - shift[feature]) * factor[feature]) as f32
+                });
+            }
+            // Not `clamp`: NaN stays NaN either way, but fitted bounds may be out of order, and clamp would panic.
+            Step::Clip { low, high } => plain.for_each(|(feature, x)| {
+                let y = if *x < low[feature] { low[feature] } else { *x };
+                *x = if y > high[feature] { high[feature] } else { y };
+            }),
+            // Categories have a code for missing: none. Columns behind the fitted ones are indicators, never missing.
+            Step::Missing { fill: Some(fill), .. } => {
+                plain.filter(|(_, x)| x.is_nan()).for_each(|(feature, x)| {
+                    *x = fill.get(feature).copied().unwrap_or(*x);
                 })
             }
-            Step::Clip { low, high } => {
-                fitted(low.len()).and(fitted(high.len()))?;
-                map(data, "clip", |feature, x| {
-                    let y = if x < low[feature] { low[feature] } else { x };
-                    unless_category(feature, x, if y > high[feature] { high[feature] } else { y })
-                })
-            }
-            Step::PerList { kind } => per_list(data, *kind, plain),
-            Step::Missing { fill, indicators } => {
-                if indicators.iter().any(|&feature| feature as usize >= width) {
-                    return fitted(0);
-                }
-                add_indicators(data, indicators);
-                let Some(fill) = fill else { return Ok(()) };
-                fitted(fill.len())?;
-                // Zero is never missing, so this keeps sparse data sparse; categories have a code for missing: none.
-                let filled = |feature: usize, x: f32| match fill.get(feature) {
-                    Some(&value) if x.is_nan() && plain(feature) => value,
-                    _ => x,
-                };
-                map(data, "missing", filled)
+            Step::Missing { fill: None, .. } | Step::PerList { .. } => {}
+        }
+    }
+
+    /// Replaces every value; sparse data become dense if some feature's zero does not stay 0.
+    fn map(&self, data: &mut Dataset, categories: &[bool]) -> Result<(), ParamError> {
+        if let Matrix::Sparse(sparse) = &mut data.features {
+            let mut zeros = vec![0.0; sparse.width];
+            self.each(categories, zeros.iter_mut().enumerate());
+            if zeros.iter().all(|zero| *zero == 0.0) {
+                const BLOCK: usize = 1 << 14;
+                let blocks = sparse.values.par_chunks_mut(BLOCK).zip(sparse.indices.par_chunks(BLOCK));
+                blocks.for_each(|(values, features)| {
+                    self.each(categories, features.iter().map(|&feature| feature as usize).zip(values));
+                });
+                return Ok(());
             }
         }
+        let (width, values) = dense(data, self.name())?;
+        if width > 0 {
+            values.par_chunks_mut(width).for_each(|row| self.each(categories, row.iter_mut().enumerate()));
+        }
+        Ok(())
     }
 }
 
-/// Replaces every value; sparse data become dense if some feature's zero does not stay 0.
-fn map(data: &mut Dataset, step: &str, of: impl Fn(usize, f32) -> f32 + Sync) -> Result<(), ParamError> {
-    if let Matrix::Sparse(sparse) = &mut data.features
-        && (0..sparse.width).all(|feature| of(feature, 0.0) == 0.0)
-    {
-        let pairs = sparse.values.par_iter_mut().zip(&sparse.indices);
-        pairs.for_each(|(value, &feature)| *value = of(feature as usize, *value));
-        return Ok(());
-    }
-    let (width, values) = dense(data, step)?;
-    if width > 0 {
-        values.par_chunks_mut(width).for_each(|row| {
-            row.iter_mut().enumerate().for_each(|(feature, value)| *value = of(feature, *value));
-        });
-    }
-    Ok(())
+/// Which features hold categories.
+pub(super) fn categories(columns: &[Column]) -> Vec<bool> {
+    columns.iter().map(|column| column.levels.is_some()).collect()
+}
+
+/// 1 if the feature is missing in this row.
+pub(super) fn indicator(row: &[f32], feature: u32) -> f32 {
+    f32::from(u8::from(row[feature as usize].is_nan()))
 }
 
 /// The features as dense rows.
@@ -139,11 +182,8 @@ fn dense<'a>(data: &'a mut Dataset, step: &str) -> Result<(usize, &'a mut Vec<f3
     }
 }
 
-fn per_list(
-    data: &mut Dataset,
-    kind: PerList,
-    plain: impl Fn(usize) -> bool + Sync,
-) -> Result<(), ParamError> {
+fn per_list(data: &mut Dataset, kind: PerList, categories: &[bool]) -> Result<(), ParamError> {
+    let plain = |feature: usize| !categories.get(feature).is_some_and(|is| *is);
     if data.lists.rows.is_some() {
         let expected = "data whose lists have rows of their own, as a shared row has no list";
         return Err(ParamError::new("the input of per-list", "lists that share rows", expected));
@@ -199,13 +239,12 @@ fn add_indicators(data: &mut Dataset, of: &[u32]) {
             data.columns.get(feature as usize).map_or_else(|| (feature + 1).to_string(), |c| c.name.clone());
         data.columns.push(Column { name: format!("{name} missing"), levels: None });
     }
-    let flag = |row: &[f32], feature: u32| f32::from(u8::from(row[feature as usize].is_nan()));
     match &mut data.features {
         Matrix::Dense { width, values } => {
             let mut wider = Vec::with_capacity(values.len() / old * (old + of.len()));
             for row in values.chunks_exact(old) {
                 wider.extend_from_slice(row);
-                wider.extend(of.iter().map(|&feature| flag(row, feature)));
+                wider.extend(of.iter().map(|&feature| indicator(row, feature)));
             }
             (*width, *values) = (old + of.len(), wider);
         }

@@ -1,7 +1,7 @@
 //! Each step against its definition, dense and sparse alike.
 
 use proptest::prelude::*;
-use toprank_core::Lists;
+use toprank_core::{Features, Lists};
 
 use super::*;
 use crate::dataset::{Column, Matrix, Sparse};
@@ -213,11 +213,97 @@ fn every_transform_of_the_table_parses_by_its_name() {
     }
 }
 
+/// Every row of `features`, some of them twice, fetched at once.
+fn gathered(features: &dyn Features) -> Vec<Vec<f32>> {
+    let rows: Vec<u32> = (0..features.rows() as u32).rev().chain(0..features.rows() as u32).collect();
+    let mut flat = vec![7.0; rows.len() * features.width()];
+    features.gather(&rows, &mut flat);
+    let (again, all) = flat.split_at(flat.len() / 2);
+    let all: Vec<Vec<f32>> = all.chunks_exact(features.width()).map(<[f32]>::to_vec).collect();
+    let again: Vec<&[f32]> = again.chunks_exact(features.width()).rev().collect();
+    assert_eq!(format!("{all:?}"), format!("{again:?}"));
+    all
+}
+
+fn bits(rows: &[Vec<f32>]) -> Vec<Vec<u32>> {
+    rows.iter().map(|row| row.iter().map(|x| x.to_bits()).collect()).collect()
+}
+
+#[test]
+fn rows_that_are_fetched_one_by_one_cannot_be_normalised_by_list() {
+    let data = dense(1, vec![1.0, 2.0], &[2]);
+    let pipeline = Pipeline::fit(&data, &steps("log1p,per-list")).unwrap();
+    let error = OnTheFly::new(&data, &data.columns, &pipeline).err().unwrap().to_string();
+    assert!(error.contains("per-list") && error.contains("train on the original file"), "{error}");
+    let narrow = Pipeline { width: 2, ..Pipeline::default() };
+    let error = OnTheFly::new(&data, &data.columns, &narrow).err().unwrap().to_string();
+    assert_eq!(error, "the number of features must be 2, as in the training data, but is 1");
+    let unfitted = Pipeline { width: 1, steps: vec![Step::Clip { low: vec![], high: vec![] }] };
+    let error = OnTheFly::new(&data, &data.columns, &unfitted).err().unwrap().to_string();
+    assert_eq!(error, "the fitted numbers of a transform must be 1, one per feature, but is 0");
+}
+
+#[test]
+fn every_row_wise_transform_of_the_table_is_tested_on_the_fly() {
+    for transform in TRANSFORMS.iter().filter(|transform| transform.name != "per-list") {
+        assert!(ROW_WISE.iter().any(|text| text.contains(transform.name)), "{}", transform.name);
+    }
+}
+
+#[test]
+fn rows_without_features_are_counted_by_their_data_set() {
+    let data = Dataset { lists: Lists::from_lengths(&[2], vec![0.0; 2]), ..Dataset::default() };
+    assert_eq!((Features::rows(&data), Features::rows(&data.features)), (2, 0));
+    data.gather(&[1, 0], &mut []);
+    let pipeline = Pipeline::fit(&data, &steps("standardise")).unwrap();
+    OnTheFly::new(&data, &data.columns, &pipeline).unwrap().gather(&[1, 0], &mut []);
+}
+
+const ROW_WISE: &[&str] = &[
+    "log1p",
+    "standardise",
+    "standardise:centre=no",
+    "minmax",
+    "clip:low=0.2:high=0.7",
+    "clip:min=-1:max=50",
+    "missing:to=zero",
+    "missing:to=keep:indicator=yes",
+    "missing:to=median:indicator=yes,standardise,missing:to=mean:indicator=yes",
+    "log1p,missing:to=mean:indicator=yes,log1p,minmax,clip",
+];
+
 fn value() -> impl Strategy<Value = f32> {
     prop_oneof![3 => Just(0.0f32), 1 => Just(NAN), 4 => -100.0f32..100.0]
 }
 
 proptest! {
+    #[test]
+    fn rows_fetched_one_by_one_have_the_bits_of_data_transformed_at_once(
+        values in prop::collection::vec(value(), 12..=12),
+        others in prop::collection::vec(value(), 6..=6),
+        category in any::<bool>(),
+    ) {
+        let mut train = dense(3, values, &[1, 3]);
+        let mut test = dense(3, others, &[2]);
+        if category {
+            for data in [&mut train, &mut test] {
+                data.columns[1].levels = Some(["a", "b"].into_iter().collect::<Names>());
+            }
+        }
+        for text in ROW_WISE {
+            for (train, test) in [(train.clone(), test.clone()), (sparse(&train), sparse(&test))] {
+                let pipeline = Pipeline::fit(&train, &steps(text)).unwrap();
+                let mut at_once = test.clone();
+                pipeline.apply(&mut at_once).unwrap();
+                let one_by_one = OnTheFly::new(&test.features, &test.columns, &pipeline).unwrap();
+                prop_assert_eq!(one_by_one.width(), at_once.features.width());
+                prop_assert_eq!(one_by_one.width(), pipeline.width_after());
+                prop_assert_eq!(bits(&gathered(&one_by_one)), bits(&rows(&at_once)), "{}", text);
+                prop_assert_eq!(bits(&gathered(&at_once)), bits(&rows(&at_once)), "{}", text);
+            }
+        }
+    }
+
     #[test]
     fn sparse_and_dense_data_give_the_same_and_json_keeps_the_pipeline(
         values in prop::collection::vec(value(), 12..=12),
