@@ -187,6 +187,53 @@ pub struct Param {
     pub about: &'static str,
 }
 
+/// What `text` names in a table, made with its parameters, and the text as it was understood. `what` is the kind of
+/// thing, for messages: `sampler`, `optimiser` …
+///
+/// ```
+/// use toprank_core::{Entry, Spec, catalog};
+/// static SHAPES: &[Entry<str>] = &[Entry {
+///     name: "round", family: "shapes", about: "", page: "", params: &[], make: |_| Ok("a circle".into()),
+/// }];
+/// assert_eq!(&*catalog::make("shape", SHAPES, "round").unwrap().1, "a circle");
+/// let error = catalog::make("shape", SHAPES, "rund").unwrap_err();
+/// assert_eq!(error.to_string(), "shape must be one of round (did you mean round?), but is rund");
+/// let error = catalog::make("shape", SHAPES, "round:size=3").unwrap_err();
+/// assert_eq!(error.to_string(), "a parameter of round must be left out: it has none, but is size");
+/// ```
+pub fn make<T: ?Sized>(
+    what: &str,
+    table: &'static [Entry<T>],
+    text: &str,
+) -> Result<(Spec, Box<T>), ParamError> {
+    let spec = Spec::parse(text).map_err(|error| match error.param.as_str() {
+        "metric" => ParamError::new(what, text, "name[:key=value]…"),
+        _ => error,
+    })?;
+    let Some(entry) = table.iter().find(|entry| entry.name == spec.name) else {
+        let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
+        let near = nearest(&spec.name, names.iter().copied());
+        let hint =
+            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
+        return Err(ParamError::new(what, &spec.name, &format!("one of {}{hint}", names.join(", "))));
+    };
+    let takes = |key: &str| entry.params.iter().any(|param| param.name == key);
+    if let Some(cut) = spec.cut.filter(|_| !takes("@")) {
+        let param = format!("the cut-off of {}", entry.name);
+        return Err(ParamError::new(&param, &cut.to_string(), "left out: it has none"));
+    }
+    if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| key == "@" || !takes(key)) {
+        let allowed: Vec<&str> = entry.params.iter().map(|p| p.name).filter(|name| *name != "@").collect();
+        let expected = match allowed.is_empty() {
+            true => "left out: it has none".to_string(),
+            false => format!("one of {}", allowed.join(", ")),
+        };
+        return Err(ParamError::new(&format!("a parameter of {}", entry.name), key, &expected));
+    }
+    let made = (entry.make)(&spec)?;
+    Ok((spec, made))
+}
+
 /// A parameter outside its range, or a name nobody knows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {

@@ -10,5 +10,7 @@
 pub mod container;
 pub mod engine;
 pub mod error;
+pub mod sampler;
 
 pub use error::TrainError;
+pub use sampler::{SAMPLERS, Sampler, SamplerKind};

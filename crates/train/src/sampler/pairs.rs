@@ -1,0 +1,130 @@
+#![doc = include_str!("pages/pairs.md")]
+
+use toprank_core::{Lists, Param, ParamError, Policy, Spec, Stream};
+use toprank_objectives::Draws;
+
+use super::pass::{Passes, Weights, begin, end_of_list};
+use super::places::Places;
+use super::strata::Others;
+use super::{BATCH, Sampler, SamplerKind, count, nothing_to_draw};
+
+const PAIRS: Param = Param { default: "256", about: "relevant pairs per step, on average at most", ..BATCH };
+
+const GROUP: Param = Param {
+    name: "group",
+    default: "10",
+    range: "a whole number from 2 on (one relevant item says nothing about the others), or all",
+    about: "relevant items of a list that are drawn together",
+};
+
+const ITEMS: Param = Param {
+    name: "items",
+    default: "100",
+    range: "a whole number from 1 on, or all",
+    about: "most other items drawn from each drawn list",
+};
+
+pub(super) const PARAMS: &[Param] = &[PAIRS, GROUP, ITEMS];
+
+pub(super) fn make(spec: &Spec) -> Result<Box<dyn SamplerKind>, ParamError> {
+    Ok(Box::new(Pairs {
+        batch: count(spec, &PAIRS, 1)?,
+        group: count(spec, &GROUP, 2)?,
+        items: count(spec, &ITEMS, 1)?,
+    }))
+}
+
+#[derive(Debug)]
+struct Pairs {
+    batch: usize,
+    group: usize,
+    items: usize,
+}
+
+impl SamplerKind for Pairs {
+    fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+        let relevant = Places::of(lists, |label| policy.relevant.is(label));
+        let mut groups = Vec::new();
+        let mut pairs = 0;
+        for q in 0..lists.len() as u32 {
+            let all = relevant.inside(q).len();
+            pairs += all;
+            // As many groups as the size asks for, but none of one item where there are more.
+            let number = all.div_ceil(self.group).min((all / 2).max(1));
+            groups.extend((0..number.min(all) as u32).map(|part| Group { list: q, part, of: number as u32 }));
+        }
+        if pairs == 0 {
+            return Err(nothing_to_draw("pairs", lists, "lists with a relevant item"));
+        }
+        Ok(Box::new(Open {
+            passes: Passes::new(seed, groups.len(), pairs.div_ceil(self.batch)),
+            groups,
+            dealt: Stream::new(seed, "sampler: pairs of a list"),
+            others: Others::of(lists, policy, seed),
+            weights: Weights::of(lists),
+            relevant,
+            items: self.items,
+            step: Vec::new(),
+            order: Vec::new(),
+            drawn: Vec::new(),
+        }))
+    }
+}
+
+/// Part `part` of the `of` parts into which the shuffled relevant items of a list are cut in each pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    list: u32,
+    part: u32,
+    of: u32,
+}
+
+struct Open {
+    groups: Vec<Group>,
+    passes: Passes,
+    /// Which relevant items of a list are in which group, pass by pass.
+    dealt: Stream,
+    relevant: Places,
+    others: Others,
+    weights: Weights,
+    items: usize,
+    /// The groups of this step.
+    step: Vec<Group>,
+    /// The relevant items of one list in the order of this pass.
+    order: Vec<u32>,
+    /// How many relevant items each draw has.
+    drawn: Vec<u32>,
+}
+
+impl Sampler for Open {
+    fn steps_per_pass(&self) -> u64 {
+        self.passes.steps()
+    }
+
+    fn draw(&mut self, step: u64, out: &mut Draws) {
+        begin(out);
+        self.drawn.clear();
+        self.step.clear();
+        self.step.extend(self.passes.at(step).iter().map(|&g| self.groups[g as usize]));
+        self.step.sort_unstable();
+        for same_list in self.step.chunk_by(|a, b| a.list == b.list) {
+            let q = same_list[0].list;
+            self.order.clear();
+            self.order.extend_from_slice(self.relevant.inside(q));
+            let pass = self.passes.pass(step);
+            self.dealt.of_list(q).at_step(pass).open().shuffle(&mut self.order);
+            let start = out.items.len();
+            for group in same_list {
+                let at = |part: u32| part as usize * self.order.len() / group.of as usize;
+                out.items.extend_from_slice(&self.order[at(group.part)..at(group.part + 1)]);
+            }
+            self.drawn.push((out.items.len() - start) as u32);
+            self.others.add(q, step, self.items, &mut out.items);
+            out.items[start..].sort_unstable();
+            end_of_list(q, out);
+        }
+        // The objective lets the n+ drawn relevant items stand for all N+ of the list; their own part is n+/N+.
+        let part = |d: usize, q| f64::from(self.drawn[d]) / self.relevant.inside(q).len() as f64;
+        self.weights.count(self.groups.len() as f64 / self.step.len() as f64, part, out);
+    }
+}
