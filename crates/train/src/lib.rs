@@ -10,7 +10,9 @@
 pub mod container;
 pub mod engine;
 pub mod error;
+pub mod optimiser;
 pub mod sampler;
 
 pub use error::TrainError;
+pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
