@@ -179,7 +179,9 @@ pub(crate) fn step(
     let State { shape: layout, values } = state;
     let part = Part { goal, batch, shape: layout, first: 0, count };
     for scores in [Some(batch.scores), batch.previous, batch.frozen].into_iter().flatten() {
-        if let Some(bad) = scores.iter().position(|s| !s.is_finite()) {
+        // Counted rather than searched for: without an early exit the pass runs in vectors.
+        if scores.iter().filter(|s| !s.is_finite()).count() > 0 {
+            let bad = scores.iter().position(|s| !s.is_finite()).unwrap_or_default();
             return Err(part.bad_score(bad, scores[bad]));
         }
     }

@@ -304,13 +304,20 @@ impl<O: Outer> Objective for Compositional<O> {
         let (anchors, slots) = places.split_at_mut(n);
 
         // Stage 1: draw.
-        let mut m = 0;
-        let above = input.policy.relevant.above();
-        for (j, &label) in input.list.labels.iter().enumerate() {
-            // Written always, kept only for anchors: cheaper than a branch that cannot be foretold.
-            anchors[m] = j as u32;
-            m += usize::from((label > above) == push_relevant);
-        }
+        let m = if push_relevant && input.sample.is_none() && state.all == n {
+            // A whole list: the state knows the places of its relevant items.
+            anchors[..state.relevant.len()].copy_from_slice(state.relevant);
+            state.relevant.len()
+        } else {
+            let mut m = 0;
+            let above = input.policy.relevant.above();
+            for (j, &label) in input.list.labels.iter().enumerate() {
+                // Written always, kept only for anchors: cheaper than a branch that cannot be foretold.
+                anchors[m] = j as u32;
+                m += usize::from((label > above) == push_relevant);
+            }
+            m
+        };
         let drawn_relevant = if push_relevant { m } else { n - m };
         let strata = Strata {
             items: state.items,
