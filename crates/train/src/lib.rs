@@ -7,12 +7,17 @@
 //! - work is cut into a fixed number of shards, gradients are added in the order of shards;
 //! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
 
+pub mod average;
+pub mod clip;
 pub mod container;
 pub mod engine;
 pub mod error;
 pub mod optimiser;
 pub mod sampler;
+pub mod schedule;
 
+pub use average::{AVERAGES, Average, Averaging};
 pub use error::TrainError;
 pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
+pub use schedule::{SCHEDULES, Schedule};

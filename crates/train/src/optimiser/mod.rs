@@ -172,7 +172,7 @@ impl<'a, const STATES: usize> Stretch<'a, STATES> {
             k += 1;
             a
         });
-        let state_right = right.map(|state| state.unwrap_or_default());
+        let state_right = right.map(Option::unwrap_or_default);
         (
             Stretch { decay: self.decay, parameters, gradient, previous, state },
             Stretch {
