@@ -1,0 +1,115 @@
+//! The table of networks. A new one is one file, one page and one line here.
+
+use toprank_core::{Architecture, Entry, ParamError, Spec};
+
+use crate::{context, linear, mlp};
+
+/// A line whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
+macro_rules! line {
+    ($name:literal, $module:ident, $about:literal) => {
+        Entry {
+            name: $name,
+            family: "networks",
+            about: $about,
+            page: include_str!(concat!("pages/", $name, ".md")),
+            params: $module::PARAMS,
+            make: $module::make,
+        }
+    };
+}
+
+/// Every network.
+pub static MODELS: &[Entry<dyn Architecture>] = &[
+    line!("linear", linear, "a weighted sum of the features"),
+    line!("mlp", mlp, "layers of weighted sums with a bend between them, each item by itself"),
+    line!("context", context, "self-attention over the items of a list, then a score for each"),
+];
+
+/// The line of a name.
+pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
+    MODELS.iter().find(|line| line.name == name)
+}
+
+/// Names that look like `name`, nearest first: for the message about an unknown one.
+pub fn nearest(name: &str) -> Vec<&'static str> {
+    toprank_core::catalog::nearest(name, MODELS.iter().map(|line| line.name))
+}
+
+/// Reads a network as users name it.
+///
+/// ```
+/// let mlp = toprank_neural::parse("mlp:hidden=64-32:dropout=0.1").unwrap().build(136, 1).unwrap();
+/// assert_eq!(mlp.parameters(), (136 + 1) * 64 + (64 + 1) * 32 + (32 + 1));
+/// let error = toprank_neural::parse("mlp:hiden=64").err().unwrap();
+/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, but is hiden";
+/// assert_eq!(error.to_string(), expected);
+/// ```
+pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
+    let spec = Spec::parse(text).map_err(|error| match error.param.as_str() {
+        // The grammar speaks of metrics.
+        "metric" => ParamError::new("model", text, "name[:key=value]…, for example mlp:hidden=256-128"),
+        _ => error,
+    })?;
+    let line = find(&spec.name).ok_or_else(|| {
+        let names: Vec<&str> = MODELS.iter().map(|line| line.name).collect();
+        ParamError::new("model", &spec.name, &format!("one of {}", names.join(", ")))
+    })?;
+    if let Some(cut) = spec.cut {
+        let what = format!("the cut-off of {}", line.name);
+        return Err(ParamError::new(&what, &cut.to_string(), "left out: a model has none"));
+    }
+    let known: Vec<&str> = line.params.iter().map(|param| param.name).collect();
+    if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        let expected = format!("one of {}", known.join(", "));
+        return Err(ParamError::new(&format!("a parameter of {}", line.name), key, &expected));
+    }
+    (line.make)(&spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_parameter_and_what_is_allowed() {
+        for (text, message) in [
+            ("", "model must be name[:key=value]…, for example mlp:hidden=256-128, but is "),
+            ("mpl", "model must be one of linear, mlp, context, but is mpl"),
+            ("linear:bias=1", "a parameter of linear must be one of noise, but is bias"),
+            ("mlp@3", "the cut-off of mlp must be left out: a model has none, but is 3"),
+            (
+                "mlp:hidden=0",
+                "hidden must be widths from 1 to 65536 joined by -, for example 256-128, but is 0",
+            ),
+            (
+                "mlp:hidden=8--4",
+                "hidden must be widths from 1 to 65536 joined by -, for example 256-128, but is 8--4",
+            ),
+            ("mlp:dropout=1", "dropout must be in [0, 1), but is 1"),
+            ("mlp:noise=-1", "noise must be in [0, ∞), but is -1"),
+            ("mlp:norm=group", "norm must be one of none, layer, batch, but is group"),
+            (
+                "mlp:activation=relo",
+                "activation must be one of relu, leaky-relu, elu, gelu, silu, tanh, sigmoid, but is relo",
+            ),
+            ("context:blocks=0", "blocks must be a whole number from 1 to 64, but is 0"),
+            ("context:width=10:heads=4", "heads must be a divisor of width (10), but is 4"),
+        ] {
+            assert_eq!(parse(text).err().map(|e| e.to_string()).as_deref(), Some(message), "{text}");
+        }
+        assert_eq!(nearest("mpl"), ["mlp"]);
+    }
+
+    #[test]
+    fn every_page_says_formula_source_cost_and_every_parameter_with_its_default() {
+        for line in MODELS {
+            for part in ["```text", "Source:", "Cost:", "Starts:", "toprank_neural::parse"] {
+                assert!(line.page.contains(part), "the page of {} lacks {part:?}", line.name);
+            }
+            for param in line.params {
+                let row = format!("| `{}` | `{}` | {} |", param.name, param.default, param.range);
+                assert!(line.page.contains(&row), "the page of {} lacks {row:?}", line.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Batch norm whose statistics live in the parameter slice.
+
+use burn::module::{Module, Param};
+use burn::tensor::module::{batch_norm, batch_norm_train};
+use burn::tensor::{Device, Tensor};
+
+use crate::Pass;
+
+/// Keeps the division away from 0.
+const EPSILON: f64 = 1e-5;
+
+/// Batch norm (Ioffe and Szegedy 2015): `γ (x − mean) / √(variance + 10⁻⁵) + β` per column.
+///
+/// In training, mean and variance are those of the shard ("ghost batch norm", Hoffer, Hubara, Soudry 2017), so that a
+/// step gives the same bytes at any number of threads. In prediction they are the running ones, which are
+/// [`toprank_core::Role::Statistic`] blocks of the parameter slice: the trainer moves them towards what the shards
+/// report. burn's own `BatchNorm` keeps them in a cell that all threads share, and is refused.
+#[derive(Module, Debug)]
+pub struct BatchNorm {
+    gamma: Param<Tensor<1>>,
+    beta: Param<Tensor<1>>,
+    running_mean: Param<Tensor<1>>,
+    running_variance: Param<Tensor<1>>,
+}
+
+impl BatchNorm {
+    /// For `width` columns.
+    pub fn new(width: usize) -> BatchNorm {
+        let device = Device::flex();
+        let (zeros, ones) = (|| Tensor::zeros([width], &device), || Tensor::ones([width], &device));
+        BatchNorm {
+            gamma: Param::from_tensor(ones()),
+            beta: Param::from_tensor(zeros()),
+            running_mean: Param::from_tensor(zeros()),
+            running_variance: Param::from_tensor(ones()),
+        }
+    }
+
+    /// Normalises the columns of `x`.
+    pub fn forward(&self, x: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+        let (gamma, beta) = (self.gamma.val(), self.beta.val());
+        let (mean, variance) = (self.running_mean.val(), self.running_variance.val());
+        if !pass.training() {
+            return batch_norm(x, gamma, beta, mean, variance, EPSILON);
+        }
+        let rows = x.dims()[0];
+        let out = batch_norm_train(x, gamma, beta, EPSILON);
+        pass.report(&self.running_mean, out.mean);
+        // One row says nothing about the variance of the others.
+        let others = if rows > 1 { out.variance * (rows as f64 / (rows - 1) as f64) } else { variance };
+        pass.report(&self.running_variance, others);
+        out.output
+    }
+}

@@ -1,0 +1,15 @@
+//! Layers that several networks share.
+
+mod activation;
+mod batch_norm;
+
+use burn::nn::{Initializer, Linear, LinearConfig};
+use burn::tensor::Device;
+
+pub use activation::Activation;
+pub use batch_norm::BatchNorm;
+
+/// A linear layer whose values nobody reads: they come from the parameter slice.
+pub(crate) fn linear(inputs: usize, outputs: usize) -> Linear {
+    LinearConfig::new(inputs, outputs).with_initializer(Initializer::Zeros).init(&Device::flex())
+}

@@ -1,0 +1,44 @@
+#![doc = include_str!("pages/linear.md")]
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
+
+use crate::params::{NOISE, noise};
+use crate::{Network, Pass, RankModule, layers};
+
+pub(crate) const PARAMS: &[Param] = &[NOISE];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
+    Ok(Box::new(LinearModel { noise: noise(spec)? }))
+}
+
+/// A linear model; formula, source and cost are in the [module](self).
+#[derive(Clone, Copy, Debug)]
+struct LinearModel {
+    noise: f64,
+}
+
+impl Architecture for LinearModel {
+    fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
+        Ok(Box::new(Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?))
+    }
+}
+
+#[derive(Module, Debug)]
+pub(crate) struct LinearModule {
+    output: burn::nn::Linear,
+    noise: f64,
+}
+
+impl LinearModule {
+    pub(crate) fn new(width: usize, outputs: usize, noise: f64) -> LinearModule {
+        LinearModule { output: layers::linear(width, outputs), noise }
+    }
+}
+
+impl RankModule for LinearModule {
+    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+        self.output.forward(pass.noise(rows, self.noise))
+    }
+}

@@ -1,0 +1,148 @@
+#![doc = include_str!("pages/mlp.md")]
+
+use burn::module::Module;
+use burn::nn::{LayerNorm, LayerNormConfig, Linear};
+use burn::tensor::{Device, Tensor};
+use toprank_core::{Architecture, Block, Differentiable, ModelError, Param, ParamError, Role, Spec};
+
+use toprank_core::stream::Random;
+
+use crate::params::{ACTIVATION, NOISE, activation, dropout, noise, word};
+use crate::{Activation, BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "hidden",
+        default: "256-128",
+        range: "widths from 1 to 65536 joined by -",
+        about: "widths of the hidden layers",
+    },
+    ACTIVATION,
+    Param {
+        name: "dropout",
+        default: "0",
+        range: "[0, 1)",
+        about: "share of hidden units switched off in training",
+    },
+    Param {
+        name: "norm",
+        default: "none",
+        range: "none, layer or batch",
+        about: "what is normalised before each bend",
+    },
+    NOISE,
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
+    Ok(Box::new(Mlp::read(spec)?))
+}
+
+fn hidden(spec: &Spec) -> Result<Vec<usize>, ParamError> {
+    let text = spec.args.get("hidden").unwrap_or("256-128");
+    let width = |part: &str| part.parse().ok().filter(|width| (1..=65_536).contains(width));
+    text.split('-').map(width).collect::<Option<Vec<usize>>>().ok_or_else(|| {
+        ParamError::new("hidden", text, "widths from 1 to 65536 joined by -, for example 256-128")
+    })
+}
+
+/// What is normalised before each bend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Norm {
+    None,
+    Layer,
+    Batch,
+}
+
+/// A multi-layer perceptron; formula, source and cost are in the [module](self).
+#[derive(Clone, Debug)]
+pub(crate) struct Mlp {
+    hidden: Vec<usize>,
+    activation: Activation,
+    dropout: f64,
+    norm: Norm,
+    noise: f64,
+}
+
+impl Mlp {
+    pub(crate) fn read(spec: &Spec) -> Result<Mlp, ParamError> {
+        let norms = [("none", Norm::None), ("layer", Norm::Layer), ("batch", Norm::Batch)];
+        Ok(Mlp {
+            hidden: hidden(spec)?,
+            activation: activation(spec)?,
+            dropout: dropout(spec, 0.0)?,
+            norm: word(spec, "norm", "none", &norms)?,
+            noise: noise(spec)?,
+        })
+    }
+
+    pub(crate) fn module(&self, width: usize, outputs: usize) -> MlpModule {
+        let mut inputs = width;
+        let mut layers = Vec::new();
+        for &units in &self.hidden {
+            layers.push(Hidden {
+                linear: layers::linear(inputs, units),
+                layer_norm: (self.norm == Norm::Layer)
+                    .then(|| LayerNormConfig::new(units).init(&Device::flex())),
+                batch_norm: (self.norm == Norm::Batch).then(|| BatchNorm::new(units)),
+            });
+            inputs = units;
+        }
+        MlpModule {
+            layers,
+            output: layers::linear(inputs, outputs),
+            activation: self.activation,
+            dropout: self.dropout,
+            noise: self.noise,
+        }
+    }
+}
+
+impl Architecture for Mlp {
+    fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
+        Ok(Box::new(Network::new(self.module(width, outputs), width, outputs)?))
+    }
+}
+
+#[derive(Module, Debug)]
+pub(crate) struct MlpModule {
+    layers: Vec<Hidden>,
+    output: Linear,
+    #[module(skip)]
+    activation: Activation,
+    dropout: f64,
+    noise: f64,
+}
+
+#[derive(Module, Debug)]
+struct Hidden {
+    linear: Linear,
+    layer_norm: Option<LayerNorm>,
+    batch_norm: Option<BatchNorm>,
+}
+
+impl RankModule for MlpModule {
+    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+        let mut x = pass.noise(rows, self.noise);
+        for layer in &self.layers {
+            x = layer.linear.forward(x);
+            if let Some(norm) = &layer.layer_norm {
+                x = norm.forward(x);
+            }
+            if let Some(norm) = &layer.batch_norm {
+                x = norm.forward(x, pass);
+            }
+            x = pass.dropout(self.activation.apply(x), self.dropout);
+        }
+        self.output.forward(x)
+    }
+
+    fn init(&self, block: &Block, random: &mut Random, values: &mut [f32]) {
+        match block.role {
+            Role::Weight if self.activation.rectifies() && !block.last_layer => {
+                he_uniform(block, random, values);
+            }
+            Role::Weight => xavier_uniform(block, random, values),
+            Role::Offset | Role::Statistic => {}
+        }
+    }
+}

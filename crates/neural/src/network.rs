@@ -1,0 +1,258 @@
+//! The bridge: a burn module as a function of one flat slice of parameters.
+
+use burn::module::Module;
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use toprank_core::stream::Random;
+use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Role, Stream};
+
+use crate::leaves::{Blocks, Collect, Fill};
+use crate::pass::Pass;
+use crate::xavier_uniform;
+
+/// A burn module that scores rows. Implement this for a module of your own and [`Network::new`] makes it trainable.
+///
+/// Dropout, noise and batch norm come from [`Pass`] and [`crate::BatchNorm`], whose random numbers and statistics
+/// belong to the step; burn's own layers of that kind are refused, since all threads share one generator there.
+pub trait RankModule: Module + Sync + 'static {
+    /// Scores [rows, outputs] of rows of features [rows, width]. Modules that look at whole lists turn any
+    /// [rows, w] into [lists, longest, w] and back with [`Pass::pad`] and [`Pass::unpad`].
+    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2>;
+
+    /// True if the score of an item depends on the other items of its list.
+    fn couples_items(&self) -> bool {
+        false
+    }
+
+    /// Fresh values of one block. `values` holds where it starts unless this changes it: scales `gamma` and
+    /// `running_variance` 1, `bias`, `beta` and `running_mean` 0, other vectors as the module was given.
+    /// By default matrices become [`xavier_uniform`].
+    fn init(&self, block: &Block, random: &mut Random, values: &mut [f32]) {
+        if block.role == Role::Weight {
+            xavier_uniform(block, random, values);
+        }
+    }
+}
+
+/// A burn module that the trainer can train: parameters in the order of burn's visits, each shard with leaves of its
+/// own. Blocks of two axes and more are [`Role::Weight`], others [`Role::Offset`], `running_mean` and
+/// `running_variance` [`Role::Statistic`]; the last layer is the one that is visited last.
+///
+/// ```
+/// use toprank_core::{Differentiable, Stream};
+/// use toprank_neural::burn::{self, module::Module, nn, tensor::{Device, Tensor}};
+/// use toprank_neural::{Network, Pass, RankModule};
+///
+/// #[derive(Module, Debug)]
+/// struct Mine {
+///     hidden: nn::Linear,
+///     output: nn::Linear,
+/// }
+///
+/// impl RankModule for Mine {
+///     fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+///         let hidden = self.hidden.forward(rows).tanh();
+///         self.output.forward(pass.dropout(hidden, 0.1))
+///     }
+/// }
+///
+/// let device = Device::flex();
+/// let linear = |inputs, outputs| nn::LinearConfig::new(inputs, outputs).init(&device);
+/// let module = Mine { hidden: linear(5, 3), output: linear(3, 1) };
+/// let network = Network::new(module, 5, 1).unwrap();
+/// let names: Vec<&str> = network.blocks().iter().map(|block| block.name.as_str()).collect();
+/// assert_eq!(names, ["hidden.weight", "hidden.bias", "output.weight", "output.bias"]);
+/// assert_eq!(network.parameters(), 5 * 3 + 3 + 3 + 1);
+/// ```
+pub struct Network<M> {
+    module: M,
+    blocks: Vec<Block>,
+    start: Vec<f32>,
+    width: usize,
+    outputs: usize,
+    /// In what the graph computes; f32 but for tests that compare with differences.
+    dtype: DType,
+}
+
+impl<M: RankModule> Network<M> {
+    /// `module` for rows of `width` features and `outputs` scores each. Its present values do not matter, but for
+    /// vectors that are neither bias nor scale.
+    pub fn new(module: M, width: usize, outputs: usize) -> Result<Network<M>, ModelError> {
+        let Blocks { list: blocks, values, flags, .. } = Blocks::of(&module);
+        if let Some(layer) = flags.first() {
+            return Err(ModelError::new(
+                format!(
+                    "{layer} of the module belongs to a layer of burn whose state or random numbers all threads share"
+                ),
+                "toprank_neural's Pass::dropout, Pass::noise or BatchNorm instead",
+            ));
+        }
+        for (size, what) in [(width, "features"), (outputs, "outputs")] {
+            if size == 0 {
+                return Err(ModelError::new(format!("a network without {what}"), "at least 1"));
+            }
+        }
+        let mut start = Vec::new();
+        for (block, own) in blocks.iter().zip(values) {
+            let constant = match block.name.rsplit('.').next() {
+                Some("gamma" | "running_variance") => Some(1.0),
+                Some("bias" | "beta" | "running_mean") => Some(0.0),
+                _ => None,
+            };
+            start.extend(own.into_iter().map(|value| constant.unwrap_or(value)));
+        }
+        Ok(Network { module, blocks, start, width, outputs, dtype: DType::F32 })
+    }
+
+    /// The same with the graph in f64: what central differences can be compared with.
+    #[cfg(test)]
+    pub(crate) fn in_f64(self) -> Network<M> {
+        Network { dtype: DType::F64, ..self }
+    }
+
+    /// The module with leaves of its own, and the scores of a shard.
+    fn run<'i>(
+        &self,
+        parameters: &[f32],
+        input: &ModelInput<'i>,
+        train: Option<Stream>,
+        device: &Device,
+        scores: &mut [f64],
+    ) -> Result<(M, Tensor<2>, Pass<'i>), ModelError> {
+        let rows = input.rows.len();
+        let mut features = vec![0.0; rows * self.width];
+        input.features.gather(input.rows, &mut features);
+        self.check_features(input.rows, &features)?;
+        let x = Tensor::from_data(TensorData::new(features, [rows, self.width]), (device, self.dtype));
+        let mut fill = Fill { rest: parameters, blocks: self.blocks.iter(), device, dtype: self.dtype };
+        let module = self.module.clone().map(&mut fill);
+        let mut pass = Pass::new(input.offsets, train, device.clone(), self.dtype);
+        let out = module.forward(x, &mut pass);
+        if out.dims() != [rows, self.outputs] {
+            let found = format!("scores of shape {:?} from the module", out.dims());
+            return Err(ModelError::new(found, format!("[rows, outputs] = {:?}", [rows, self.outputs])));
+        }
+        scores.iter_mut().zip(out.to_data().iter::<f64>()).for_each(|(to, score)| *to = score);
+        Ok((module, out, pass))
+    }
+
+    fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
+        let rows = input.rows.len();
+        for (what, found, expected) in [
+            ("parameters", parameters.len(), self.start.len()),
+            ("features per row", input.features.width(), self.width),
+            ("scores to write", scores.len(), rows * self.outputs),
+        ] {
+            if found != expected {
+                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
+            }
+        }
+        let offsets = input.offsets;
+        let cover = offsets.first() == Some(&0) && offsets.last() == Some(&rows);
+        if self.couples_items() && !(cover && offsets.is_sorted()) {
+            let found = format!("lists at {:?} …", &offsets[..offsets.len().min(8)]);
+            return Err(ModelError::new(found, format!("ascending offsets from 0 to {rows}")));
+        }
+        Ok(())
+    }
+
+    fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
+        // Sums are finite if all parts are, but for overflow; only then is it worth to look closer.
+        if features.iter().map(|value| value * 0.0).sum::<f32>() == 0.0 {
+            return Ok(());
+        }
+        let Some(bad) = features.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+        let (row, feature) = (rows[bad / self.width], bad % self.width);
+        Err(ModelError::new(
+            format!("row {row}, feature {feature} (both from 0): the value is {}", features[bad]),
+            "a finite number: fill missing values first, for example by missing:to=mean",
+        ))
+    }
+}
+
+impl<M: RankModule> Differentiable for Network<M> {
+    fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn couples_items(&self) -> bool {
+        self.module.couples_items()
+    }
+
+    fn init(&self, stream: Stream, parameters: &mut [f32]) {
+        parameters.copy_from_slice(&self.start);
+        let mut rest = parameters;
+        for (number, block) in self.blocks.iter().enumerate() {
+            let (values, after) = rest.split_at_mut(block.parameters());
+            self.module.init(block, &mut stream.of_list(number as u32).open(), values);
+            rest = after;
+        }
+    }
+
+    fn forward<'a>(
+        &'a self,
+        parameters: &'a [f32],
+        input: &ModelInput,
+        train: Option<Stream>,
+        scores: &mut [f64],
+    ) -> Result<Box<dyn Backward + 'a>, ModelError> {
+        self.check(parameters, input, scores)?;
+        if input.rows.is_empty() {
+            return Ok(Box::new(Nothing));
+        }
+        let device = Device::flex().autodiff();
+        let (module, out, pass) = self.run(parameters, input, train, &device, scores)?;
+        Ok(Box::new(Graph { module, scores: out, statistics: pass.statistics, parameters: parameters.len() }))
+    }
+
+    fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
+        self.check(parameters, input, scores)?;
+        if !input.rows.is_empty() {
+            self.run(parameters, input, None, &Device::flex(), scores)?;
+        }
+        Ok(())
+    }
+}
+
+/// The recorded way from the leaves of one shard to its scores.
+struct Graph<M> {
+    module: M,
+    scores: Tensor<2>,
+    statistics: Vec<(burn::module::ParamId, Vec<f32>)>,
+    parameters: usize,
+}
+
+impl<M: RankModule> Backward for Graph<M> {
+    fn backward(self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
+        let [rows, outputs] = self.scores.dims();
+        for (what, found, expected) in [
+            ("derivatives of scores", dscore.len(), rows * outputs),
+            ("places for the gradient", gradient.len(), self.parameters),
+        ] {
+            if found != expected {
+                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
+            }
+        }
+        let options = (&self.scores.device(), self.scores.dtype());
+        let dscore = Tensor::from_data(TensorData::new(dscore.to_vec(), [rows, outputs]), options);
+        let gradients = (self.scores * dscore).sum().backward();
+        self.module.visit(&mut Collect { rest: gradient, gradients, statistics: self.statistics, rows });
+        Ok(())
+    }
+}
+
+/// A shard without rows.
+struct Nothing;
+
+impl Backward for Nothing {
+    fn backward(self: Box<Self>, _: &[f64], _: &mut [f32]) -> Result<(), ModelError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! One way through a network: the lists of the shard, its random numbers, what its layers report.
+
+use burn::module::{Param, ParamId};
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use toprank_core::Stream;
+use toprank_core::stream::Random;
+
+use crate::leaves::floats;
+
+/// What a module may ask while it scores a shard: where its lists are, whether it is being trained, masks and noise.
+///
+/// Masks and noise come from one stream per shard and layer; the layers count in the order of their calls.
+pub struct Pass<'a> {
+    offsets: &'a [usize],
+    train: Option<Stream>,
+    layer: u32,
+    device: Device,
+    dtype: DType,
+    padding: Option<Padding>,
+    pub(crate) statistics: Vec<(ParamId, Vec<f32>)>,
+}
+
+/// Where the rows of a shard stand in [lists, longest], and back.
+#[derive(Clone)]
+struct Padding {
+    lists: usize,
+    longest: usize,
+    /// For each place the row that stands there (padding: any row), and for each row its place; `None` where all
+    /// lists are of one length and nothing moves.
+    moves: Option<(Tensor<1, Int>, Tensor<1, Int>)>,
+    /// True where nothing stands.
+    empty: Option<Tensor<2, Bool>>,
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(offsets: &'a [usize], train: Option<Stream>, device: Device, dtype: DType) -> Pass<'a> {
+        Pass { offsets, train, layer: 0, device, dtype, padding: None, statistics: Vec::new() }
+    }
+
+    /// True in training, where dropout, noise and the statistics of the shard apply.
+    pub fn training(&self) -> bool {
+        self.train.is_some()
+    }
+
+    /// List d of the shard is rows `offsets()[d]..offsets()[d + 1]`.
+    pub fn offsets(&self) -> &[usize] {
+        self.offsets
+    }
+
+    /// In training: each number is 0 with probability `share`, else divided by 1 − share (in steps of 2⁻¹⁶).
+    ///
+    /// # Panics
+    /// If `share` is not in [0, 1).
+    pub fn dropout<const D: usize>(&mut self, x: Tensor<D>, share: f64) -> Tensor<D> {
+        assert!((0.0..1.0).contains(&share), "dropout must be in [0, 1), but is {share}");
+        let dropped = (share * 65_536.0).round().min(65_535.0) as u32;
+        let Some(mut random) = self.random().filter(|_| dropped > 0) else { return x };
+        let kept = 65_536.0 / (65_536 - dropped) as f32;
+        let mut mask = vec![0.0; x.shape().num_elements()];
+        for four in mask.chunks_mut(4) {
+            let bits = random.bits();
+            for (k, value) in four.iter_mut().enumerate() {
+                let draw = (bits >> (16 * k)) as u32 & 0xffff;
+                *value = if draw < dropped { 0.0 } else { kept };
+            }
+        }
+        let mask = self.constant(mask, x.dims());
+        x * mask
+    }
+
+    /// In training: adds independent normal numbers of standard deviation `sd` (Box and Muller 1958).
+    pub fn noise<const D: usize>(&mut self, x: Tensor<D>, sd: f64) -> Tensor<D> {
+        let Some(mut random) = self.random().filter(|_| sd > 0.0) else { return x };
+        let mut noise = vec![0.0; x.shape().num_elements()];
+        for two in noise.chunks_mut(2) {
+            let bits = random.bits();
+            // Halves of 2⁻³² keep the logarithm away from 0.
+            let [u, v] =
+                [bits as u32, (bits >> 32) as u32].map(|k: u32| (k as f32 + 0.5) * (1.0 / 4_294_967_296.0));
+            let radius = sd as f32 * (-2.0 * u.ln()).sqrt();
+            let (sin, cos) = (std::f32::consts::TAU * v).sin_cos();
+            for (value, turn) in two.iter_mut().zip([cos, sin]) {
+                *value = radius * turn;
+            }
+        }
+        let noise = self.constant(noise, x.dims());
+        x + noise
+    }
+
+    /// Rows [rows, w] as lists [lists, longest, w]; lists without a row are left out. What stands in the padding is
+    /// arbitrary but finite where the rows are: mask it with [`Pass::empty`].
+    pub fn pad(&mut self, rows: Tensor<2>) -> Tensor<3> {
+        let width = rows.dims()[1];
+        let Padding { lists, longest, moves, .. } = self.padding().clone();
+        let places = match moves {
+            None => rows,
+            Some((row_of_place, _)) => rows.select(0, row_of_place),
+        };
+        places.reshape([lists, longest, width])
+    }
+
+    /// Lists [lists, longest, w] back to rows [rows, w].
+    pub fn unpad(&mut self, lists: Tensor<3>) -> Tensor<2> {
+        let [count, longest, width] = lists.dims();
+        let places = lists.reshape([count * longest, width]);
+        match self.padding().moves.clone() {
+            None => places,
+            Some((_, place_of_row)) => places.select(0, place_of_row),
+        }
+    }
+
+    /// Places [lists, longest] of [`Pass::pad`] where no row stands; `None` if rows stand everywhere.
+    pub fn empty(&mut self) -> Option<Tensor<2, Bool>> {
+        self.padding().empty.clone()
+    }
+
+    /// Tells the trainer what a running statistic should move towards. The parameter's name must be `running_mean` or
+    /// `running_variance`: then the parameter is not learned.
+    pub fn report(&mut self, parameter: &Param<Tensor<1>>, value: Tensor<1>) {
+        self.statistics.push((parameter.id, floats(value)));
+    }
+
+    fn padding(&mut self) -> &Padding {
+        let (offsets, device) = (self.offsets, &self.device);
+        self.padding.get_or_insert_with(|| Padding::new(offsets, device))
+    }
+
+    /// The random numbers of the next layer.
+    fn random(&mut self) -> Option<Random> {
+        let stream = self.train?;
+        self.layer += 1;
+        let purpose = stream.purpose.wrapping_add(self.layer.wrapping_mul(0x9e37_79b9));
+        Some(Stream { purpose, ..stream }.open())
+    }
+
+    fn constant<const D: usize>(&self, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
+        Tensor::from_data(TensorData::new(values, shape), (&self.device, self.dtype))
+    }
+}
+
+impl Padding {
+    fn new(offsets: &[usize], device: &Device) -> Padding {
+        let lengths: Vec<usize> = offsets.windows(2).map(|w| w[1] - w[0]).filter(|n| *n > 0).collect();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        if lengths.iter().all(|n| *n == longest) {
+            return Padding { lists: lengths.len(), longest, moves: None, empty: None };
+        }
+        let (mut row_of_place, mut place_of_row, mut empty) = (Vec::new(), Vec::new(), Vec::new());
+        for length in &lengths {
+            let (first_row, first_place) = (place_of_row.len(), row_of_place.len());
+            row_of_place.extend((0..longest).map(|i| (first_row + i.min(length - 1)) as i64));
+            place_of_row.extend((0..*length).map(|i| (first_place + i) as i64));
+            empty.extend((0..longest).map(|i| i >= *length));
+        }
+        let numbers = |values: Vec<i64>| {
+            let count = values.len();
+            Tensor::from_data(TensorData::new(values, [count]), (device, DType::I64))
+        };
+        let lists = lengths.len();
+        Padding {
+            lists,
+            longest,
+            moves: Some((numbers(row_of_place), numbers(place_of_row))),
+            empty: Some(Tensor::from_data(TensorData::new(empty, [lists, longest]), device)),
+        }
+    }
+}
