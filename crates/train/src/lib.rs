@@ -10,6 +10,7 @@
 pub mod average;
 pub mod clip;
 pub mod container;
+pub mod curve;
 pub mod engine;
 pub mod error;
 pub mod optimiser;
@@ -17,6 +18,7 @@ pub mod sampler;
 pub mod schedule;
 
 pub use average::{AVERAGES, Average, Averaging};
+pub use curve::{Curve, CurveFile, CurveFormat};
 pub use error::TrainError;
 pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
