@@ -1,6 +1,6 @@
 //! The table of networks. A new one is one file, one page and one line here.
 
-use toprank_core::{Architecture, Entry, ParamError, Spec};
+use toprank_core::{Architecture, Entry, ParamError, catalog};
 
 use crate::{context, linear, mlp};
 
@@ -30,11 +30,6 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
     MODELS.iter().find(|line| line.name == name)
 }
 
-/// Names that look like `name`, nearest first: for the message about an unknown one.
-pub fn nearest(name: &str) -> Vec<&'static str> {
-    toprank_core::catalog::nearest(name, MODELS.iter().map(|line| line.name))
-}
-
 /// Reads a network as users name it.
 ///
 /// ```
@@ -45,25 +40,7 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
 /// assert_eq!(error.to_string(), expected);
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
-    let spec = Spec::parse(text).map_err(|error| match error.param.as_str() {
-        // The grammar speaks of metrics.
-        "metric" => ParamError::new("model", text, "name[:key=value]…, for example mlp:hidden=256-128"),
-        _ => error,
-    })?;
-    let line = find(&spec.name).ok_or_else(|| {
-        let names: Vec<&str> = MODELS.iter().map(|line| line.name).collect();
-        ParamError::new("model", &spec.name, &format!("one of {}", names.join(", ")))
-    })?;
-    if let Some(cut) = spec.cut {
-        let what = format!("the cut-off of {}", line.name);
-        return Err(ParamError::new(&what, &cut.to_string(), "left out: a model has none"));
-    }
-    let known: Vec<&str> = line.params.iter().map(|param| param.name).collect();
-    if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-        let expected = format!("one of {}", known.join(", "));
-        return Err(ParamError::new(&format!("a parameter of {}", line.name), key, &expected));
-    }
-    (line.make)(&spec)
+    Ok(catalog::make("model", MODELS, text)?.1)
 }
 
 #[cfg(test)]
@@ -73,10 +50,10 @@ mod tests {
     #[test]
     fn errors_name_the_parameter_and_what_is_allowed() {
         for (text, message) in [
-            ("", "model must be name[:key=value]…, for example mlp:hidden=256-128, but is "),
-            ("mpl", "model must be one of linear, mlp, context, but is mpl"),
+            ("", "model must be name[:key=value]…, but is "),
+            ("mpl", "model must be one of linear, mlp, context (did you mean mlp?), but is mpl"),
             ("linear:bias=1", "a parameter of linear must be one of noise, but is bias"),
-            ("mlp@3", "the cut-off of mlp must be left out: a model has none, but is 3"),
+            ("mlp@3", "the cut-off of mlp must be left out: it has none, but is 3"),
             (
                 "mlp:hidden=0",
                 "hidden must be widths from 1 to 65536 joined by -, for example 256-128, but is 0",
@@ -97,7 +74,6 @@ mod tests {
         ] {
             assert_eq!(parse(text).err().map(|e| e.to_string()).as_deref(), Some(message), "{text}");
         }
-        assert_eq!(nearest("mpl"), ["mlp"]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ mod pass;
 mod tests;
 
 pub use burn;
-pub use catalog::{MODELS, find, nearest, parse};
+pub use catalog::{MODELS, find, parse};
 pub use init::{he_uniform, xavier_uniform};
 pub use layers::{Activation, BatchNorm};
 pub use network::{Network, RankModule};
