@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use toprank::data::judged::write_run_json;
+use toprank::data::mapped::{self, Converted};
 use toprank::data::scores::scores_of_entries;
 use toprank::data::{Dataset, Run, Source, formats, read_run, sink, write_run};
 
@@ -15,6 +16,7 @@ use crate::{Common, note};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   toprank convert test.txt test.parquet
+  toprank convert big.txt big.toprank-data                   # to be mapped by train and predict, not read
   toprank convert ratings.csv --list user --item movie --label stars - --to csv
   toprank convert test.txt model.run --scores scores.txt     # a TREC run out of data and scores
   toprank convert run.json run.trec --format run             # a run in another format (.json: JSON, else TREC)")]
@@ -40,6 +42,15 @@ impl Convert {
         if self.reading.format.as_deref() == Some("run") {
             return write_ranking(&read_run(&Source::path(&self.from))?, &self.to, common);
         }
+        if self.scores.is_none() && self.is_mapped() {
+            let spinner = Progress::spinner(common.quiet, format!("writing {to}"));
+            let options = self.reading.options(Vec::new());
+            let Converted { lists, entries, features, .. } =
+                mapped::convert(&Source::path(&self.from), &options, &self.to)?;
+            drop(spinner);
+            note(common, format!("wrote {lists} lists, {entries} items, {features} features to {to}"));
+            return Ok(());
+        }
         let dataset = self.reading.read(&self.from, Vec::new(), common.quiet)?;
         if let Some(scores) = &self.scores {
             let scores = scores_of_entries(&Source::path(scores), &dataset)?;
@@ -52,6 +63,12 @@ impl Convert {
             (dataset.lists.len(), dataset.lists.entries(), dataset.features.width());
         note(common, format!("wrote {lists} lists, {entries} items, {width} features to {to}"));
         Ok(())
+    }
+
+    /// True if the file to write is one that is mapped later: it is written without holding the data in memory.
+    fn is_mapped(&self) -> bool {
+        let by_extension = || formats::by_extension(&Source::path(&self.to)).map(|format| format.name);
+        self.to_format.as_deref().or_else(by_extension) == Some(mapped::FORMAT.name)
     }
 }
 

@@ -1,11 +1,14 @@
 //! `toprank inspect`: what is in a data set, and what two data sets share.
 
 use serde_json::json;
+use toprank::core::Features;
 use toprank::data::inspect::{
     Duplicates, FeatureRow, Histogram, Inspection, Lengths, Overlap, inspect, shared,
 };
+use toprank::data::{MappedDataset, mapped};
 
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table};
 use crate::{Common, print, print_json};
@@ -13,7 +16,8 @@ use crate::{Common, print, print_json};
 /// Look at a data set: lists, labels, features, gaps, duplicates, overlap with another
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  toprank inspect test.txt\n  toprank inspect test.txt --against train.txt\n\n\
+    after_help = "Examples:\n  toprank inspect test.txt\n  toprank inspect test.txt --against train.txt\n  \
+    toprank inspect big.toprank-data --verify\n\n\
     Rows, names and lists are compared by 64-bit hashes."
 )]
 pub struct Inspect {
@@ -25,6 +29,9 @@ pub struct Inspect {
     /// Features to show in the table [default: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
+    /// Only compare a .toprank-data file with its checksums, without reading it into memory
+    #[arg(long, conflicts_with_all = ["against", "top"])]
+    verify: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -32,6 +39,9 @@ pub struct Inspect {
 impl Inspect {
     /// Reads, looks, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        if self.verify {
+            return verify(&self.data, common);
+        }
         let dataset = self.reading.read(&self.data, Vec::new(), common.quiet)?;
         let inspection = inspect(&dataset);
         let overlap = match &self.against {
@@ -58,6 +68,28 @@ impl Inspect {
         }
         print(&text)
     }
+}
+
+/// Compares a mapped data file with its checksums; says what it is, or what is wrong.
+fn verify(file: &str, common: &Common) -> Result<(), Failure> {
+    let spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+    let data = MappedDataset::open(file)?;
+    data.verify()?;
+    drop(spinner);
+    let (blocks, bytes) = data.extent();
+    let (lists, rows, features) = (data.lists.len(), data.features.rows(), data.features.width());
+    if common.json {
+        return print_json(&json!({
+            "file": file, "verified": true, "version": mapped::VERSION, "bytes": bytes, "checksums": blocks,
+            "lists": lists, "rows": rows, "features": features, "sparse": data.features.is_sparse(),
+        }));
+    }
+    let form = if data.features.is_sparse() { "sparse" } else { "dense" };
+    print(&format!(
+        "{file}: version {}, {lists} lists, {rows} rows of {features} {form} features, {bytes} bytes; \
+         all {blocks} checksums are right\n",
+        mapped::VERSION
+    ))
 }
 
 fn overview(file: &str, found: &Inspection) -> String {

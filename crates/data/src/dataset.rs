@@ -205,6 +205,20 @@ impl LineNumbers {
         }
     }
 
+    /// The jumps as a flat column: first row, its line, first row, its line …
+    pub(crate) fn flat(&self) -> Vec<u64> {
+        self.jumps.iter().flat_map(|&(row, line)| [row, line]).collect()
+    }
+
+    /// Lines out of a flat column; `None` unless its rows ascend.
+    pub(crate) fn from_flat(flat: &[u64]) -> Option<LineNumbers> {
+        let (pairs, rest) = flat.as_chunks::<2>();
+        let jumps: Vec<(u64, u64)> = pairs.iter().map(|&[row, line]| (row, line)).collect();
+        // A line number takes less than 2^63, so that adding rows to it cannot overflow.
+        let sound = jumps.is_sorted_by(|a, b| a.0 < b.0) && jumps.iter().all(|jump| jump.1 < 1 << 63);
+        (rest.is_empty() && sound).then_some(LineNumbers { jumps })
+    }
+
     /// The line of `row`, counted from 1; `None` where lines mean nothing (Parquet, generated data).
     pub fn of(&self, row: usize) -> Option<u64> {
         let after = self.jumps.partition_point(|jump| jump.0 <= row as u64);

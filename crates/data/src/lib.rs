@@ -20,6 +20,7 @@ mod guard;
 pub mod inspect;
 pub mod judged;
 pub mod lines;
+pub mod mapped;
 pub mod names;
 mod pieces;
 pub mod scores;
@@ -34,5 +35,6 @@ pub use formats::{Absent, Format, ReadOptions, read, write};
 pub use judged::{
     Aligned, JoinOptions, Joined, MissingLists, Qrels, Run, align, join, read_qrels, read_run, write_run,
 };
+pub use mapped::MappedDataset;
 pub use names::Names;
 pub use source::Source;

@@ -79,6 +79,18 @@ impl Names {
         (0..self.len()).map(|i| self.get(i))
     }
 
+    /// All names in one text, and where each ends in it.
+    pub(crate) fn parts(&self) -> (&str, &[u64]) {
+        (&self.text, &self.ends)
+    }
+
+    /// Names out of their parts; `None` unless every end is one of a character and none is before the last.
+    pub(crate) fn from_parts(text: String, ends: Vec<u64>) -> Option<Names> {
+        let inside = |end: &u64| usize::try_from(*end).is_ok_and(|end| text.is_char_boundary(end));
+        let whole = ends.last().copied().unwrap_or(0) == text.len() as u64;
+        (whole && ends.is_sorted() && ends.iter().all(inside)).then_some(Names { text, ends })
+    }
+
     /// Bytes held in memory.
     pub fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * size_of::<u64>()

@@ -27,6 +27,14 @@ impl Toprank {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
+    pub fn file_of_bytes(&self, name: &str, content: &[u8]) {
+        std::fs::write(self.path(name), content).expect("a file in a temporary folder");
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
     fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toprank"));
         command.args(args.split_whitespace()).current_dir(self.folder.path()).stdin(Stdio::null());

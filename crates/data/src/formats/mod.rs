@@ -43,6 +43,7 @@ pub static FORMATS: &[Format] = &[
     parquet::FORMAT,
     #[cfg(feature = "parquet")]
     arrow::FORMAT,
+    crate::mapped::FORMAT,
     arff::FORMAT,
     interactions::FORMAT,
     adjacency::FORMAT,
@@ -140,16 +141,22 @@ pub fn by_extension(source: &Source) -> Option<&'static Format> {
 /// Reads a data set: the format is the one named in the options, else that of the extension, else that of the
 /// content.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
+    let (format, source) = choose(source, options)?;
+    (format.read)(&source, options)
+}
+
+/// The format in which [`read`] reads, and the source to go on with, which may have been peeked into.
+pub(crate) fn choose(source: &Source, options: &ReadOptions) -> Result<(&'static Format, Source), ReadError> {
     if let Some(name) = &options.format {
         let format = by_name(name).ok_or_else(|| unknown(source.name(), name, |_| true))?;
-        return (format.read)(source, options);
+        return Ok((format, source.clone()));
     }
     if let Some(format) = by_extension(source) {
-        return (format.read)(source, options);
+        return Ok((format, source.clone()));
     }
     let (head, source) = source.peek()?;
     match FORMATS.iter().find(|format| (format.sniff)(&head)) {
-        Some(format) => (format.read)(&source, options),
+        Some(format) => Ok((format, source)),
         None if head.is_empty() => Err(ReadError::data(source.name(), "an empty file", "at least one row")),
         None => {
             let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();

@@ -44,6 +44,7 @@ use toprank_core::ParamError;
 use crate::dataset::Dataset;
 pub use config::{Clip, Fill, PerList, StepConfig, TRANSFORMS, Transform};
 pub use on_the_fly::OnTheFly;
+pub(crate) use on_the_fly::row_wise;
 pub use steps::{MOST_DENSE, Step};
 
 /// Fitted steps in the order in which they are applied.

@@ -48,7 +48,7 @@ impl<'a> OnTheFly<'a> {
 }
 
 /// That a transform can be applied to one row alone.
-fn row_wise(per_list: bool) -> Result<(), ParamError> {
+pub(crate) fn row_wise(per_list: bool) -> Result<(), ParamError> {
     if !per_list {
         return Ok(());
     }

@@ -104,7 +104,7 @@ impl Step {
             }
             Step::Affine { shift, factor } => {
                 plain.for_each(|(feature, x)| {
-                    *x = ((f64::from(*x) - shift[feature]) * factor[feature]) as f32
+                    *x = ((f64::from(*x) - shift[feature]) * factor[feature]) as f32;
                 });
             }
             // Not `clamp`: NaN stays NaN either way, but fitted bounds may be out of order, and clamp would panic.
@@ -116,7 +116,7 @@ impl Step {
             Step::Missing { fill: Some(fill), .. } => {
                 plain.filter(|(_, x)| x.is_nan()).for_each(|(feature, x)| {
                     *x = fill.get(feature).copied().unwrap_or(*x);
-                })
+                });
             }
             Step::Missing { fill: None, .. } | Step::PerList { .. } => {}
         }

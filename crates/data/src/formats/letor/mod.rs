@@ -30,7 +30,7 @@ cursor that never looks at a byte twice. Peak memory: the data set and about 10 
 use rayon::prelude::*;
 use toprank_core::Lists;
 
-use self::matrix::Growing;
+use self::matrix::{Extent, Gathering, Growing};
 use self::number::Number;
 use self::rows::{Context, Indices, Rows, Separator, Shape};
 use super::{Absent, Format, ReadOptions};
@@ -43,11 +43,14 @@ use crate::source::Source;
 
 mod matrix;
 mod number;
+mod outline;
 mod rows;
 mod side;
 #[cfg(test)]
 mod tests;
 mod write;
+
+pub use outline::Outline;
 
 /// LETOR and SVMrank text.
 pub const FORMAT: Format = Format {
@@ -85,9 +88,9 @@ struct Piece {
 }
 
 /// Everything read so far.
-struct Reading<'a> {
+struct Reading<'a, M> {
     source: &'a Source,
-    matrix: Growing,
+    cells: M,
     groups: Groups,
     labels: Vec<f32>,
     names: Names,
@@ -104,7 +107,38 @@ fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     read_pieces(source, options, Pieces::open(source)?)
 }
 
-fn read_pieces(source: &Source, options: &ReadOptions, mut pieces: Pieces) -> Result<Dataset, ReadError> {
+fn read_pieces(source: &Source, options: &ReadOptions, pieces: Pieces) -> Result<Dataset, ReadError> {
+    let mut reading = Reading::new(source, options, Growing::new(unstated(options)));
+    each_piece(source, options, pieces, |piece, shape| reading.append(piece, shape))?;
+    let Read { mut data, order, cells, text_bytes } = reading.finish()?;
+    data.features = cells.finish(text_bytes).map_err(|size| too_large(source, &size))?;
+    Ok(match &order {
+        Some(order) => in_order(&data, order),
+        None => data,
+    })
+}
+
+/// What a cell is that no row states.
+fn unstated(options: &ReadOptions) -> f32 {
+    match options.absent {
+        Absent::Zero => 0.0,
+        Absent::Missing => f32::NAN,
+    }
+}
+
+fn too_large(source: &Source, size: &matrix::TooLarge) -> ReadError {
+    let found = format!("{} rows × {} features, most of them not stated", size.rows, size.width);
+    ReadError::data(source.name(), found, "few gaps where unstated features are missing")
+        .advice("Read unstated features as 0.")
+}
+
+/// Hands the parsed pieces of a text to `of`, in order; the next ones are fetched and parsed meanwhile.
+fn each_piece(
+    source: &Source,
+    options: &ReadOptions,
+    mut pieces: Pieces,
+    mut of: impl FnMut(&Piece, Shape) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
     let mut fetch = |batch: &mut Vec<Piece>| {
         for piece in batch {
             piece.failure = pieces.next(&mut piece.text).err();
@@ -115,30 +149,32 @@ fn read_pieces(source: &Source, options: &ReadOptions, mut pieces: Pieces) -> Re
     fetch(&mut batch);
     let shape = shape(&batch[0].text);
     let context = Context { file: source.name(), shape, limit: options.feature_limit() };
-    let mut reading = Reading::new(source, options);
     while batch.iter().any(|piece| !piece.text.is_empty() || piece.failure.is_some()) {
         rayon::join(
             || batch.par_iter_mut().for_each(|piece| piece.rows.parse(&piece.text, context)),
             || fetch(&mut next),
         );
-        for piece in &batch {
-            reading.append(piece, shape)?;
-        }
+        batch.iter().try_for_each(|piece| of(piece, shape))?;
         std::mem::swap(&mut batch, &mut next);
     }
-    drop((batch, next));
-    reading.finish()
+    Ok(())
 }
 
-impl<'a> Reading<'a> {
-    fn new(source: &'a Source, options: &ReadOptions) -> Reading<'a> {
-        let unstated = match options.absent {
-            Absent::Zero => 0.0,
-            Absent::Missing => f32::NAN,
-        };
+/// A text that was read.
+struct Read<M> {
+    /// Everything but the features.
+    data: Dataset,
+    /// The rows in the order of the lists, if that is not the order of the file.
+    order: Option<Vec<u32>>,
+    cells: M,
+    text_bytes: u64,
+}
+
+impl<'a, M: Gathering> Reading<'a, M> {
+    fn new(source: &'a Source, options: &ReadOptions, cells: M) -> Reading<'a, M> {
         Reading {
             source,
-            matrix: Growing::new(unstated),
+            cells,
             groups: Groups::new(options.regroup),
             labels: Vec::new(),
             names: Names::new(),
@@ -206,7 +242,7 @@ impl<'a> Reading<'a> {
                 self.names.push("");
             }
         }
-        self.matrix.append(rows);
+        self.cells.append(rows);
         self.lines_before += rows.line_count;
         self.text_bytes += text.len() as u64;
         match failure {
@@ -215,7 +251,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Dataset, ReadError> {
+    fn finish(mut self) -> Result<Read<M>, ReadError> {
         let Some((_, has_qid)) = self.first else {
             return Err(ReadError::data(
                 self.source.name(),
@@ -227,16 +263,11 @@ impl<'a> Reading<'a> {
         let file = self.source.name();
         self.labels.shrink_to_fit();
         self.names.shrink();
-        let (base, features) = self.matrix.finish(self.text_bytes).map_err(|size| {
-            let found = format!("{} rows × {} features, most of them not stated", size.rows, size.width);
-            ReadError::data(file, found, "few gaps where unstated features are missing")
-                .advice("Read unstated features as 0.")
-        })?;
-        let columns = (base..base + features.width() as u32)
+        let Extent { base, width, .. } = *self.cells.extent();
+        let columns = (base..base + width as u32)
             .map(|number| Column { name: number.to_string(), levels: None })
             .collect();
         let mut dataset = Dataset {
-            features,
             columns,
             item_names: (!self.names.is_empty()).then_some(self.names),
             lines: self.lines,
@@ -264,10 +295,7 @@ impl<'a> Reading<'a> {
         dataset.positions = side::positions(self.source)?.map(|side| side.one_per(rows, file)).transpose()?;
         dataset.init_scores =
             side::init_scores(self.source)?.map(|side| side.one_per(rows, file)).transpose()?;
-        Ok(match &cut.order {
-            Some(order) => in_order(&dataset, order),
-            None => dataset,
-        })
+        Ok(Read { data: dataset, order: cut.order, cells: self.cells, text_bytes: self.text_bytes })
     }
 }
 
