@@ -60,8 +60,10 @@ pub struct Record {
     pub seconds: f64,
 }
 
-/// The numbers that every record has, by name.
-const COLUMNS: [(&str, fn(&Record) -> f64); 5] = [
+/// A number that every record has.
+type Column = (&'static str, fn(&Record) -> f64);
+
+const COLUMNS: [Column; 5] = [
     ("epoch", |r| r.epoch),
     ("loss", |r| r.loss),
     ("rate", |r| r.rate),

@@ -92,7 +92,9 @@ fn a_resumed_curve_is_that_of_the_uninterrupted_run() {
         let folder = tempfile::tempdir().unwrap();
         let (whole, resumed) =
             (folder.path().join("whole").join(place), folder.path().join("resumed").join(place));
-        [&whole, &resumed].iter().for_each(|path| fs::create_dir_all(path.parent().unwrap()).unwrap());
+        for path in [&whole, &resumed] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+        }
         write(&whole, 0, [5, 10, 15, 20]);
         // Killed after step 17; the checkpoint was of step 12, so 15 is made again.
         write(&resumed, 0, [5, 10, 15]);
@@ -172,7 +174,9 @@ fn a_folder_that_is_not_there_is_an_error_that_names_it() {
 #[test]
 fn series_are_the_numbers_that_were_measured() {
     let mut curve = Curve::new(metrics());
-    [1, 2, 3].into_iter().for_each(|step| curve.push(record(step)));
+    for step in [1, 2, 3] {
+        curve.push(record(step));
+    }
     assert_eq!(curve.series("rate").unwrap(), [(1.0, 0.1), (2.0, 0.1), (3.0, 0.1)]);
     assert_eq!(curve.series("train/ndcg@10").unwrap(), []);
     assert_eq!(curve.series(&metrics()[1]).unwrap()[1], (2.0, 0.2));

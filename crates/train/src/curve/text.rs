@@ -68,7 +68,7 @@ fn lines_until(bytes: &[u8], steps: u64, step: impl Fn(&str) -> Option<u64>) -> 
     let mut kept = 0;
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         let text = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok());
-        if !text.and_then(&step).is_some_and(|found| found <= steps) {
+        if text.and_then(&step).is_none_or(|found| found > steps) {
             break;
         }
         kept += line.len();

@@ -1,0 +1,110 @@
+//! Steps of samplers, optimisers, clipping and averages allocate nothing once their buffers have grown.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use toprank_core::{Lists, Policy, Stream};
+use toprank_objectives::Draws;
+use toprank_train::{OPTIMISERS, OptimiserStep, SAMPLERS, average, clip, optimiser, sampler};
+
+thread_local! {
+    /// Allocations of this thread; const, so that counting itself does not allocate.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator with a counter per thread.
+struct Counting;
+
+impl Counting {
+    fn count() {
+        // A thread that is going away has no counter any more, and nobody reads it.
+        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+    }
+}
+
+// SAFETY: every call is handed on to the system's allocator unchanged.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Counting::count();
+        // SAFETY: the caller's promises are those of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Counting::count();
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of `work`, on this thread.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = COUNT.get();
+    work();
+    COUNT.get() - before
+}
+
+/// One thread, so that everything is counted.
+fn alone(work: impl FnOnce() + Send) {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(work);
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(7)))), 1);
+}
+
+#[test]
+fn a_draw_allocates_nothing_once_the_buffers_have_grown() {
+    let mut random = Stream::new(1, "allocation").open();
+    let lengths: Vec<usize> = (0..200).map(|_| 1 + random.below(300)).collect();
+    let entries = lengths.iter().sum();
+    let labels = (0..entries).map(|_| [f32::NAN, 0.0, 0.0, 0.0, 1.0][random.below(5)]).collect();
+    let lists = Lists::from_lengths(&lengths, labels);
+    for entry in SAMPLERS {
+        let (_, kind) = sampler::parse(entry.name).unwrap();
+        let mut sampler = kind.open(&lists, &Policy::default(), 1).unwrap();
+        let mut draws = Draws::default();
+        let steps = 3 * sampler.steps_per_pass();
+        // Buffers grow to the largest step there is, so the same steps are drawn twice.
+        (0..steps).for_each(|step| sampler.draw(step, &mut draws));
+        let count = allocations(|| (0..steps).for_each(|step| sampler.draw(step, &mut draws)));
+        assert_eq!(count, 0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_step_of_an_optimiser_allocates_nothing() {
+    let n = 100_000;
+    alone(|| {
+        let gradient: Vec<f32> = (0..n).map(|i| (i as f32).sin()).collect();
+        let mut parameters = vec![0.5; n];
+        let decayed = [0..10, 20_000..70_000];
+        for entry in OPTIMISERS {
+            let mut optimiser = optimiser::parse(&format!("{}:decay=0.1", entry.name)).unwrap().1.open(n);
+            let count = allocations(|| {
+                for number in 0..3 {
+                    let step = OptimiserStep { number, rate: 0.1, decayed: &decayed };
+                    optimiser.step(&step, &mut parameters, &gradient, Some(&gradient));
+                }
+            });
+            assert_eq!(count, 0, "{}", entry.name);
+        }
+        let mut gradient = gradient;
+        let clipping = allocations(|| {
+            clip::clip(&mut gradient, 1.0);
+        });
+        assert_eq!(clipping, 0, "clipping");
+        let mut mean = average::parse("ema").unwrap().1.open(n);
+        assert_eq!(allocations(|| mean.add(0, 10, &parameters)), 0, "averaging");
+    });
+}
