@@ -158,6 +158,9 @@ mod tests {
     fn rates_are_those_of_the_formulas() {
         assert_eq!(rates("constant", 3), [2.0; 3]);
         assert_eq!(rates("step:every=0.3:factor=0.5", 10), [2., 2., 2., 1., 1., 1., 0.5, 0.5, 0.5, 0.25]);
+        // 0.3/0.1 is less than 3 in binary; the fourth tenth begins with step 3 all the same.
+        let tenths = rates("step:every=0.1:factor=0.5", 10);
+        assert_eq!(tenths, (0..10).map(|k| 2.0 * 0.5f64.powi(k)).collect::<Vec<_>>());
         let cosine = rates("cosine:floor=0.1", 4);
         let expected = [2.0, 0.2 + 1.8 * (1.0 + 0.5f64.sqrt()) / 2.0, 0.2 + 0.9];
         cosine.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-15, "{cosine:?}"));
@@ -197,6 +200,15 @@ mod tests {
                     assert!((0.0..=1.0).contains(&rate), "{text}: step {step} of {total}: {rate}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_beyond_its_end_stays_at_its_last_rate() {
+        for text in ["constant", "step:every=0.3", "cosine", "cosine:floor=0.1:warmup=0.2"] {
+            let (_, schedule) = parse(text).unwrap();
+            let at = |step| schedule.rate(step, 10, 1.0);
+            assert_eq!((at(11), at(15), at(20)), (at(10), at(10), at(10)), "{text}");
         }
     }
 

@@ -174,6 +174,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_does_not_begin_as_ours_is_not_kept() {
+        let one = record(&Record::default(), &[], 1.0);
+        assert_eq!(until(&one, 10), 0);
+        let ours = first(1.0);
+        let whole = [ours.as_slice(), &one].concat();
+        assert_eq!(until(&whole, 10), whole.len());
+        // Another beginning in the middle: what stands before it is kept.
+        assert_eq!(until(&[whole.as_slice(), &ours].concat(), 10), whole.len());
+    }
+
+    #[test]
     fn the_step_that_was_written_is_read() {
         for step in [0, 1, 127, 128, 1 << 40, u64::MAX] {
             let framed = record(&Record { step, ..Record::default() }, &[], 12.5);

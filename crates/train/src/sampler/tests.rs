@@ -213,6 +213,20 @@ fn groups_are_of_almost_equal_size_and_as_many_as_asked() {
 }
 
 #[test]
+fn lists_alike_are_cut_into_groups_of_their_own() {
+    let lists = Lists::from_lengths(&[8, 8], vec![1.0; 16]);
+    let mut sampler = open("pairs:batch=8:group=4:items=1", &lists, 3);
+    let (mut both, mut alike) = (0, 0);
+    for step in 0..400 {
+        let draws = draw(&mut *sampler, step);
+        both += u32::from(draws.lists.len() == 2);
+        alike += u32::from(draws.lists.len() == 2 && items(&draws, 0) == items(&draws, 1));
+    }
+    // The same four of eight: once in 70.
+    assert!(both > 200 && alike < 20, "{alike} of {both}");
+}
+
+#[test]
 fn unjudged_items_are_never_drawn_into_a_sample() {
     let lists = some_lists();
     for form in FORMS.iter().filter(|form| !form.starts_with("lists")) {
