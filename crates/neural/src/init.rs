@@ -4,7 +4,9 @@ use toprank_core::Block;
 use toprank_core::stream::Random;
 
 /// Fills a matrix [inputs, outputs] from the uniform distribution on ±√(6 / (inputs + outputs)), which keeps the
-/// variance about the same in both directions where the bend is about the identity near 0 (Glorot and Bengio 2010).
+/// variance about the same in both directions where the bend is about the identity near 0.
+///
+/// Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
 ///
 /// ```
 /// use toprank_core::{Block, Role, Stream};
@@ -19,7 +21,9 @@ pub fn xavier_uniform(block: &Block, random: &mut Random, values: &mut [f32]) {
 }
 
 /// Fills a matrix [inputs, outputs] from the uniform distribution on ±√(6 / inputs), which keeps the variance of the
-/// scores where the bend cuts off one half (He, Zhang, Ren, Sun 2015).
+/// scores where the bend cuts off one half.
+///
+/// Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers", ICCV 2015.
 ///
 /// ```
 /// use toprank_core::{Block, Role, Stream};

@@ -68,7 +68,9 @@ impl<'a> Pass<'a> {
         x * mask
     }
 
-    /// In training: adds independent normal numbers of standard deviation `sd` (Box and Muller 1958).
+    /// In training: adds independent normal numbers of standard deviation `sd`.
+    ///
+    /// Source: Box, Muller, "A note on the generation of random normal deviates", 1958.
     pub fn noise<const D: usize>(&mut self, x: Tensor<D>, sd: f64) -> Tensor<D> {
         let Some(mut random) = self.random().filter(|_| sd > 0.0) else { return x };
         let mut noise = vec![0.0; x.shape().num_elements()];

@@ -9,10 +9,12 @@ use crate::Pass;
 /// Keeps the division away from 0.
 const EPSILON: f64 = 1e-5;
 
-/// Batch norm (Ioffe and Szegedy 2015): `γ (x − mean) / √(variance + 10⁻⁵) + β` per column.
+/// Batch norm: `γ (x − mean) / √(variance + 10⁻⁵) + β` per column.
 ///
-/// In training, mean and variance are those of the shard ("ghost batch norm", Hoffer, Hubara, Soudry 2017), so that a
-/// step gives the same bytes at any number of threads. In prediction they are the running ones, which are
+/// Source: Ioffe, Szegedy, "Batch normalization", ICML 2015; Hoffer, Hubara, Soudry, "Train longer, generalize better",
+/// NIPS 2017 (statistics of parts of a batch).
+///
+/// In training, mean and variance are those of the shard, so that a step gives the same bytes at any number of threads. In prediction they are the running ones, which are
 /// [`toprank_core::Role::Statistic`] blocks of the parameter slice: the trainer moves them towards what the shards
 /// report. burn's own `BatchNorm` keeps them in a cell that all threads share, and is refused.
 #[derive(Module, Debug)]
