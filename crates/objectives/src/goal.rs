@@ -20,6 +20,8 @@ use crate::work::Work;
 /// assert_eq!(goal.name(), "listnet:target=linear");
 /// let error = Goal::parse("listnet:targt=exp", &Policy::default()).unwrap_err();
 /// assert!(error.to_string().contains("target"), "{error}");
+/// assert_eq!(Goal::parse("lambdarank:k=10", &Policy::default()).unwrap().name(), "lambdarank@10");
+/// assert!(Goal::parse("lambdarank@5:k=10", &Policy::default()).is_err());
 /// ```
 #[derive(Clone)]
 pub struct Goal {
@@ -46,7 +48,7 @@ impl Goal {
             _ => error,
         })?;
         let line = find(&spec.name).ok_or_else(|| unknown(&spec.name))?;
-        let spec = Spec { name: line.entry.name.to_string(), ..spec };
+        let spec = cut_by_key(Spec { name: line.entry.name.to_string(), ..spec }, line)?;
         check_parameters(&spec, line)?;
         let mut policy = base.clone();
         for (key, value) in spec.args.0.iter().filter(|(key, _)| Policy::KEYS.contains(&key.as_str())) {
@@ -162,6 +164,22 @@ fn unknown(name: &str) -> ParamError {
     let near = nearest(name);
     let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
     ParamError::new("objective", name, &format!("one of those that `toprank objectives` lists{hint}"))
+}
+
+/// `name:k=10` is another way to write `name@10` for an objective that takes a cut-off.
+fn cut_by_key(mut spec: Spec, line: &Listing) -> Result<Spec, ParamError> {
+    let has = |name: &str| line.entry.params.iter().any(|param| param.name == name);
+    let Some(at) = spec.args.0.iter().position(|(key, _)| key == "k").filter(|_| has("@") && !has("k"))
+    else {
+        return Ok(spec);
+    };
+    let (_, value) = spec.args.0.remove(at);
+    match value.parse() {
+        Ok(k) if k > 0 && spec.cut.is_none() => spec.cut = Some(k),
+        Ok(_) if spec.cut.is_some() => return Err(ParamError::new("k", &value, "given once, as @ or as k")),
+        _ => return Err(ParamError::new("k", &value, "a whole number from 1 on")),
+    }
+    Ok(spec)
 }
 
 fn check_parameters(spec: &Spec, line: &Listing) -> Result<(), ParamError> {

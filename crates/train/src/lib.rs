@@ -9,6 +9,8 @@
 
 pub mod average;
 pub mod clip;
+pub mod choice;
+pub mod config;
 pub mod container;
 pub mod curve;
 pub mod engine;
@@ -19,6 +21,7 @@ pub mod schedule;
 
 pub use average::{AVERAGES, Average, Averaging};
 pub use curve::{Curve, CurveFile, CurveFormat};
+pub use config::{Config, Settings};
 pub use error::TrainError;
 pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
