@@ -66,8 +66,19 @@ pub fn choose(wanted: &str, algorithm: Option<&str>) -> Result<Choice, ParamErro
             wanted,
             "a metric that an objective serves, or an objective; choose one with --algorithm for this metric",
         )),
-        (Err(error), None) => Err(error),
+        (Err(error), None) if toprank_objectives::find(&spec.name).is_some() => Err(error),
+        (Err(_), None) => Err(unknown(&spec.name)),
     }
+}
+
+fn unknown(name: &str) -> ParamError {
+    let mut near = toprank_metrics::nearest(name);
+    near.extend(toprank_objectives::nearest(name));
+    near.dedup();
+    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
+    let expected =
+        format!("a metric (see `toprank metrics`) or an objective (see `toprank objectives`){hint}");
+    ParamError::new("objective", name, &expected)
 }
 
 #[cfg(test)]

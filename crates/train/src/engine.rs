@@ -69,8 +69,8 @@ pub struct At<'a> {
 pub struct Into<'a> {
     /// ∂loss/∂parameter; blocks of statistics hold the mean statistic of the batch.
     pub gradient: &'a mut [f32],
-    /// The same batch at the previous parameters, with the state of one step ago; written if these are given.
-    pub previous: &'a mut [f32],
+    /// The same batch at the previous parameters, with the state of one step ago; for optimisers that ask for it.
+    pub previous: Option<&'a mut [f32]>,
 }
 
 impl Engine {
@@ -112,7 +112,7 @@ impl Engine {
         let seen = Seen { loss: self.gradients.loss, counts: self.gradients.counts };
         plan.rows_from_entries(&self.gradients.gradient, &mut self.dscore);
         backward(model, back, plan, &self.dscore, &mut self.shards, into.gradient)?;
-        if let Some(back) = back_previous {
+        if let (Some(back), Some(gradient)) = (back_previous, into.previous) {
             if self.gradients.gradient_previous.is_empty() {
                 // Checked at the start: an objective without memory, so the same rule holds at both places.
                 let state = match &mut self.aside {
@@ -125,7 +125,7 @@ impl Engine {
             } else {
                 plan.rows_from_entries(&self.gradients.gradient_previous, &mut self.dscore);
             }
-            backward(model, back, plan, &self.dscore, &mut self.shards, into.previous)?;
+            backward(model, back, plan, &self.dscore, &mut self.shards, gradient)?;
         }
         Ok(seen)
     }

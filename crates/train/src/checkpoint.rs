@@ -1,0 +1,124 @@
+//! Checkpoints: everything that moves, so that a run taken up again ends in the same bytes.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::config::Config;
+use crate::container::{self, Loaded, Tensor, Values};
+use crate::engine::Examples;
+use crate::error::TrainError;
+use crate::trainer::{Position, Trainer};
+
+const KIND: &str = "checkpoint";
+/// Rows of features that enter the fingerprint of the data.
+const LOOKED_AT: usize = 1024;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    config: Config,
+    data: String,
+    position: Position,
+}
+
+impl Trainer<'_> {
+    /// Writes everything that moves; the old checkpoint stays until the new one is whole.
+    pub fn save_checkpoint(&self, path: &Path) -> Result<(), TrainError> {
+        let header = Header {
+            config: self.config().clone(),
+            data: fingerprint(self.train_examples()),
+            position: self.position.clone(),
+        };
+        let state = self.state.save();
+        let mut tensors = vec![
+            Tensor::flat("parameters", Values::F32(&self.parameters)),
+            Tensor::flat("objective", Values::Bytes(&state)),
+        ];
+        if self.position.has_previous {
+            tensors.push(Tensor::flat("previous", Values::F32(&self.previous)));
+        }
+        if !self.best.is_empty() {
+            tensors.push(Tensor::flat("best", Values::F32(&self.best)));
+        }
+        let optimiser = self.optimiser.state().into_iter();
+        tensors.extend(optimiser.map(|(name, values)| {
+            Tensor::flat(format!("optimiser.{name}"), Values::F32(values))
+        }));
+        if let Some(average) = &self.average {
+            let arrays = average.state().into_iter();
+            tensors.extend(
+                arrays.map(|(name, values)| Tensor::flat(format!("average.{name}"), Values::F32(values))),
+            );
+        }
+        container::save(path, KIND, &header, &tensors)
+    }
+
+    /// Takes up what a checkpoint holds; it must be of this config and these data.
+    pub fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
+        let loaded: Loaded<Header> = container::load(path, KIND)?;
+        if loaded.header.config != *self.config() {
+            let expected = "the config it was started with; leave the flags away, or start a new run";
+            return Err(loaded.wrong("a checkpoint of another config", expected));
+        }
+        if loaded.header.data != fingerprint(self.train_examples()) {
+            let expected = "the data it was started with; they have changed since, so start a new run";
+            return Err(loaded.wrong("a checkpoint of other training data", expected));
+        }
+        let position = loaded.header.position.clone();
+        if position.stage >= self.stages() {
+            return Err(loaded.wrong(format!("stage {}", position.stage), "a stage of this config"));
+        }
+        self.enter_stage(position.stage)?;
+        loaded.f32_into("parameters", &mut self.parameters)?;
+        self.previous.clear();
+        if position.has_previous {
+            self.previous.resize(self.parameters.len(), 0.0);
+            loaded.f32_into("previous", &mut self.previous)?;
+        }
+        self.best.clear();
+        if loaded.has("best") {
+            self.best.resize(self.parameters.len(), 0.0);
+            loaded.f32_into("best", &mut self.best)?;
+        }
+        for (name, values) in self.optimiser.state_mut() {
+            loaded.f32_into(&format!("optimiser.{name}"), values)?;
+        }
+        if let Some(average) = &mut self.average {
+            for (name, values) in average.state_mut() {
+                loaded.f32_into(&format!("average.{name}"), values)?;
+            }
+        }
+        let state = loaded.bytes("objective")?.to_vec();
+        self.state.load(&state).map_err(|error| loaded.wrong(error.found, error.expected))?;
+        self.position = position;
+        Ok(())
+    }
+}
+
+/// The config a checkpoint was started with.
+pub fn config_of(path: &Path) -> Result<Config, TrainError> {
+    Ok(container::load::<Header>(path, KIND)?.header.config)
+}
+
+/// Tells data sets apart: all labels and cuts, and evenly spaced rows of features.
+fn fingerprint(examples: Examples) -> String {
+    let mut hash = Xxh3::new();
+    for offset in &examples.lists.offsets {
+        hash.update(&offset.to_le_bytes());
+    }
+    let weights = [&examples.lists.item_weights, &examples.lists.list_weights];
+    for value in examples.lists.labels.iter().chain(weights.into_iter().flatten().flatten()) {
+        hash.update(&value.to_bits().to_le_bytes());
+    }
+    let rows = examples.features.rows();
+    let some: Vec<u32> =
+        (0..rows.min(LOOKED_AT)).map(|i| (i * rows / rows.min(LOOKED_AT)) as u32).collect();
+    let mut values = vec![0.0; some.len() * examples.features.width()];
+    examples.features.gather(&some, &mut values);
+    for value in values {
+        hash.update(&value.to_bits().to_le_bytes());
+    }
+    format!("{:016x}", hash.digest())
+}

@@ -1,0 +1,464 @@
+/*!
+The trainer: passes over the data until the model is good, always ready to be stopped and taken up again.
+
+```text
+warm-up (listwise cross-entropy) ─▶ last layer afresh ─▶ passes with the objective ─▶ the best on validation
+                 each step: draw ─▶ gradient ─▶ clip ─▶ optimiser ─▶ average
+                 each pass: validate ─▶ record ─▶ better? keep ─▶ checkpoint
+```
+
+A step is a function of (config, data, step, what the checkpoint holds), so a run that was killed and taken up again
+gives the same bytes as one that was not.
+*/
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use toprank_core::{Block, Differentiable, ParamError, Role, Stream};
+use toprank_metrics::{Better, Measure, evaluate};
+use toprank_objectives::{Draws, Goal, State};
+
+use crate::average::Average;
+use crate::clip::clip;
+use crate::config::Config;
+use crate::curve::Record;
+use crate::engine::{At, Engine, Examples, Into, has_previous_gradient, score};
+use crate::error::TrainError;
+use crate::optimiser::{Optimiser, OptimiserStep};
+use crate::sampler::Sampler;
+use crate::schedule::Schedule;
+use crate::{average, optimiser, sampler, schedule};
+
+/// Share of a batch's statistics in the running ones (batch norm).
+const STATISTIC_RATE: f32 = 0.1;
+/// The objective of a warm-up (paper 000, section 6.1).
+const WARM_UP: &str = "listwise-ce";
+
+/// Who looks on while a model trains; every method may do nothing.
+pub trait Watch {
+    /// After each step.
+    fn step(&mut self, _now: &Now) {}
+
+    /// After each pass.
+    fn record(&mut self, _record: &Record) {}
+
+    /// True: stop after this step; what was done is kept in the checkpoint.
+    fn stop(&mut self) -> bool {
+        false
+    }
+}
+
+/// Nobody looks on.
+impl Watch for () {}
+
+/// Where training stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Steps done.
+    pub step: u64,
+    /// Most steps there will be.
+    pub steps: u64,
+    /// Passes done.
+    pub epoch: u32,
+    /// Loss of the last batch.
+    pub loss: f64,
+    /// The last value of the metric of validation.
+    pub metric: Option<f64>,
+    /// The rate of the last step.
+    pub rate: f64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All passes are done.
+    Finished,
+    /// Validation did not get better for as long as `patience` says.
+    Stopped,
+    /// [`Watch::stop`] said so; the checkpoint takes it up again.
+    Interrupted,
+}
+
+/// Where a checkpoint goes, and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Least time between two checkpoints.
+    pub every: Duration,
+}
+
+/// One objective over some passes.
+struct Stage {
+    goal: Goal,
+    epochs: u32,
+    sampler: Box<dyn Sampler>,
+    steps: u64,
+}
+
+/// What moves and is not an array of numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Position {
+    /// Stage at work.
+    pub stage: usize,
+    /// Steps done in this stage.
+    pub step: u64,
+    /// Steps done in all.
+    pub total: u64,
+    /// Sums over the steps of the present pass.
+    pub loss: f64,
+    pub norm: f64,
+    pub lists: u64,
+    pub idle: u64,
+    /// The best validation and the pass that had it.
+    pub best: Option<(f64, u32)>,
+    /// Passes since then.
+    pub since_best: u32,
+    /// True once there is nothing more to do.
+    pub finished: bool,
+    /// True once previous parameters are kept.
+    pub has_previous: bool,
+    /// One record per pass.
+    pub records: Vec<Record>,
+}
+
+/// A model on its way.
+pub struct Trainer<'a> {
+    config: Config,
+    model: Box<dyn Differentiable>,
+    train: Examples<'a>,
+    valid: Option<Examples<'a>>,
+    measure: Measure,
+    schedule: Box<dyn Schedule>,
+    stages: Vec<Stage>,
+    decayed: Vec<Range<usize>>,
+    pub(crate) position: Position,
+    pub(crate) parameters: Vec<f32>,
+    pub(crate) previous: Vec<f32>,
+    pub(crate) best: Vec<f32>,
+    pub(crate) optimiser: Box<dyn Optimiser>,
+    pub(crate) average: Option<Box<dyn Average>>,
+    pub(crate) state: State,
+    engine: Engine,
+    draws: Draws,
+    gradient: Vec<f32>,
+    gradient_previous: Vec<f32>,
+}
+
+impl<'a> Trainer<'a> {
+    /// A model at its beginning. `train` and `valid` hold features as the model is to see them (transformed).
+    pub fn new(
+        config: &Config,
+        model: Box<dyn Differentiable>,
+        train: Examples<'a>,
+        valid: Option<Examples<'a>>,
+    ) -> Result<Trainer<'a>, TrainError> {
+        let config = config.clone();
+        config.check()?;
+        for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
+            let Some(examples) = examples else { continue };
+            if examples.lists.entries() == 0 {
+                return Err(ParamError::new(what, "empty", "lists with items").into());
+            }
+            if examples.features.width() != model.width() {
+                let found = format!("{} features", examples.features.width());
+                return Err(ParamError::new(what, &found, &format!("{}", model.width())).into());
+            }
+        }
+        let kind = sampler::parse(&config.sampler)?;
+        let main = config.goal()?;
+        let mut stages = Vec::new();
+        let warm_up = match config.warm_up {
+            0 => None,
+            epochs => Some((Goal::parse(WARM_UP, main.policy())?, epochs)),
+        };
+        for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs)]) {
+            let seed = config.seed.wrapping_add((stages.len() as u64) << 32);
+            let sampler = kind.open(train.lists, goal.policy(), seed)?;
+            stages.push(Stage { goal, epochs, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
+        }
+        let parameters = model.parameters();
+        let optimiser = optimiser::parse(&config.optimiser)?.open(parameters);
+        if optimiser.needs_previous()
+            && let Some(stage) = stages.iter().find(|stage| !has_previous_gradient(&stage.goal))
+        {
+            let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
+                            where the optimiser looks at two steps";
+            return Err(ParamError::new("objective", stage.goal.name(), expected).into());
+        }
+        let mut trainer = Trainer {
+            measure: config.measure()?,
+            schedule: schedule::parse(&config.schedule)?,
+            decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
+            position: Position::default(),
+            parameters: vec![0.0; parameters],
+            previous: Vec::new(),
+            best: Vec::new(),
+            average: average::parse(&config.average)?.map(|kind| kind.open(parameters)),
+            state: stages[0].goal.state(train.lists)?,
+            engine: Engine::default(),
+            draws: Draws::default(),
+            gradient: vec![0.0; parameters],
+            gradient_previous: if optimiser.needs_previous() { vec![0.0; parameters] } else { Vec::new() },
+            optimiser,
+            stages,
+            train,
+            valid,
+            model,
+            config,
+        };
+        let stream = Stream::new(trainer.config.seed, "init");
+        trainer.model.init(stream, &mut trainer.parameters);
+        Ok(trainer)
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The network.
+    pub fn model(&self) -> &dyn Differentiable {
+        &*self.model
+    }
+
+    /// The parameters that a user gets: the best on validation, else the average, else the last.
+    pub fn parameters(&self) -> &[f32] {
+        if self.best.is_empty() { self.present() } else { &self.best }
+    }
+
+    /// The parameters that are validated now.
+    fn present(&self) -> &[f32] {
+        self.average.as_ref().and_then(|average| average.mean()).unwrap_or(&self.parameters)
+    }
+
+    /// One record per pass.
+    pub fn records(&self) -> &[Record] {
+        &self.position.records
+    }
+
+    /// The best value of the metric of validation and the pass that had it, from 1.
+    pub fn best(&self) -> Option<(f64, u32)> {
+        self.position.best
+    }
+
+    /// Steps done.
+    pub fn steps_done(&self) -> u64 {
+        self.position.total
+    }
+
+    /// True once there is nothing more to do.
+    pub fn finished(&self) -> bool {
+        self.position.finished
+    }
+
+    /// Most steps there will be.
+    pub fn steps(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.steps).sum()
+    }
+
+    /// Trains until everything is done, validation stops it, or `watch` does. With `keep` a checkpoint is written at
+    /// the start, after passes, and at the end.
+    pub fn run(&mut self, watch: &mut dyn Watch, keep: Option<Keep>) -> Result<Outcome, TrainError> {
+        let mut kept: Option<Instant> = None;
+        let mut due = |trainer: &Trainer, now: bool| match keep {
+            Some(keep) if now || kept.is_none_or(|at| at.elapsed() >= keep.every) => {
+                kept = Some(Instant::now());
+                trainer.save_checkpoint(keep.path)
+            }
+            _ => Ok(()),
+        };
+        due(self, true)?;
+        while !self.position.finished {
+            let (loss, rate) = self.step()?;
+            let pass = self.stages[self.position.stage].sampler.steps_per_pass();
+            if self.position.step % pass == 0 {
+                self.end_of_pass(watch, rate)?;
+            }
+            watch.step(&Now {
+                step: self.position.total,
+                steps: self.steps(),
+                epoch: self.position.records.len() as u32,
+                loss,
+                metric: self.position.records.last().and_then(|record| record.valid),
+                rate,
+            });
+            let stop = watch.stop() && !self.position.finished;
+            due(self, stop)?;
+            if stop {
+                return Ok(Outcome::Interrupted);
+            }
+        }
+        due(self, true)?;
+        let last = &self.stages[self.stages.len() - 1];
+        let all = self.position.stage + 1 == self.stages.len() && self.position.step == last.steps;
+        Ok(if all { Outcome::Finished } else { Outcome::Stopped })
+    }
+
+    /// One step; its loss and rate.
+    fn step(&mut self) -> Result<(f64, f64), TrainError> {
+        let stage = &mut self.stages[self.position.stage];
+        stage.sampler.draw(self.position.step, &mut self.draws);
+        let two = stage.goal.objective().needs().previous_scores || self.optimiser.needs_previous();
+        let at = At {
+            parameters: &self.parameters,
+            previous: (two && self.position.has_previous).then_some(self.previous.as_slice()),
+        };
+        let into = Into {
+            gradient: &mut self.gradient,
+            previous: self.optimiser.needs_previous().then_some(self.gradient_previous.as_mut_slice()),
+        };
+        let stream = Stream::new(self.config.seed, "train").at_step(self.position.total);
+        let seen = self.engine.gradient(
+            &*self.model,
+            at,
+            &stage.goal,
+            &mut self.state,
+            self.train,
+            &self.draws,
+            stream,
+            into,
+        )?;
+        let statistics = ranges(self.model.blocks(), |block| block.role == Role::Statistic);
+        let measured: Vec<f32> =
+            statistics.iter().flat_map(|range| self.gradient[range.clone()].iter().copied()).collect();
+        statistics.iter().for_each(|range| self.gradient[range.clone()].fill(0.0));
+        let norm = clip(&mut self.gradient, self.config.clip);
+        if !seen.loss.is_finite() || !norm.is_finite() {
+            let what = if seen.loss.is_finite() { "gradient" } else { "loss" };
+            let lists = self.draws.lists.clone();
+            return Err(TrainError::NotFinite { step: self.position.total, what, lists });
+        }
+        if two {
+            self.previous.clear();
+            self.previous.extend_from_slice(&self.parameters);
+        }
+        let rate = self.schedule.rate(self.position.step, stage.steps, self.config.rate);
+        let step = OptimiserStep { number: self.position.step, rate, decayed: &self.decayed };
+        let previous = (self.optimiser.needs_previous() && self.position.has_previous)
+            .then_some(self.gradient_previous.as_slice());
+        self.optimiser.step(&step, &mut self.parameters, &self.gradient, previous);
+        let places = statistics.into_iter().flatten();
+        for (place, measured) in places.zip(measured) {
+            self.parameters[place] += STATISTIC_RATE * (measured - self.parameters[place]);
+        }
+        if let Some(average) = &mut self.average {
+            average.add(&self.parameters, self.position.step, stage.steps);
+        }
+        let position = &mut self.position;
+        position.has_previous = two;
+        position.step += 1;
+        position.total += 1;
+        position.loss += seen.loss;
+        position.norm += norm;
+        position.lists += seen.counts.all as u64;
+        position.idle += seen.counts.idle as u64;
+        Ok((seen.loss, rate))
+    }
+
+    fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64) -> Result<(), TrainError> {
+        let valid = match self.valid {
+            None => None,
+            Some(valid) => self.judge(valid)?,
+        };
+        let stage = &self.stages[self.position.stage];
+        let pass = stage.sampler.steps_per_pass() as f64;
+        let epoch = self.position.records.len() as u32 + 1;
+        let record = Record {
+            epoch,
+            step: self.position.total,
+            warm_up: self.position.stage + 1 < self.stages.len(),
+            loss: self.position.loss / pass,
+            norm: self.position.norm / pass,
+            rate,
+            lists: self.position.lists,
+            idle: self.position.idle,
+            valid,
+        };
+        watch.record(&record);
+        self.position.records.push(record);
+        let position = &mut self.position;
+        (position.loss, position.norm, position.lists, position.idle) = (0.0, 0.0, 0, 0);
+        let over = position.step == stage.steps;
+        if position.stage + 1 < self.stages.len() {
+            if over {
+                self.next_stage()?;
+            }
+            return Ok(());
+        }
+        if let Some(value) = valid {
+            if better(&self.measure, value, self.position.best.map(|best| best.0)) {
+                self.position.best = Some((value, epoch));
+                self.position.since_best = 0;
+                let best = self.present().to_vec();
+                self.best = best;
+            } else {
+                self.position.since_best += 1;
+            }
+        }
+        let patience = self.config.patience;
+        self.position.finished = over || patience > 0 && self.position.since_best >= patience;
+        Ok(())
+    }
+
+    /// From the warm-up to the objective itself: the last layer, the optimiser and the state start afresh.
+    fn next_stage(&mut self) -> Result<(), TrainError> {
+        let mut fresh = vec![0.0; self.parameters.len()];
+        self.model.init(Stream::new(self.config.seed, "init after warm-up"), &mut fresh);
+        for range in ranges(self.model.blocks(), |block| block.last_layer) {
+            self.parameters[range.clone()].copy_from_slice(&fresh[range]);
+        }
+        self.optimiser = optimiser::parse(&self.config.optimiser)?.open(self.parameters.len());
+        self.average = average::parse(&self.config.average)?.map(|kind| kind.open(self.parameters.len()));
+        self.engine = Engine::default();
+        self.enter_stage(self.position.stage + 1)?;
+        self.position.step = 0;
+        self.position.has_previous = false;
+        Ok(())
+    }
+
+    pub(crate) fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
+        self.position.stage = stage;
+        self.state = self.stages[stage].goal.state(self.train.lists)?;
+        Ok(())
+    }
+
+    pub(crate) fn stages(&self) -> usize {
+        self.stages.len()
+    }
+
+    /// The metric of validation on `examples` under the present parameters.
+    fn judge(&self, examples: Examples) -> Result<Option<f64>, TrainError> {
+        let scores = score(&*self.model, self.present(), examples)?;
+        let evaluation = evaluate(examples.lists, &scores, std::slice::from_ref(&self.measure))?;
+        Ok(evaluation.measures[0].mean)
+    }
+
+    pub(crate) fn train_examples(&self) -> Examples<'a> {
+        self.train
+    }
+}
+
+fn better(measure: &Measure, value: f64, best: Option<f64>) -> bool {
+    best.is_none_or(|best| match measure.metric().better() {
+        Better::Higher => value > best,
+        Better::Lower => value < best,
+    })
+}
+
+/// Where the blocks that `wanted` says yes to lie in the parameters.
+fn ranges(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for block in blocks {
+        let end = start + block.parameters();
+        if wanted(block) {
+            found.push(start..end);
+        }
+        start = end;
+    }
+    found
+}
