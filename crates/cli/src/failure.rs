@@ -4,6 +4,7 @@ use std::fmt;
 
 use toprank::core::{ListsError, ParamError};
 use toprank::data::{Fault, ReadError};
+use toprank::train::TrainError;
 
 /// The exit codes, as `toprank --help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Exit {
     Usage = 2,
     /// A file breaks its format, or two files do not fit together.
     Data = 3,
+    /// The user stopped it.
+    Interrupted = 130,
 }
 
 /// An error on its way to the user.
@@ -42,6 +45,11 @@ impl Failure {
         Failure::new(Exit::Data, message)
     }
 
+    /// The user stopped it; what was done is kept.
+    pub fn interrupted(message: impl fmt::Display) -> Failure {
+        Failure::new(Exit::Interrupted, message)
+    }
+
     /// The work could not be done.
     pub fn failed(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Failed, message)
@@ -62,6 +70,19 @@ impl From<ReadError> for Failure {
 impl From<ParamError> for Failure {
     fn from(error: ParamError) -> Failure {
         Failure::usage(error)
+    }
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Failure {
+        match error {
+            TrainError::Param(error) => error.into(),
+            TrainError::File(error) => error.into(),
+            TrainError::Model(error) => Failure::data(error),
+            TrainError::Goal(error) => Failure::data(error),
+            TrainError::NotFinite { .. } => Failure::failed(error),
+            other => Failure::data(other),
+        }
     }
 }
 

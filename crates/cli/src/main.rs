@@ -6,12 +6,14 @@
 mod catalogs;
 mod compare;
 mod convert;
+mod curves;
 mod evaluate;
 mod failure;
 mod fuse;
 mod generate;
 mod gradient;
 mod inspect;
+mod interrupt;
 mod judged;
 mod manual;
 mod progress;
@@ -19,6 +21,7 @@ mod reading;
 mod rules;
 mod split;
 mod table;
+mod train;
 
 use std::process::ExitCode;
 
@@ -71,6 +74,7 @@ enum Command {
     Split(split::Split),
     Generate(generate::Generate),
     Gradient(gradient::Gradient),
+    Train(Box<train::Train>),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
     Formats(catalogs::Formats),
@@ -91,12 +95,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
-    // Files appear whole or not at all, so an interrupt loses nothing but its own drafts.
-    ctrlc::set_handler(|| {
-        toprank::data::sink::abandon();
-        std::process::exit(130);
-    })
-    .map_err(Failure::failed)?;
+    interrupt::install()?;
     if let Some(threads) = cli.common.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(threads))
@@ -113,6 +112,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Split(command) => command.run(common),
         Command::Generate(command) => command.run(common),
         Command::Gradient(command) => command.run(common),
+        Command::Train(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),
         Command::Formats(command) => command.run(common),

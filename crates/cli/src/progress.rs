@@ -31,6 +31,11 @@ impl Progress {
         Progress(bar)
     }
 
+    /// Says where the work stands.
+    pub fn say(&self, words: String) {
+        self.0.set_message(words);
+    }
+
     /// `done` of `total` parts are finished.
     pub fn set(&self, done: u64, total: u64) {
         self.0.set_length(total);

@@ -1,13 +1,14 @@
 //! The flags that say how data files are read.
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use toprank::data::{Absent, Dataset, ReadOptions, Source, formats};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
 
 /// How to read data files.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "Reading data")]
 pub struct Reading {
     /// Format of the data file (see `toprank formats`) [default: by extension, then by content]

@@ -20,15 +20,17 @@ const LOOKED_AT: usize = 1024;
 struct Header {
     config: Config,
     data: String,
+    origin: serde_json::Value,
     position: Position,
 }
 
 impl Trainer<'_> {
     /// Writes everything that moves; the old checkpoint stays until the new one is whole.
-    pub fn save_checkpoint(&self, path: &Path) -> Result<(), TrainError> {
+    pub fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
         let header = Header {
             config: self.config().clone(),
             data: fingerprint(self.train_examples()),
+            origin: origin.clone(),
             position: self.position.clone(),
         };
         let state = self.state.save();
@@ -97,9 +99,10 @@ impl Trainer<'_> {
     }
 }
 
-/// The config a checkpoint was started with.
-pub fn config_of(path: &Path) -> Result<Config, TrainError> {
-    Ok(container::load::<Header>(path, KIND)?.header.config)
+/// The config a checkpoint was started with, and what its caller kept in it.
+pub fn about(path: &Path) -> Result<(Config, serde_json::Value), TrainError> {
+    let header = container::load::<Header>(path, KIND)?.header;
+    Ok((header.config, header.origin))
 }
 
 /// Tells data sets apart: all labels and cuts, and evenly spaced rows of features.

@@ -36,15 +36,22 @@ pub enum TrainError {
     },
     /// The loss or the gradient is no longer a number.
     #[error(
-        "step {step}: the {what} is not a finite number; batch of {lists}. The last good model is kept; \
-         a lower rate, clip or a transform of the features may help"
+        "step {step}: the {what} is not a finite number; the batch held {}. A lower rate, a smaller clip or a transform \
+         of the features may help",
+        some(lists)
     )]
     NotFinite {
         /// The step, from 0.
         step: u64,
-        /// Loss, gradient or score.
+        /// Loss or gradient.
         what: &'static str,
-        /// The lists of the batch, in words.
-        lists: String,
+        /// The lists of the batch, from 0.
+        lists: Vec<u32>,
     },
+}
+
+fn some(lists: &[u32]) -> String {
+    let first: Vec<String> = lists.iter().take(8).map(u32::to_string).collect();
+    let more = if lists.len() > 8 { format!(" … ({} lists)", lists.len()) } else { String::new() };
+    format!("the lists {}{more} (counted from 0)", first.join(", "))
 }

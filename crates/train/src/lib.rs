@@ -8,21 +8,31 @@
 //! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
 
 pub mod average;
-pub mod clip;
+pub mod checkpoint;
 pub mod choice;
+pub mod clip;
 pub mod config;
 pub mod container;
 pub mod curve;
 pub mod engine;
 pub mod error;
+pub mod job;
+pub mod model_file;
+pub mod models;
 pub mod optimiser;
+pub mod record;
 pub mod sampler;
 pub mod schedule;
+pub mod trainer;
 
 pub use average::{AVERAGES, Average, Averaging};
 pub use curve::{Curve, CurveFile, CurveFormat};
 pub use config::{Config, Settings};
 pub use error::TrainError;
+pub use job::{Data, Job};
+pub use model_file::Model;
 pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
+pub use record::Record;
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
 pub use schedule::{SCHEDULES, Schedule};
+pub use trainer::{Keep, Now, Outcome, Trainer, Watch};

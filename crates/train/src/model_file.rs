@@ -70,6 +70,8 @@ pub struct Model {
     header: Header,
     network: Box<dyn Differentiable>,
     parameters: Vec<f32>,
+    /// Features of the self-test, as they were read.
+    probes: Vec<f32>,
 }
 
 impl std::fmt::Debug for Model {
@@ -79,13 +81,15 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
-    /// A model with these parameters.
+    /// A model with these parameters; its self-test looks at the first items of `probes`, data as they were read.
     pub fn new(
         header: Header,
         network: Box<dyn Differentiable>,
         parameters: Vec<f32>,
-    ) -> Result<Model, TrainError> {
-        Ok(Model { header, network, parameters })
+        probes: &Probes,
+    ) -> Model {
+        let header = Header { probes: probes.lengths.clone(), ..header };
+        Model { header, network, parameters, probes: probes.values.clone() }
     }
 
     /// What is known about it.
@@ -114,16 +118,15 @@ impl Model {
         score(&*self.network, &self.parameters, Examples { lists, features })
     }
 
-    /// Writes it, with a self-test on the first items of `data` (as it was read).
-    pub fn save(&self, path: &Path, data: &Dataset) -> Result<(), TrainError> {
-        let (lists, values) = probes(data);
-        let header = Header { probes: lists.clone(), ..self.header.clone() };
-        let scores = self.score(probe_data(&lists, self.header.width, values.clone()))?;
+    /// Writes it, with its self-test; the old file stays until the new one is whole.
+    pub fn save(&self, path: &Path) -> Result<(), TrainError> {
+        let width = self.header.width;
+        let scores = self.score(probe_data(&self.header.probes, width, self.probes.clone()))?;
         let mut tensors = vec![
             Tensor {
                 name: "probe.features".into(),
-                shape: vec![values.len() / self.header.width.max(1), self.header.width],
-                values: Values::F32(&values),
+                shape: vec![self.probes.len() / width.max(1), width],
+                values: Values::F32(&self.probes),
             },
             Tensor::flat("probe.scores", Values::F64(&scores)),
         ];
@@ -137,7 +140,7 @@ impl Model {
             });
             start = end;
         }
-        container::save(path, KIND, &header, &tensors)
+        container::save(path, KIND, &self.header, &tensors)
     }
 
     /// Reads a model; every byte is checked and its self-test is run.
@@ -155,10 +158,13 @@ impl Model {
             }
             parameters.extend(values);
         }
-        let model = Model { header, network, parameters };
-        let (_, rows) = loaded.f32("probe.features")?;
+        let (_, probes) = loaded.f32("probe.features")?;
+        if probes.len() != header.probes.iter().sum::<usize>() * header.width {
+            return Err(loaded.wrong(format!("{} numbers in the self-test", probes.len()), "whole rows"));
+        }
+        let model = Model { header, network, parameters, probes };
         let expected = loaded.f64("probe.scores")?;
-        let found = model.score(probe_data(&model.header.probes, model.header.width, rows))?;
+        let found = model.score(probe_data(&model.header.probes, model.header.width, model.probes.clone()))?;
         if found.len() != expected.len() {
             return Err(loaded.wrong(format!("{} scores in the self-test", expected.len()), "one per row"));
         }
@@ -174,29 +180,33 @@ impl Model {
     }
 }
 
-/// The first items of the first lists: lengths of the lists, and features.
-fn probes(data: &Dataset) -> (Vec<usize>, Vec<f32>) {
-    let width = data.features.width();
-    let (mut lengths, mut values) = (Vec::new(), Vec::new());
-    let mut row = vec![0.0; width];
-    let mut left = PROBED;
-    for q in 0..data.lists.len() {
-        let entries = data.lists.range(q);
-        let length = entries.len().min(left);
-        if length == 0 {
-            continue;
+/// The first items of the first lists of a data set, as they were read: what a self-test looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Probes {
+    lengths: Vec<usize>,
+    values: Vec<f32>,
+}
+
+impl Probes {
+    /// The first items of `lists`.
+    pub fn take(lists: &Lists, features: &dyn Features) -> Probes {
+        let mut probes = Probes::default();
+        let mut rows = Vec::new();
+        for q in 0..lists.len() {
+            let entries = lists.range(q).take(PROBED - rows.len());
+            let before = rows.len();
+            rows.extend(entries.map(|entry| lists.row(entry) as u32));
+            if rows.len() > before {
+                probes.lengths.push(rows.len() - before);
+            }
+            if rows.len() == PROBED {
+                break;
+            }
         }
-        for entry in entries.take(length) {
-            data.features.row_into(data.lists.row(entry), &mut row);
-            values.extend_from_slice(&row);
-        }
-        lengths.push(length);
-        left -= length;
-        if left == 0 {
-            break;
-        }
+        probes.values.resize(rows.len() * features.width(), 0.0);
+        features.gather(&rows, &mut probes.values);
+        probes
     }
-    (lengths, values)
 }
 
 fn probe_data(lengths: &[usize], width: usize, values: Vec<f32>) -> Dataset {

@@ -23,7 +23,7 @@ use toprank_objectives::{Draws, Goal, State};
 use crate::average::Average;
 use crate::clip::clip;
 use crate::config::Config;
-use crate::curve::Record;
+use crate::record::Record;
 use crate::engine::{At, Engine, Examples, Into, has_previous_gradient, score};
 use crate::error::TrainError;
 use crate::optimiser::{Optimiser, OptimiserStep};
@@ -88,6 +88,8 @@ pub struct Keep<'a> {
     pub path: &'a Path,
     /// Least time between two checkpoints.
     pub every: Duration,
+    /// Whatever the caller needs to find its files again; kept as it is.
+    pub origin: &'a serde_json::Value,
 }
 
 /// One objective over some passes.
@@ -168,7 +170,7 @@ impl<'a> Trainer<'a> {
                 return Err(ParamError::new(what, &found, &format!("{}", model.width())).into());
             }
         }
-        let kind = sampler::parse(&config.sampler)?;
+        let (_, kind) = sampler::parse(&config.sampler)?;
         let main = config.goal()?;
         let mut stages = Vec::new();
         let warm_up = match config.warm_up {
@@ -181,7 +183,7 @@ impl<'a> Trainer<'a> {
             stages.push(Stage { goal, epochs, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
         }
         let parameters = model.parameters();
-        let optimiser = optimiser::parse(&config.optimiser)?.open(parameters);
+        let optimiser = optimiser::parse(&config.optimiser)?.1.open(parameters);
         if optimiser.needs_previous()
             && let Some(stage) = stages.iter().find(|stage| !has_previous_gradient(&stage.goal))
         {
@@ -267,7 +269,7 @@ impl<'a> Trainer<'a> {
         let mut due = |trainer: &Trainer, now: bool| match keep {
             Some(keep) if now || kept.is_none_or(|at| at.elapsed() >= keep.every) => {
                 kept = Some(Instant::now());
-                trainer.save_checkpoint(keep.path)
+                trainer.save_checkpoint(keep.path, keep.origin)
             }
             _ => Ok(()),
         };
@@ -411,7 +413,7 @@ impl<'a> Trainer<'a> {
         for range in ranges(self.model.blocks(), |block| block.last_layer) {
             self.parameters[range.clone()].copy_from_slice(&fresh[range]);
         }
-        self.optimiser = optimiser::parse(&self.config.optimiser)?.open(self.parameters.len());
+        self.optimiser = optimiser::parse(&self.config.optimiser)?.1.open(self.parameters.len());
         self.average = average::parse(&self.config.average)?.map(|kind| kind.open(self.parameters.len()));
         self.engine = Engine::default();
         self.enter_stage(self.position.stage + 1)?;
@@ -434,7 +436,7 @@ impl<'a> Trainer<'a> {
     fn judge(&self, examples: Examples) -> Result<Option<f64>, TrainError> {
         let scores = score(&*self.model, self.present(), examples)?;
         let evaluation = evaluate(examples.lists, &scores, std::slice::from_ref(&self.measure))?;
-        Ok(evaluation.measures[0].mean)
+        Ok(evaluation.results[0].mean)
     }
 
     pub(crate) fn train_examples(&self) -> Examples<'a> {

@@ -1,0 +1,379 @@
+//! `toprank train`: from files to a model.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toprank::data::Dataset;
+use toprank::train::checkpoint;
+use toprank::train::curve::Record;
+use toprank::train::{Config, Job, Keep, Model, Now, Outcome, Settings, TrainError, Watch};
+
+use crate::curves::Curves;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::reading::Reading;
+use crate::{Common, note, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank train --data train.txt --valid vali.txt --objective ndcg@10 --model mlp --seed 1 -o model.toprank
+  toprank train --data train.txt --valid vali.txt --objective song:gamma=0.3 --model linear -o model.toprank
+  toprank train --config run.toml --rate 0.003 --curves curves
+  toprank train --resume model.toprank
+
+--objective takes a metric (see `toprank metrics`) and trains with what serves it best, or an objective by name (see
+`toprank objectives`). A config file has the flags as keys: objective = \"ndcg@10\", rate = 0.001, warm-up = 5 …; flags
+override it. While it trains, MODEL.checkpoint beside the model holds everything to go on from: Ctrl-C stops after the
+step, --resume takes it up, and the model is the same to the byte as if it had never stopped. With --valid the model of
+the best pass is kept, otherwise that of the last.";
+
+/// Train a model to rank
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Train {
+    /// Settings in a TOML file; flags override it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Take up the run that was to write this model
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["config", "data", "valid", "out"])]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    flags: Flags,
+    /// Folder for learning curves: CSV, JSON lines, TensorBoard events, SVG
+    #[arg(long, value_name = "FOLDER")]
+    curves: Option<PathBuf>,
+    /// Seconds between two checkpoints, at least
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    checkpoint_every: f64,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// The settings as flags, under the names they have in a config file.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Settings (also keys of the config file)")]
+pub struct Flags {
+    /// Training data (LETOR, CSV, Parquet, …; see `toprank formats`)
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<String>,
+    /// Validation data: the best model on them is kept
+    #[arg(long, value_name = "FILE")]
+    pub valid: Option<String>,
+    /// Model file to write
+    #[arg(long, short, value_name = "MODEL")]
+    pub out: Option<String>,
+    /// Metric to be best at, or objective by name [default: ndcg@10]
+    #[arg(long, value_name = "NAME")]
+    pub objective: Option<String>,
+    /// Objective that is to serve the metric, instead of the chosen one
+    #[arg(long, value_name = "NAME")]
+    pub algorithm: Option<String>,
+    /// linear, mlp or context, with parameters: mlp:hidden=256-128:dropout=0.1 (see `toprank models`) [default: mlp]
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// sgd, momentum, adam, adamw or storm, with parameters [default: adam]
+    #[arg(long, value_name = "NAME")]
+    pub optimiser: Option<String>,
+    /// Rate of learning [default: by model]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<f64>,
+    /// How the rate changes: constant, step, cosine, theory [default: by model]
+    #[arg(long, value_name = "NAME")]
+    pub schedule: Option<String>,
+    /// What a batch is: lists, slates, strata or pairs, with parameters: lists:batch=32 [default: by model]
+    #[arg(long, value_name = "NAME")]
+    pub sampler: Option<String>,
+    /// Most passes over the data [default: by model]
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u32>,
+    /// Steps on the features, fitted to the training data [default: missing:to=mean,log1p,standardise]
+    #[arg(long, value_name = "STEPS")]
+    pub transforms: Option<String>,
+    /// Metric of validation [default: the metric of --objective, else ndcg@10]
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Option<String>,
+    /// Passes without a better validation before training stops; 0: never [default: by model]
+    #[arg(long, value_name = "N")]
+    pub patience: Option<u32>,
+    /// Passes of warm-up with listwise cross-entropy, then the last layer starts afresh [default: 0]
+    #[arg(long, value_name = "N")]
+    pub warm_up: Option<u32>,
+    /// Largest norm of a gradient; 0: any [default: by model]
+    #[arg(long, value_name = "NORM")]
+    pub clip: Option<f64>,
+    /// Averaging of the parameters: none, ema:decay=0.999, tail:from=0.75 [default: none]
+    #[arg(long, value_name = "NAME")]
+    pub average: Option<String>,
+    /// Seed of everything random [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+impl Flags {
+    /// The same as the library's settings.
+    pub fn settings(&self) -> Settings {
+        let Flags {
+            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, transforms,
+            metric, patience, warm_up, clip, average, seed,
+        } = self.clone();
+        Settings {
+            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, transforms,
+            metric, patience, warm_up, clip, average, seed,
+        }
+    }
+}
+
+/// Where a run came from: what a checkpoint needs to read the same files again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Origin {
+    data: String,
+    valid: Option<String>,
+    out: PathBuf,
+    curves: Option<PathBuf>,
+    reading: Reading,
+}
+
+impl Train {
+    /// Reads, trains, writes the model.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let every = Duration::try_from_secs_f64(self.checkpoint_every)
+            .map_err(|_| Failure::usage("--checkpoint-every must be a number of seconds from 0 on"))?;
+        let (config, origin, kept) = match &self.resume {
+            Some(model) => match self.taken_up(model, common)? {
+                Some((config, origin, kept)) => (config, origin, Some(kept)),
+                None => return Ok(()),
+            },
+            None => {
+                let (config, origin) = self.asked()?;
+                (config, origin, None)
+            }
+        };
+        let read = |path: &str| origin.reading.read(path, Vec::new(), common.quiet);
+        let train = read(&origin.data)?;
+        let valid = origin.valid.as_deref().map(read).transpose()?;
+        if valid.is_none() {
+            note(common, "no --valid: the model of the last pass is kept");
+        }
+        let names = train.list_names.clone();
+        let explain = |error: TrainError| explain(error, &|q| {
+            names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
+        });
+        let job = {
+            let _spinner = Progress::spinner(common.quiet, "fitting the transforms".into());
+            Job::new(&config, train.into(), valid.map(Dataset::into)).map_err(&explain)?
+        };
+        let views = job.views().map_err(&explain)?;
+        let mut trainer = job.trainer(&views).map_err(&explain)?;
+        if let Some(kept) = &kept {
+            trainer.load_checkpoint(kept).map_err(&explain)?;
+            note(common, format!("taken up after step {} of {}", trainer.steps_done(), trainer.steps()));
+        }
+        let checkpoint = checkpoint_of(&origin.out);
+        let note_of_origin = serde_json::to_value(&origin).map_err(Failure::failed)?;
+        let mut screen = Screen::new(common, &config, origin.curves.as_deref(), trainer.records())?;
+        interrupt::by_request();
+        let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
+        let outcome = match trainer.run(&mut screen, Some(keep)) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let kept = trainer.steps_done() > 0 && matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
+                if kept {
+                    job.model(&trainer).and_then(|model| model.save(&origin.out)).map_err(&explain)?;
+                    note(common, format!("{} holds the last good model", origin.out.display()));
+                }
+                return Err(explain(error));
+            }
+        };
+        let seconds = screen.started.elapsed().as_secs_f64();
+        screen.finish()?;
+        if outcome == Outcome::Interrupted {
+            let resume = format!("toprank train --resume {}", origin.out.display());
+            return Err(Failure::interrupted(format!(
+                "stopped after step {} of {}; go on with `{resume}`",
+                trainer.steps_done(),
+                trainer.steps()
+            )));
+        }
+        let model = job.model(&trainer).map_err(&explain)?;
+        model.save(&origin.out).map_err(&explain)?;
+        // The model is whole: nothing is left to take up.
+        std::fs::remove_file(&checkpoint).map_err(|error| {
+            Failure::failed(format!("{}: cannot be removed: {error}", checkpoint.display()))
+        })?;
+        report(common, &model, &origin, outcome, seconds)
+    }
+
+    /// The run that the flags and the config file ask for.
+    fn asked(&self) -> Result<(Config, Origin), Failure> {
+        let file = match &self.config {
+            None => Settings::default(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+                Settings::from_toml(&text)
+                    .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?
+            }
+        };
+        let settings = self.flags.settings().over(file);
+        let config = settings.resolve()?;
+        let missing = |flag: &str| Failure::usage(format!("no {flag}: expected --{flag} or {flag} in --config"));
+        let data = settings.data.clone().ok_or_else(|| missing("data"))?;
+        let out = settings.out.clone().ok_or_else(|| missing("out"))?;
+        Ok((
+            config,
+            Origin {
+                data: absolute(&data)?,
+                valid: settings.valid.as_deref().map(absolute).transpose()?,
+                out: PathBuf::from(out),
+                curves: self.curves.clone(),
+                reading: self.reading.clone(),
+            },
+        ))
+    }
+
+    /// The run that a checkpoint holds; `None`: it is finished, and the user was told.
+    fn taken_up(&self, model: &Path, common: &Common) -> Result<Option<(Config, Origin, PathBuf)>, Failure> {
+        if self.flags.settings() != Settings::default() {
+            return Err(Failure::usage(
+                "--resume goes on as it was started: expected no other setting beside it",
+            ));
+        }
+        let kept = checkpoint_of(model);
+        if !kept.exists() && model.exists() {
+            let reached = Model::load(model)?.header().reached.clone();
+            note(common, format!("{} is finished after {} passes", model.display(), reached.epochs));
+            return Ok(None);
+        }
+        let (config, origin) = checkpoint::about(&kept)?;
+        let origin: Origin = serde_json::from_value(origin).map_err(|error| {
+            Failure::data(format!("{}: was not written by toprank train ({error})", kept.display()))
+        })?;
+        let origin = Origin {
+            out: model.to_path_buf(),
+            curves: self.curves.clone().or(origin.curves),
+            ..origin
+        };
+        Ok(Some((config, origin, kept)))
+    }
+}
+
+/// A path that means the same from every folder; standard input cannot be read twice.
+fn absolute(path: &str) -> Result<String, Failure> {
+    if path == "-" {
+        return Ok(path.to_string());
+    }
+    let path = std::path::absolute(path).map_err(|error| Failure::failed(format!("{path}: {error}")))?;
+    Ok(path.display().to_string())
+}
+
+/// The checkpoint beside a model.
+fn checkpoint_of(model: &Path) -> PathBuf {
+    let mut name = model.as_os_str().to_os_string();
+    name.push(".checkpoint");
+    PathBuf::from(name)
+}
+
+/// An error of training, with lists called by their names.
+fn explain(error: TrainError, name: &dyn Fn(usize) -> String) -> Failure {
+    match &error {
+        TrainError::NotFinite { lists, .. } => {
+            let some: Vec<String> = lists.iter().take(8).map(|&q| name(q as usize)).collect();
+            Failure::failed(format!("{error}. Their names: {}", some.join(", ")))
+        }
+        _ => error.into(),
+    }
+}
+
+fn report(
+    common: &Common,
+    model: &Model,
+    origin: &Origin,
+    outcome: Outcome,
+    seconds: f64,
+) -> Result<(), Failure> {
+    let header = model.header();
+    let (config, reached) = (&header.config, &header.reached);
+    if common.json {
+        return print_json(&json!({
+            "model": origin.out,
+            "config": config,
+            "lists": reached.lists,
+            "rows": reached.rows,
+            "parameters": model.parameters().len(),
+            "steps": reached.steps,
+            "epochs": reached.epochs,
+            "best": reached.best.map(|(epoch, value)| json!({"epoch": epoch, "metric": config.metric, "value": value})),
+            "loss": reached.loss,
+            "stopped_early": outcome == Outcome::Stopped,
+            "seconds": seconds,
+        }));
+    }
+    let mut text = format!(
+        "{} trained with {} on {} lists, {} rows: {} passes, {} steps, {seconds:.1} s\n",
+        config.model, config.algorithm, reached.lists, reached.rows, reached.epochs, reached.steps
+    );
+    if let Some((epoch, value)) = reached.best {
+        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", config.metric);
+    } else if let Some(loss) = reached.loss {
+        text += &format!("loss of the last pass: {loss:.6}\n");
+    }
+    text += &format!("model: {}\n", origin.out.display());
+    print(&text)
+}
+
+/// What a person sees while it trains.
+struct Screen {
+    progress: Progress,
+    metric: String,
+    curves: Option<Curves>,
+    started: Instant,
+    failed: Option<Failure>,
+}
+
+impl Screen {
+    fn new(
+        common: &Common,
+        config: &Config,
+        curves: Option<&Path>,
+        records: &[Record],
+    ) -> Result<Screen, Failure> {
+        let words = format!("{} with {}", config.model, config.algorithm);
+        Ok(Screen {
+            progress: Progress::bar(common.quiet, words),
+            metric: config.metric.clone(),
+            curves: curves.map(|folder| Curves::open(folder, &config.metric, records)).transpose()?,
+            started: Instant::now(),
+            failed: None,
+        })
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        if let Some(failure) = self.failed.take() {
+            return Err(failure);
+        }
+        self.curves.as_mut().map_or(Ok(()), Curves::finish)
+    }
+}
+
+impl Watch for Screen {
+    fn step(&mut self, now: &Now) {
+        self.progress.set(now.step, now.steps);
+        let metric = now.metric.map(|value| format!(" {} {value:.4}", self.metric)).unwrap_or_default();
+        self.progress.say(format!("pass {} loss {:.4}{metric} rate {:.2e}", now.epoch, now.loss, now.rate));
+    }
+
+    fn record(&mut self, record: &Record) {
+        if let Some(curves) = &mut self.curves
+            && let Err(failure) = curves.add(record)
+        {
+            self.failed.get_or_insert(failure);
+        }
+    }
+
+    fn stop(&mut self) -> bool {
+        interrupt::asked() || self.failed.is_some()
+    }
+}

@@ -1,0 +1,192 @@
+/*!
+From data as they were read to a trainer, and from the trainer to a model: transforms are fitted, the network is built for
+the width that they give.
+
+```
+use toprank_train::{Job, Settings};
+let data = toprank_data::formats::read(
+    &toprank_data::Source::bytes("d.txt", "2 qid:1 1:0.9\n0 qid:1 1:0.1\n0 qid:2 1:0.2\n1 qid:2 1:0.8\n".as_bytes()),
+    &toprank_data::ReadOptions::default(),
+).unwrap();
+let settings = Settings { model: Some("linear".into()), epochs: Some(20), ..Settings::default() };
+# #[cfg(feature = "neural")] {
+let job = Job::new(&settings.resolve().unwrap(), data.clone().into(), None).unwrap();
+let views = job.views().unwrap();
+let mut trainer = job.trainer(&views).unwrap();
+trainer.run(&mut (), None).unwrap();
+let scores = job.model(&trainer).unwrap().score(data).unwrap();
+assert!(scores[0] > scores[1] && scores[3] > scores[2]);
+# }
+```
+*/
+
+use toprank_core::{Features, Lists, ParamError};
+use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
+use toprank_data::{Column, Dataset, Names};
+
+use crate::config::Config;
+use crate::engine::Examples;
+use crate::error::TrainError;
+use crate::model_file::{Header, Model, Probes, Reached};
+use crate::models;
+use crate::trainer::Trainer;
+
+/// Data to learn from or to be judged on.
+pub enum Data {
+    /// In memory; transformed once.
+    Memory(Box<Dataset>),
+}
+
+impl From<Dataset> for Data {
+    fn from(data: Dataset) -> Data {
+        Data::Memory(Box::new(data))
+    }
+}
+
+impl Data {
+    /// Labels, weights, places.
+    pub fn lists(&self) -> &Lists {
+        match self {
+            Data::Memory(data) => &data.lists,
+        }
+    }
+
+    fn features(&self) -> &dyn Features {
+        match self {
+            Data::Memory(data) => &**data,
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        match self {
+            Data::Memory(data) => &data.columns,
+        }
+    }
+
+    fn outputs(&self) -> usize {
+        let lists = self.lists();
+        lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| usize::from(o) + 1)
+    }
+
+    fn output_names(&self) -> Option<&Names> {
+        match self {
+            Data::Memory(data) => data.output_names.as_ref(),
+        }
+    }
+}
+
+/// Everything a run needs, made ready once.
+pub struct Job {
+    config: Config,
+    train: Data,
+    valid: Option<Data>,
+    transforms: Pipeline,
+    probes: Probes,
+    columns: Vec<Column>,
+    width: usize,
+}
+
+/// The features of a job as its model sees them.
+pub struct Views<'a> {
+    train: Box<dyn Features + 'a>,
+    valid: Option<Box<dyn Features + 'a>>,
+}
+
+impl Job {
+    /// Fits the transforms to `train` and makes both data sets ready.
+    pub fn new(config: &Config, mut train: Data, mut valid: Option<Data>) -> Result<Job, TrainError> {
+        config.check()?;
+        let steps = StepConfig::parse_all(&config.transforms)?;
+        let width = train.features().width();
+        if width == 0 {
+            let expected = "data with features: a model learns from them";
+            return Err(ParamError::new("the training data", "without features", expected).into());
+        }
+        if let Some(valid) = &valid
+            && valid.features().width() != width
+        {
+            let found = format!("{} features", valid.features().width());
+            let expected = format!("of the {width} features of the training data");
+            return Err(ParamError::new("the validation data", &found, &expected).into());
+        }
+        let probes = Probes::take(train.lists(), train.features());
+        let columns = train.columns().to_vec();
+        let transforms = match &mut train {
+            Data::Memory(data) => Pipeline::fit_apply(data, &steps)?,
+        };
+        match &mut valid {
+            Some(Data::Memory(data)) => transforms.apply(data)?,
+            None => {}
+        }
+        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width })
+    }
+
+    /// The training data, transformed where they lie in memory.
+    pub fn train(&self) -> &Data {
+        &self.train
+    }
+
+    /// The features as the model sees them.
+    pub fn views(&self) -> Result<Views<'_>, TrainError> {
+        let view = |data: &'_ Data| -> Result<Box<dyn Features + '_>, TrainError> {
+            Ok(match data {
+                Data::Memory(data) => Box::new(Borrowed(&**data)),
+            })
+        };
+        Ok(Views { train: view(&self.train)?, valid: self.valid.as_ref().map(view).transpose()? })
+    }
+
+    /// A trainer at its beginning.
+    pub fn trainer<'a>(&'a self, views: &'a Views) -> Result<Trainer<'a>, TrainError> {
+        let network =
+            models::parse(&self.config.model)?.build(self.transforms.width_after(), self.train.outputs())?;
+        let train = Examples { lists: self.train.lists(), features: &*views.train };
+        let valid = self.valid.as_ref().zip(views.valid.as_deref());
+        let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
+        Trainer::new(&self.config, network, train, valid)
+    }
+
+    /// The model that the trainer has now.
+    pub fn model(&self, trainer: &Trainer) -> Result<Model, TrainError> {
+        let outputs = self.train.outputs();
+        let network = models::parse(&self.config.model)?.build(self.transforms.width_after(), outputs)?;
+        let names = self.train.output_names();
+        let header = Header {
+            config: self.config.clone(),
+            width: self.width,
+            features: self.columns.iter().map(|column| column.name.clone()).collect(),
+            outputs,
+            output_names: names
+                .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
+                .unwrap_or_default(),
+            transforms: self.transforms.clone(),
+            reached: Reached {
+                lists: self.train.lists().len(),
+                rows: self.train.features().rows(),
+                steps: trainer.steps_done(),
+                epochs: trainer.records().len() as u32,
+                best: trainer.best().map(|(value, epoch)| (epoch, value)),
+                loss: trainer.records().last().map(|record| record.loss),
+            },
+            probes: Vec::new(),
+        };
+        Ok(Model::new(header, network, trainer.parameters().to_vec(), &self.probes))
+    }
+}
+
+/// Features that somebody else holds.
+struct Borrowed<'a>(&'a dyn Features);
+
+impl Features for Borrowed<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn gather(&self, rows: &[u32], out: &mut [f32]) {
+        self.0.gather(rows, out);
+    }
+}
