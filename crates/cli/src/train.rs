@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::data::Dataset;
 use toprank::train::checkpoint;
-use toprank::train::curve::Record;
-use toprank::train::{Config, Job, Keep, Model, Now, Outcome, Settings, TrainError, Watch};
+use toprank::train::{Config, Job, Keep, Model, Now, Outcome, Record, Settings, TrainError, Watch};
 
 use crate::curves::Curves;
 use crate::failure::Failure;

@@ -45,14 +45,11 @@ impl Trainer<'_> {
             tensors.push(Tensor::flat("best", Values::F32(&self.best)));
         }
         let optimiser = self.optimiser.state().into_iter();
-        tensors.extend(optimiser.map(|(name, values)| {
-            Tensor::flat(format!("optimiser.{name}"), Values::F32(values))
-        }));
-        if let Some(average) = &self.average {
-            let arrays = average.state().into_iter();
-            tensors.extend(
-                arrays.map(|(name, values)| Tensor::flat(format!("average.{name}"), Values::F32(values))),
-            );
+        tensors.extend(
+            optimiser.map(|(name, values)| Tensor::flat(format!("optimiser.{name}"), Values::F32(values))),
+        );
+        if !self.average.state().is_empty() {
+            tensors.push(Tensor::flat("average", Values::F64(self.average.state())));
         }
         container::save(path, KIND, &header, &tensors)
     }
@@ -87,10 +84,12 @@ impl Trainer<'_> {
         for (name, values) in self.optimiser.state_mut() {
             loaded.f32_into(&format!("optimiser.{name}"), values)?;
         }
-        if let Some(average) = &mut self.average {
-            for (name, values) in average.state_mut() {
-                loaded.f32_into(&format!("average.{name}"), values)?;
+        if !self.average.state().is_empty() {
+            let values = loaded.f64("average")?;
+            if values.len() != self.parameters.len() {
+                return Err(loaded.wrong(format!("{} averages", values.len()), "one per parameter"));
             }
+            self.average.state_mut().copy_from_slice(&values);
         }
         let state = loaded.bytes("objective")?.to_vec();
         self.state.load(&state).map_err(|error| loaded.wrong(error.found, error.expected))?;
@@ -116,8 +115,7 @@ fn fingerprint(examples: Examples) -> String {
         hash.update(&value.to_bits().to_le_bytes());
     }
     let rows = examples.features.rows();
-    let some: Vec<u32> =
-        (0..rows.min(LOOKED_AT)).map(|i| (i * rows / rows.min(LOOKED_AT)) as u32).collect();
+    let some: Vec<u32> = (0..rows.min(LOOKED_AT)).map(|i| (i * rows / rows.min(LOOKED_AT)) as u32).collect();
     let mut values = vec![0.0; some.len() * examples.features.width()];
     examples.features.gather(&some, &mut values);
     for value in values {

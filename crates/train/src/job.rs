@@ -21,7 +21,7 @@ assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 */
 
 use toprank_core::{Features, Lists, ParamError};
-use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
+use toprank_data::transform::{Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
 
 use crate::config::Config;
@@ -128,12 +128,14 @@ impl Job {
 
     /// The features as the model sees them.
     pub fn views(&self) -> Result<Views<'_>, TrainError> {
-        let view = |data: &'_ Data| -> Result<Box<dyn Features + '_>, TrainError> {
-            Ok(match data {
-                Data::Memory(data) => Box::new(Borrowed(&**data)),
-            })
-        };
-        Ok(Views { train: view(&self.train)?, valid: self.valid.as_ref().map(view).transpose()? })
+        let valid = self.valid.as_ref().map(|data| self.view(data)).transpose()?;
+        Ok(Views { train: self.view(&self.train)?, valid })
+    }
+
+    fn view<'a>(&'a self, data: &'a Data) -> Result<Box<dyn Features + 'a>, TrainError> {
+        Ok(match data {
+            Data::Memory(data) => Box::new(Borrowed(&**data)),
+        })
     }
 
     /// A trainer at its beginning.
@@ -170,7 +172,7 @@ impl Job {
             },
             probes: Vec::new(),
         };
-        Ok(Model::new(header, network, trainer.parameters().to_vec(), &self.probes))
+        Ok(Model::new(header, network, trainer.parameters(), &self.probes))
     }
 }
 

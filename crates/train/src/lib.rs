@@ -25,6 +25,9 @@ pub mod sampler;
 pub mod schedule;
 pub mod trainer;
 
+#[cfg(test)]
+mod tests;
+
 pub use average::{AVERAGES, Average, Averaging};
 pub use curve::{Curve, CurveFile, CurveFormat};
 pub use config::{Config, Settings};

@@ -164,7 +164,8 @@ impl Model {
         }
         let model = Model { header, network, parameters, probes };
         let expected = loaded.f64("probe.scores")?;
-        let found = model.score(probe_data(&model.header.probes, model.header.width, model.probes.clone()))?;
+        let found =
+            model.score(probe_data(&model.header.probes, model.header.width, model.probes.clone()))?;
         if found.len() != expected.len() {
             return Err(loaded.wrong(format!("{} scores in the self-test", expected.len()), "one per row"));
         }

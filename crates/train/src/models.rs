@@ -11,5 +11,9 @@ pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
 /// Reads a model; this build knows none.
 #[cfg(not(feature = "neural"))]
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
-    Err(ParamError::new("model", text, "one that this build knows; it was built without networks (feature `neural`)"))
+    Err(ParamError::new(
+        "model",
+        text,
+        "one that this build knows; it was built without networks (feature `neural`)",
+    ))
 }

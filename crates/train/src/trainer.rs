@@ -23,18 +23,20 @@ use toprank_objectives::{Draws, Goal, State};
 use crate::average::Average;
 use crate::clip::clip;
 use crate::config::Config;
-use crate::record::Record;
 use crate::engine::{At, Engine, Examples, Into, has_previous_gradient, score};
 use crate::error::TrainError;
 use crate::optimiser::{Optimiser, OptimiserStep};
+use crate::record::Record;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::{average, optimiser, sampler, schedule};
 
 /// Share of a batch's statistics in the running ones (batch norm).
 const STATISTIC_RATE: f32 = 0.1;
-/// The objective of a warm-up (paper 000, section 6.1).
+/// The objective of a warm-up (paper 000, section 6.1): listwise cross-entropy with a tracked normaliser.
 const WARM_UP: &str = "listwise-ce";
+/// The same without a tracker, for optimisers that look at the gradient of two steps.
+const WARM_UP_BY_STORM: &str = "listnet";
 
 /// Who looks on while a model trains; every method may do nothing.
 pub trait Watch {
@@ -95,7 +97,6 @@ pub struct Keep<'a> {
 /// One objective over some passes.
 struct Stage {
     goal: Goal,
-    epochs: u32,
     sampler: Box<dyn Sampler>,
     steps: u64,
 }
@@ -134,7 +135,7 @@ pub struct Trainer<'a> {
     train: Examples<'a>,
     valid: Option<Examples<'a>>,
     measure: Measure,
-    schedule: Box<dyn Schedule>,
+    schedule: Schedule,
     stages: Vec<Stage>,
     decayed: Vec<Range<usize>>,
     pub(crate) position: Position,
@@ -142,7 +143,7 @@ pub struct Trainer<'a> {
     pub(crate) previous: Vec<f32>,
     pub(crate) best: Vec<f32>,
     pub(crate) optimiser: Box<dyn Optimiser>,
-    pub(crate) average: Option<Box<dyn Average>>,
+    pub(crate) average: Average,
     pub(crate) state: State,
     engine: Engine,
     draws: Draws,
@@ -173,17 +174,18 @@ impl<'a> Trainer<'a> {
         let (_, kind) = sampler::parse(&config.sampler)?;
         let main = config.goal()?;
         let mut stages = Vec::new();
+        let parameters = model.parameters();
+        let optimiser = optimiser::parse(&config.optimiser)?.1.open(parameters);
+        let name = if optimiser.needs_previous() { WARM_UP_BY_STORM } else { WARM_UP };
         let warm_up = match config.warm_up {
             0 => None,
-            epochs => Some((Goal::parse(WARM_UP, main.policy())?, epochs)),
+            epochs => Some((Goal::parse(name, main.policy())?, epochs)),
         };
         for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs)]) {
             let seed = config.seed.wrapping_add((stages.len() as u64) << 32);
             let sampler = kind.open(train.lists, goal.policy(), seed)?;
-            stages.push(Stage { goal, epochs, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
+            stages.push(Stage { goal, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
         }
-        let parameters = model.parameters();
-        let optimiser = optimiser::parse(&config.optimiser)?.1.open(parameters);
         if optimiser.needs_previous()
             && let Some(stage) = stages.iter().find(|stage| !has_previous_gradient(&stage.goal))
         {
@@ -193,13 +195,13 @@ impl<'a> Trainer<'a> {
         }
         let mut trainer = Trainer {
             measure: config.measure()?,
-            schedule: schedule::parse(&config.schedule)?,
+            schedule: schedule::parse(&config.schedule)?.1,
             decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
             position: Position::default(),
             parameters: vec![0.0; parameters],
             previous: Vec::new(),
             best: Vec::new(),
-            average: average::parse(&config.average)?.map(|kind| kind.open(parameters)),
+            average: average::parse(&config.average)?.1.open(parameters),
             state: stages[0].goal.state(train.lists)?,
             engine: Engine::default(),
             draws: Draws::default(),
@@ -228,13 +230,16 @@ impl<'a> Trainer<'a> {
     }
 
     /// The parameters that a user gets: the best on validation, else the average, else the last.
-    pub fn parameters(&self) -> &[f32] {
-        if self.best.is_empty() { self.present() } else { &self.best }
+    pub fn parameters(&self) -> Vec<f32> {
+        if self.best.is_empty() { self.present() } else { self.best.clone() }
     }
 
-    /// The parameters that are validated now.
-    fn present(&self) -> &[f32] {
-        self.average.as_ref().and_then(|average| average.mean()).unwrap_or(&self.parameters)
+    /// The parameters that are validated now: averaged, if they are to be.
+    fn present(&self) -> Vec<f32> {
+        let mut parameters = self.parameters.clone();
+        let steps = self.stages[self.position.stage].steps;
+        self.average.write(self.position.step, steps, &mut parameters);
+        parameters
     }
 
     /// One record per pass.
@@ -328,7 +333,8 @@ impl<'a> Trainer<'a> {
         let measured: Vec<f32> =
             statistics.iter().flat_map(|range| self.gradient[range.clone()].iter().copied()).collect();
         statistics.iter().for_each(|range| self.gradient[range.clone()].fill(0.0));
-        let norm = clip(&mut self.gradient, self.config.clip);
+        let most = if self.config.clip > 0.0 { self.config.clip } else { f64::INFINITY };
+        let norm = clip(&mut self.gradient, most);
         if !seen.loss.is_finite() || !norm.is_finite() {
             let what = if seen.loss.is_finite() { "gradient" } else { "loss" };
             let lists = self.draws.lists.clone();
@@ -347,9 +353,7 @@ impl<'a> Trainer<'a> {
         for (place, measured) in places.zip(measured) {
             self.parameters[place] += STATISTIC_RATE * (measured - self.parameters[place]);
         }
-        if let Some(average) = &mut self.average {
-            average.add(&self.parameters, self.position.step, stage.steps);
-        }
+        self.average.add(self.position.step, stage.steps, &self.parameters);
         let position = &mut self.position;
         position.has_previous = two;
         position.step += 1;
@@ -395,8 +399,7 @@ impl<'a> Trainer<'a> {
             if better(&self.measure, value, self.position.best.map(|best| best.0)) {
                 self.position.best = Some((value, epoch));
                 self.position.since_best = 0;
-                let best = self.present().to_vec();
-                self.best = best;
+                self.best = self.present();
             } else {
                 self.position.since_best += 1;
             }
@@ -414,7 +417,7 @@ impl<'a> Trainer<'a> {
             self.parameters[range.clone()].copy_from_slice(&fresh[range]);
         }
         self.optimiser = optimiser::parse(&self.config.optimiser)?.1.open(self.parameters.len());
-        self.average = average::parse(&self.config.average)?.map(|kind| kind.open(self.parameters.len()));
+        self.average = average::parse(&self.config.average)?.1.open(self.parameters.len());
         self.engine = Engine::default();
         self.enter_stage(self.position.stage + 1)?;
         self.position.step = 0;
@@ -434,7 +437,7 @@ impl<'a> Trainer<'a> {
 
     /// The metric of validation on `examples` under the present parameters.
     fn judge(&self, examples: Examples) -> Result<Option<f64>, TrainError> {
-        let scores = score(&*self.model, self.present(), examples)?;
+        let scores = score(&*self.model, &self.present(), examples)?;
         let evaluation = evaluate(examples.lists, &scores, std::slice::from_ref(&self.measure))?;
         Ok(evaluation.results[0].mean)
     }
