@@ -115,12 +115,44 @@ impl Flags {
     /// The same as the library's settings.
     pub fn settings(&self) -> Settings {
         let Flags {
-            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, transforms,
-            metric, patience, warm_up, clip, average, seed,
+            data,
+            valid,
+            out,
+            objective,
+            algorithm,
+            model,
+            optimiser,
+            rate,
+            schedule,
+            sampler,
+            epochs,
+            transforms,
+            metric,
+            patience,
+            warm_up,
+            clip,
+            average,
+            seed,
         } = self.clone();
         Settings {
-            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, transforms,
-            metric, patience, warm_up, clip, average, seed,
+            data,
+            valid,
+            out,
+            objective,
+            algorithm,
+            model,
+            optimiser,
+            rate,
+            schedule,
+            sampler,
+            epochs,
+            transforms,
+            metric,
+            patience,
+            warm_up,
+            clip,
+            average,
+            seed,
         }
     }
 }
@@ -157,9 +189,11 @@ impl Train {
             note(common, "no --valid: the model of the last pass is kept");
         }
         let names = train.list_names.clone();
-        let explain = |error: TrainError| explain(error, &|q| {
-            names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
-        });
+        let explain = |error: TrainError| {
+            explain(error, &|q| {
+                names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
+            })
+        };
         let job = {
             let _spinner = Progress::spinner(common.quiet, "fitting the transforms".into());
             Job::new(&config, train.into(), valid.map(Dataset::into)).map_err(&explain)?
@@ -172,13 +206,20 @@ impl Train {
         }
         let checkpoint = checkpoint_of(&origin.out);
         let note_of_origin = serde_json::to_value(&origin).map_err(Failure::failed)?;
-        let mut screen = Screen::new(common, &config, origin.curves.as_deref(), trainer.records())?;
+        let metrics: Vec<String> = origin.valid.iter().map(|_| config.metric.clone()).collect();
+        let curves = origin
+            .curves
+            .as_deref()
+            .map(|folder| Curves::open(folder, &metrics, trainer.records()))
+            .transpose()?;
+        let mut screen = Screen::new(common, &config, curves);
         interrupt::by_request();
         let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
         let outcome = match trainer.run(&mut screen, Some(keep)) {
             Ok(outcome) => outcome,
             Err(error) => {
-                let kept = trainer.steps_done() > 0 && matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
+                let kept = trainer.steps_done() > 0
+                    && matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
                 if kept {
                     job.model(&trainer).and_then(|model| model.save(&origin.out)).map_err(&explain)?;
                     note(common, format!("{} holds the last good model", origin.out.display()));
@@ -218,7 +259,8 @@ impl Train {
         };
         let settings = self.flags.settings().over(file);
         let config = settings.resolve()?;
-        let missing = |flag: &str| Failure::usage(format!("no {flag}: expected --{flag} or {flag} in --config"));
+        let missing =
+            |flag: &str| Failure::usage(format!("no {flag}: expected --{flag} or {flag} in --config"));
         let data = settings.data.clone().ok_or_else(|| missing("data"))?;
         let out = settings.out.clone().ok_or_else(|| missing("out"))?;
         Ok((
@@ -250,11 +292,8 @@ impl Train {
         let origin: Origin = serde_json::from_value(origin).map_err(|error| {
             Failure::data(format!("{}: was not written by toprank train ({error})", kept.display()))
         })?;
-        let origin = Origin {
-            out: model.to_path_buf(),
-            curves: self.curves.clone().or(origin.curves),
-            ..origin
-        };
+        let origin =
+            Origin { out: model.to_path_buf(), curves: self.curves.clone().or(origin.curves), ..origin };
         Ok(Some((config, origin, kept)))
     }
 }
@@ -333,20 +372,15 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(
-        common: &Common,
-        config: &Config,
-        curves: Option<&Path>,
-        records: &[Record],
-    ) -> Result<Screen, Failure> {
+    fn new(common: &Common, config: &Config, curves: Option<Curves>) -> Screen {
         let words = format!("{} with {}", config.model, config.algorithm);
-        Ok(Screen {
+        Screen {
             progress: Progress::bar(common.quiet, words),
             metric: config.metric.clone(),
-            curves: curves.map(|folder| Curves::open(folder, &config.metric, records)).transpose()?,
+            curves,
             started: Instant::now(),
             failed: None,
-        })
+        }
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

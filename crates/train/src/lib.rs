@@ -20,22 +20,19 @@ pub mod job;
 pub mod model_file;
 pub mod models;
 pub mod optimiser;
-pub mod record;
 pub mod sampler;
 pub mod schedule;
-pub mod trainer;
-
 #[cfg(test)]
 mod tests;
+pub mod trainer;
 
 pub use average::{AVERAGES, Average, Averaging};
-pub use curve::{Curve, CurveFile, CurveFormat};
 pub use config::{Config, Settings};
+pub use curve::{Curve, CurveFile, CurveFormat, Record};
 pub use error::TrainError;
 pub use job::{Data, Job};
 pub use model_file::Model;
 pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
-pub use record::Record;
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
 pub use schedule::{SCHEDULES, Schedule};
 pub use trainer::{Keep, Now, Outcome, Trainer, Watch};

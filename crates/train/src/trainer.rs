@@ -23,10 +23,10 @@ use toprank_objectives::{Draws, Goal, State};
 use crate::average::Average;
 use crate::clip::clip;
 use crate::config::Config;
+use crate::curve::Record;
 use crate::engine::{At, Engine, Examples, Into, has_previous_gradient, score};
 use crate::error::TrainError;
 use crate::optimiser::{Optimiser, OptimiserStep};
-use crate::record::Record;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::{average, optimiser, sampler, schedule};
@@ -114,7 +114,6 @@ pub(crate) struct Position {
     /// Sums over the steps of the present pass.
     pub loss: f64,
     pub norm: f64,
-    pub lists: u64,
     pub idle: u64,
     /// The best validation and the pass that had it.
     pub best: Option<(f64, u32)>,
@@ -270,6 +269,7 @@ impl<'a> Trainer<'a> {
     /// Trains until everything is done, validation stops it, or `watch` does. With `keep` a checkpoint is written at
     /// the start, after passes, and at the end.
     pub fn run(&mut self, watch: &mut dyn Watch, keep: Option<Keep>) -> Result<Outcome, TrainError> {
+        let started = Instant::now();
         let mut kept: Option<Instant> = None;
         let mut due = |trainer: &Trainer, now: bool| match keep {
             Some(keep) if now || kept.is_none_or(|at| at.elapsed() >= keep.every) => {
@@ -283,14 +283,14 @@ impl<'a> Trainer<'a> {
             let (loss, rate) = self.step()?;
             let pass = self.stages[self.position.stage].sampler.steps_per_pass();
             if self.position.step % pass == 0 {
-                self.end_of_pass(watch, rate)?;
+                self.end_of_pass(watch, rate, started)?;
             }
             watch.step(&Now {
                 step: self.position.total,
                 steps: self.steps(),
                 epoch: self.position.records.len() as u32,
                 loss,
-                metric: self.position.records.last().and_then(|record| record.valid),
+                metric: self.position.records.last().and_then(|record| *record.metrics.first()?),
                 rate,
             });
             let stop = watch.stop() && !self.position.finished;
@@ -360,12 +360,11 @@ impl<'a> Trainer<'a> {
         position.total += 1;
         position.loss += seen.loss;
         position.norm += norm;
-        position.lists += seen.counts.all as u64;
         position.idle += seen.counts.idle as u64;
         Ok((seen.loss, rate))
     }
 
-    fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64) -> Result<(), TrainError> {
+    fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64, started: Instant) -> Result<(), TrainError> {
         let valid = match self.valid {
             None => None,
             Some(valid) => self.judge(valid)?,
@@ -374,20 +373,19 @@ impl<'a> Trainer<'a> {
         let pass = stage.sampler.steps_per_pass() as f64;
         let epoch = self.position.records.len() as u32 + 1;
         let record = Record {
-            epoch,
+            epoch: f64::from(epoch),
             step: self.position.total,
-            warm_up: self.position.stage + 1 < self.stages.len(),
             loss: self.position.loss / pass,
-            norm: self.position.norm / pass,
+            gradient_norm: self.position.norm / pass,
             rate,
-            lists: self.position.lists,
-            idle: self.position.idle,
-            valid,
+            idle_lists: self.position.idle,
+            metrics: self.valid.iter().map(|_| valid).collect(),
+            seconds: started.elapsed().as_secs_f64(),
         };
         watch.record(&record);
         self.position.records.push(record);
         let position = &mut self.position;
-        (position.loss, position.norm, position.lists, position.idle) = (0.0, 0.0, 0, 0);
+        (position.loss, position.norm, position.idle) = (0.0, 0.0, 0);
         let over = position.step == stage.steps;
         if position.stage + 1 < self.stages.len() {
             if over {

@@ -1,0 +1,61 @@
+//! Learning curves on disk: CSV, JSON lines, TensorBoard events and a plot, kept up while a model trains.
+
+use std::path::{Path, PathBuf};
+
+use toprank::train::{CurveFile, Record};
+
+use crate::failure::Failure;
+
+/// The files of one run's curves.
+pub struct Curves {
+    folder: PathBuf,
+    metrics: Vec<String>,
+    files: Vec<CurveFile>,
+    records: Vec<Record>,
+}
+
+impl Curves {
+    /// Opens the files in `folder`, which is made; what they hold of a run that was taken up earlier stays.
+    pub fn open(folder: &Path, metrics: &[String], records: &[Record]) -> Result<Curves, Failure> {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+        let steps = records.last().map_or(0, |record| record.step);
+        // The folder itself is what TensorBoard is shown.
+        let paths = [folder.join("curve.csv"), folder.join("curve.jsonl"), folder.to_path_buf()];
+        let files = paths.iter().map(|path| CurveFile::open(path, metrics, steps));
+        Ok(Curves {
+            folder: folder.to_path_buf(),
+            metrics: metrics.to_vec(),
+            files: files.collect::<Result<_, _>>()?,
+            records: records.to_vec(),
+        })
+    }
+
+    /// Adds one pass to every file.
+    pub fn add(&mut self, record: &Record) -> Result<(), Failure> {
+        self.records.push(record.clone());
+        self.files.iter_mut().try_for_each(|file| Ok(file.write(record)?))
+    }
+
+    /// Draws the plot.
+    #[cfg(feature = "plots")]
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let series = |name: &str, value: &dyn Fn(&Record) -> Option<f64>| toprank_plots::Series {
+            name: name.to_string(),
+            points: self.records.iter().filter_map(|r| Some((r.epoch, value(r)?))).collect(),
+        };
+        let mut all = vec![series("loss", &|record| Some(record.loss))];
+        for (m, metric) in self.metrics.iter().enumerate() {
+            all.push(series(&format!("validation {metric}"), &|record| record.metrics.get(m).copied()?));
+        }
+        let plot = toprank_plots::curves("learning curves", "pass", "", &all);
+        Ok(plot.save(&self.folder.join("curve.svg")).map_err(Failure::failed)?)
+    }
+
+    /// Nothing is drawn: this build has no plots.
+    #[cfg(not(feature = "plots"))]
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let _ = (&self.folder, &self.metrics, &self.records);
+        Ok(())
+    }
+}
