@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toprank::core::{Entry, Param, Policy};
 use toprank::data::formats::FORMATS;
 use toprank::metrics::PRESETS;
-use toprank::{metrics, objectives};
+use toprank::{metrics, objectives, train};
 
 use crate::failure::Failure;
 use crate::table::{Style, Table};
@@ -60,6 +60,37 @@ impl Objectives {
             closing: "Written name[@cut][:key=value]…: song:gamma=0.3, lambdarank@30:gain=linear\n\
                       `toprank gradient` gives the loss and the gradient of one on your scores.\n"
                 .into(),
+        };
+        catalog.run(self.name.as_deref(), common)
+    }
+}
+
+/// List what models are made and trained with, or explain one: models, samplers, optimisers, schedules, averages
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  toprank models\n  toprank models mlp\n  toprank models pairs")]
+pub struct Models {
+    /// The model, sampler, optimiser, schedule or average to explain
+    name: Option<String>,
+}
+
+impl Models {
+    /// Prints the table or one page of it.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let mut lines: Vec<Line> = train::models::MODELS.iter().map(|entry| Line::new(entry, &[])).collect();
+        lines.extend(train::SAMPLERS.iter().map(|entry| Line::new(entry, &[])));
+        lines.extend(train::OPTIMISERS.iter().map(|entry| Line::new(entry, &[])));
+        lines.extend(train::SCHEDULES.iter().map(|entry| Line::new(entry, &[])));
+        lines.extend(train::AVERAGES.iter().map(|entry| Line::new(entry, &[])));
+        let catalog = Catalog {
+            one: "part",
+            many: "parts",
+            lines,
+            aliases: &[],
+            nearest: |_| Vec::new(),
+            closing:
+                "Written name[:key=value]…: --model mlp:hidden=256-128 --sampler pairs:batch=256:items=100 \
+                      --optimiser adamw:decay=0.01 --schedule cosine:warmup=0.05\n"
+                    .into(),
         };
         catalog.run(self.name.as_deref(), common)
     }

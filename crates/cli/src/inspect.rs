@@ -6,6 +6,7 @@ use toprank::data::inspect::{
     Duplicates, FeatureRow, Histogram, Inspection, Lengths, Overlap, inspect, shared,
 };
 use toprank::data::{MappedDataset, mapped};
+use toprank::train::Model;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -13,15 +14,15 @@ use crate::reading::Reading;
 use crate::table::{Style, Table};
 use crate::{Common, print, print_json};
 
-/// Look at a data set: lists, labels, features, gaps, duplicates, overlap with another
+/// Look at a data set (lists, labels, features, gaps, duplicates, overlap with another) or at a model
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  toprank inspect test.txt\n  toprank inspect test.txt --against train.txt\n  \
-    toprank inspect big.toprank-data --verify\n\n\
+    toprank inspect big.toprank-data --verify\n  toprank inspect model.toprank\n\n\
     Rows, names and lists are compared by 64-bit hashes."
 )]
 pub struct Inspect {
-    /// Data file; - is standard input
+    /// Data file or model; - is standard input
     data: String,
     /// Find lists, items and rows that another file (train) shares with this one (test)
     #[arg(long, value_name = "FILE")]
@@ -41,6 +42,9 @@ impl Inspect {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         if self.verify {
             return verify(&self.data, common);
+        }
+        if Model::is_one(self.data.as_ref()) {
+            return model(&self.data, common);
         }
         let dataset = self.reading.read(&self.data, Vec::new(), common.quiet)?;
         let inspection = inspect(&dataset);
@@ -68,6 +72,55 @@ impl Inspect {
         }
         print(&text)
     }
+}
+
+/// Says what a model is: what it was trained with, what it reached, what it reads.
+fn model(file: &str, common: &Common) -> Result<(), Failure> {
+    let model = Model::load(file.as_ref())?;
+    let header = model.header();
+    let blocks = model.network().blocks();
+    if common.json {
+        return print_json(&json!({
+            "file": file,
+            "config": header.config,
+            "features": header.features,
+            "outputs": header.outputs,
+            "transforms": header.config.transforms,
+            "reached": header.reached,
+            "parameters": model.parameters().len(),
+            "blocks": blocks.iter().map(|b| json!({"name": b.name, "shape": b.shape})).collect::<Vec<_>>(),
+        }));
+    }
+    let reached = &header.reached;
+    let mut text = format!(
+        "{file}: a model, its self-test passes\n{} parameters, {} features, {} lists and {} rows of training data, \
+         {} passes, {} steps\n",
+        model.parameters().len(),
+        header.width,
+        reached.lists,
+        reached.rows,
+        reached.epochs,
+        reached.steps
+    );
+    if let Some((epoch, value)) = reached.best {
+        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+    }
+    text += "\n";
+    let mut settings = Table::new(["setting", "value"]).words(1);
+    if let serde_json::Value::Object(config) = json!(header.config) {
+        for (key, value) in config {
+            settings.row([key, value.as_str().map_or_else(|| value.to_string(), str::to_string)]);
+        }
+    }
+    text += &settings.render(Style::Table);
+    text += "\n";
+    let mut table = Table::new(["block", "shape", "parameters"]).words(1);
+    for block in blocks {
+        let shape: Vec<String> = block.shape.iter().map(usize::to_string).collect();
+        table.row([block.name.clone(), shape.join(" × "), block.parameters().to_string()]);
+    }
+    text += &table.render(Style::Table);
+    print(&text)
 }
 
 /// Compares a mapped data file with its checksums; says what it is, or what is wrong.

@@ -22,6 +22,7 @@ mod rules;
 mod split;
 mod table;
 mod train;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -75,8 +76,10 @@ enum Command {
     Generate(generate::Generate),
     Gradient(gradient::Gradient),
     Train(Box<train::Train>),
+    Tune(tune::Tune),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
+    Models(catalogs::Models),
     Formats(catalogs::Formats),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -113,8 +116,10 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Generate(command) => command.run(common),
         Command::Gradient(command) => command.run(common),
         Command::Train(command) => command.run(common),
+        Command::Tune(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),
+        Command::Models(command) => command.run(common),
         Command::Formats(command) => command.run(common),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use toprank::data::mapped::MappedDataset;
 use toprank::data::{Absent, Dataset, ReadOptions, Source, formats};
+use toprank::train::Data;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -76,6 +78,14 @@ impl Reading {
             label_xml: flags.label_xml,
             max_features: flags.max_features,
         }
+    }
+
+    /// Data to train on: a mapped file stays where it is, any other is read.
+    pub fn data(&self, path: &str, quiet: bool) -> Result<Data, Failure> {
+        if MappedDataset::is_one(path) {
+            return Ok(MappedDataset::open(path)?.into());
+        }
+        Ok(self.read(path, Vec::new(), quiet)?.into())
     }
 
     /// Reads a data file (`-`: standard input).

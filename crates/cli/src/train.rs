@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toprank::data::Dataset;
 use toprank::train::checkpoint;
 use toprank::train::{Config, Job, Keep, Model, Now, Outcome, Record, Settings, TrainError, Watch};
 
@@ -182,13 +181,13 @@ impl Train {
                 (config, origin, None)
             }
         };
-        let read = |path: &str| origin.reading.read(path, Vec::new(), common.quiet);
+        let read = |path: &str| origin.reading.data(path, common.quiet);
         let train = read(&origin.data)?;
         let valid = origin.valid.as_deref().map(read).transpose()?;
         if valid.is_none() {
             note(common, "no --valid: the model of the last pass is kept");
         }
-        let names = train.list_names.clone();
+        let names = train.list_names().cloned();
         let explain = |error: TrainError| {
             explain(error, &|q| {
                 names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
@@ -196,7 +195,7 @@ impl Train {
         };
         let job = {
             let _spinner = Progress::spinner(common.quiet, "fitting the transforms".into());
-            Job::new(&config, train.into(), valid.map(Dataset::into)).map_err(&explain)?
+            Job::new(&config, train, valid).map_err(&explain)?
         };
         let views = job.views().map_err(&explain)?;
         let mut trainer = job.trainer(&views).map_err(&explain)?;

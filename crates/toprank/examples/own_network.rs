@@ -93,7 +93,7 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
     for step in 0..STEPS {
         sampler.draw(step, &mut draws);
         let at = At { parameters: &parameters, previous: None };
-        let into = Into { gradient: &mut gradient, previous: &mut [] };
+        let into = Into { gradient: &mut gradient, previous: None };
         let stream = Stream::new(1, "step").at_step(step);
         engine.gradient(&network, at, &goal, &mut state, examples, &draws, stream, into)?;
         let step = OptimiserStep { number: step, rate: 0.02, decayed: &[] };

@@ -138,6 +138,16 @@ fn checksum<'a>(kind: &str, header: &str, tensors: impl Iterator<Item = (&'a str
     format!("{:016x}", hash.digest())
 }
 
+/// True if a file starts as one of this kind does; it may still be damaged.
+pub fn looks_like(path: &Path, kind: &str) -> bool {
+    // Eight bytes of length, then the header, whose metadata come first.
+    let mut head = vec![0; 256];
+    let read = std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()));
+    let length = read.and_then(|mut file| std::io::Read::read(&mut file, &mut head).ok()).unwrap_or(0);
+    let words = format!("{{\"__metadata__\":{{\"{KEY}\":\"{{\\\"kind\\\":\\\"{kind}\\\"");
+    head[..length].get(8..).is_some_and(|head| head.starts_with(words.as_bytes()))
+}
+
 /// What was in a file.
 pub struct Loaded<H> {
     /// Its header.
@@ -275,6 +285,8 @@ mod tests {
         );
         assert_eq!(loaded.f64("scores").unwrap(), [0.1]);
         assert_eq!(loaded.bytes("state").unwrap(), [1, 2, 3]);
+        assert!(looks_like(&path, "model") && !looks_like(&path, "checkpoint"));
+        assert!(!looks_like(folder.path(), "model") && !looks_like("absent".as_ref(), "model"));
         assert!(loaded.f32("scores").unwrap_err().to_string().contains("F64"));
         let first = std::fs::read(&path).unwrap();
         write(&path);

@@ -21,7 +21,8 @@ assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 */
 
 use toprank_core::{Features, Lists, ParamError};
-use toprank_data::transform::{Pipeline, StepConfig};
+use toprank_data::mapped::MappedDataset;
+use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
 
 use crate::config::Config;
@@ -35,6 +36,8 @@ use crate::trainer::Trainer;
 pub enum Data {
     /// In memory; transformed once.
     Memory(Box<Dataset>),
+    /// In a mapped file, larger than memory perhaps; each row is transformed when it is fetched.
+    Mapped(Box<MappedDataset>),
 }
 
 impl From<Dataset> for Data {
@@ -43,23 +46,40 @@ impl From<Dataset> for Data {
     }
 }
 
+impl From<MappedDataset> for Data {
+    fn from(data: MappedDataset) -> Data {
+        Data::Mapped(Box::new(data))
+    }
+}
+
 impl Data {
+    /// Names of the lists, if they have any.
+    pub fn list_names(&self) -> Option<&Names> {
+        match self {
+            Data::Memory(data) => data.list_names.as_ref(),
+            Data::Mapped(data) => data.list_names.as_ref(),
+        }
+    }
+
     /// Labels, weights, places.
     pub fn lists(&self) -> &Lists {
         match self {
             Data::Memory(data) => &data.lists,
+            Data::Mapped(data) => &data.lists,
         }
     }
 
     fn features(&self) -> &dyn Features {
         match self {
             Data::Memory(data) => &**data,
+            Data::Mapped(data) => &data.features,
         }
     }
 
     fn columns(&self) -> &[Column] {
         match self {
             Data::Memory(data) => &data.columns,
+            Data::Mapped(data) => &data.columns,
         }
     }
 
@@ -71,6 +91,7 @@ impl Data {
     fn output_names(&self) -> Option<&Names> {
         match self {
             Data::Memory(data) => data.output_names.as_ref(),
+            Data::Mapped(data) => data.output_names.as_ref(),
         }
     }
 }
@@ -113,10 +134,11 @@ impl Job {
         let columns = train.columns().to_vec();
         let transforms = match &mut train {
             Data::Memory(data) => Pipeline::fit_apply(data, &steps)?,
+            Data::Mapped(data) => data.fit(&steps, None)?,
         };
         match &mut valid {
             Some(Data::Memory(data)) => transforms.apply(data)?,
-            None => {}
+            Some(Data::Mapped(_)) | None => {}
         }
         Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width })
     }
@@ -135,6 +157,7 @@ impl Job {
     fn view<'a>(&'a self, data: &'a Data) -> Result<Box<dyn Features + 'a>, TrainError> {
         Ok(match data {
             Data::Memory(data) => Box::new(Borrowed(&**data)),
+            Data::Mapped(data) => Box::new(OnTheFly::new(&data.features, &data.columns, &self.transforms)?),
         })
     }
 

@@ -25,6 +25,7 @@ pub mod schedule;
 #[cfg(test)]
 mod tests;
 pub mod trainer;
+pub mod tune;
 
 pub use average::{AVERAGES, Average, Averaging};
 pub use config::{Config, Settings};

@@ -143,6 +143,11 @@ impl Model {
         container::save(path, KIND, &self.header, &tensors)
     }
 
+    /// True if the file at `path` looks like a model, whole or not.
+    pub fn is_one(path: &Path) -> bool {
+        container::looks_like(path, KIND)
+    }
+
     /// Reads a model; every byte is checked and its self-test is run.
     pub fn load(path: &Path) -> Result<Model, TrainError> {
         let loaded: Loaded<Header> = container::load(path, KIND)?;

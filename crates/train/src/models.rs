@@ -1,19 +1,20 @@
 //! The models that this build knows.
 
-use toprank_core::{Architecture, ParamError};
+use toprank_core::{Architecture, Entry, ParamError};
 
-/// Reads a model: `mlp:hidden=256-128`.
+/// Every model.
 #[cfg(feature = "neural")]
-pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
-    toprank_neural::parse(text)
-}
+pub static MODELS: &[Entry<dyn Architecture>] = toprank_neural::MODELS;
 
-/// Reads a model; this build knows none.
+/// Every model: none in this build.
 #[cfg(not(feature = "neural"))]
+pub static MODELS: &[Entry<dyn Architecture>] = &[];
+
+/// Reads a model as a user writes it: `mlp:hidden=256-128`.
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
-    Err(ParamError::new(
-        "model",
-        text,
-        "one that this build knows; it was built without networks (feature `neural`)",
-    ))
+    if MODELS.is_empty() {
+        let expected = "one that this build knows; it was built without networks (feature `neural`)";
+        return Err(ParamError::new("model", text, expected));
+    }
+    Ok(toprank_core::catalog::make("model", MODELS, text)?.1)
 }

@@ -81,6 +81,29 @@ impl Toprank {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
+    /// Sends a signal as soon as the file `watched` exists and has changed `times` times. The exit code; none: killed.
+    #[cfg(unix)]
+    pub fn signalled(&self, args: &str, signal: &str, watched: &str, times: usize) -> Option<i32> {
+        let look = || std::fs::metadata(self.path(watched)).and_then(|m| m.modified()).ok();
+        let (mut last, mut seen) = (look(), 0);
+        let mut child =
+            self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+        while seen < times && child.try_wait().expect("a child").is_none() {
+            let now = look();
+            seen += usize::from(now != last && now.is_some());
+            last = now;
+            std::thread::yield_now();
+        }
+        // It may have ended by itself in the meantime.
+        let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+        child.wait().expect("it ends").code()
+    }
+
+    /// True if there is such a file.
+    pub fn has(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
     /// Exit code of a call that is interrupted as soon as it has begun a file in `folder`.
     #[cfg(unix)]
     pub fn interrupted(&self, args: &str, folder: &str) -> Option<i32> {

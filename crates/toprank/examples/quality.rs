@@ -1,0 +1,329 @@
+//! How good are the models? Every objective × model × fold of real data sets, chosen on validation data only.
+//!
+//! ```text
+//! cargo run --release -p toprank --example quality -- FOLDER results.jsonl [--only TEXT] [--minutes 120]
+//! cargo run --release -p toprank --example quality -- --table results.jsonl table.csv
+//! ```
+//!
+//! FOLDER holds `letor/mq2008`, `letor/ohsumed` … A line is written as each run ends, and the same command goes on where
+//! the file ends. The table has for each data set, model and objective the mean over folds and seeds of NDCG@10 on
+//! validation and test data (gain 2^y − 1, lists without relevant items left out, ties averaged), and the p value of a
+//! paired randomisation test against the best by validation.
+
+use std::collections::{BTreeMap, HashSet};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use toprank::core::Policy;
+use toprank::data::{Dataset, ReadOptions, Source, formats};
+use toprank::metrics::compare::{CompareOptions, compare};
+use toprank::metrics::{Measure, evaluate};
+use toprank::objectives::OBJECTIVES;
+use toprank::train::{Job, Settings};
+
+type Anyhow<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// One training run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Run {
+    set: &'static str,
+    model: String,
+    objective: String,
+    more: String,
+    seed: u64,
+    fold: usize,
+}
+
+impl Run {
+    fn name(&self) -> String {
+        format!("{} {} {} {} {} {}", self.set, self.model, self.objective, self.more, self.seed, self.fold)
+    }
+}
+
+/// Parts of a data set; fold k trains on three, validates on one and tests on one, counted round.
+struct Set {
+    name: &'static str,
+    parts: [&'static str; 5],
+    /// Offsets from k of the parts that train, validate and test.
+    train: [usize; 3],
+    valid: usize,
+    test: usize,
+}
+
+const SETS: &[Set] = &[
+    Set { name: "mq2008", parts: ["S1", "S2", "S3", "S4", "S5"], train: [0, 1, 2], valid: 3, test: 4 },
+    // Fold k tests on part k and validates on the part before it.
+    Set {
+        name: "ohsumed",
+        parts: ["fold1.test", "fold2.test", "fold3.test", "fold4.test", "fold5.test"],
+        train: [1, 2, 3],
+        valid: 4,
+        test: 0,
+    },
+    Set { name: "mq2007-agg", parts: ["A1", "A2", "A3", "A4", "A5"], train: [0, 1, 2], valid: 3, test: 4 },
+];
+
+/// The objectives that the paper and its readers ask about, whatever validation says.
+const ALWAYS: [&str; 5] = ["song", "song-v1", "listnet", "ndcg-loss2pp", "song-minibatch"];
+
+fn main() -> Anyhow<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
+    if let Some(results) = option("--table") {
+        let table = table(&read_results(results)?)?;
+        std::fs::write(args.last().ok_or("a table to write")?, table)?;
+        return Ok(());
+    }
+    let [folder, results, ..] = args.as_slice() else {
+        return Err("usage: quality FOLDER results.jsonl [--only TEXT] [--minutes N] | --table results.jsonl table.csv".into());
+    };
+    let minutes: f64 = option("--minutes").map_or(Ok(120.0), |text| text.parse())?;
+    let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
+    let file = Mutex::new(std::fs::OpenOptions::new().create(true).append(true).open(results)?);
+    for stage in [first_stage, second_stage] {
+        let lines = read_results(results)?;
+        let done: HashSet<String> =
+            lines.iter().map(|line| line["run"].as_str().unwrap_or("").into()).collect();
+        let mut runs = stage(&lines);
+        runs.retain(|run| option("--only").is_none_or(|only| run.name().contains(only.as_str())));
+        if let Some(more) = option("--with") {
+            runs.iter_mut().for_each(|run| run.more.clone_from(more));
+        }
+        runs.retain(|run| !done.contains(&run.name()));
+        let count = runs.len();
+        eprintln!("{count} runs");
+        let left = std::sync::atomic::AtomicUsize::new(count);
+        // Whole runs side by side: small models do not fill two cores.
+        runs.par_iter().with_max_len(1).try_for_each(|run| -> Anyhow<()> {
+            if Instant::now() > end {
+                return Ok(());
+            }
+            let line = train(run, Path::new(folder))?;
+            let mut file = file.lock().map_err(|_| "a run failed")?;
+            writeln!(file, "{line}")?;
+            let left = left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) - 1;
+            eprintln!(
+                "{left} left: {} valid {:.4} test {:.4} {:.1} s",
+                run.name(),
+                line["valid"].as_f64().unwrap_or(0.0),
+                line["test"].as_f64().unwrap_or(0.0),
+                line["seconds"].as_f64().unwrap_or(0.0)
+            );
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Every objective with a linear model on the two small sets.
+fn first_stage(_: &[Value]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for set in ["mq2008", "ohsumed"] {
+        for line in OBJECTIVES {
+            for fold in 0..5 {
+                runs.push(Run {
+                    set,
+                    model: "linear".into(),
+                    objective: line.entry.name.into(),
+                    more: String::new(),
+                    seed: 1,
+                    fold,
+                });
+            }
+        }
+    }
+    runs
+}
+
+/// The eight best by validation and those of [`ALWAYS`] with a perceptron and three seeds, four of them in context, a few
+/// on the set of rank aggregation.
+fn second_stage(lines: &[Value]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for set in ["mq2008", "ohsumed"] {
+        let means = means(lines);
+        let mut order: Vec<(&String, f64)> = means
+            .iter()
+            .filter(|(key, _)| key.0 == set && key.1 == "linear" && key.3.is_empty())
+            .map(|(key, mean)| (&key.2, mean.valid))
+            .collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        let mut chosen: Vec<String> = order.iter().take(8).map(|(name, _)| (*name).clone()).collect();
+        let in_context: Vec<String> =
+            chosen.iter().take(2).cloned().chain(["song".into(), "listnet".into()]).collect();
+        chosen.extend(ALWAYS.map(String::from));
+        for (model, objectives, seeds) in [("mlp", &chosen, 3), ("context", &in_context, 1)] {
+            let unique: std::collections::BTreeSet<&String> = objectives.iter().collect();
+            for objective in unique {
+                for (seed, fold) in (1..=seeds).flat_map(|seed| (0..5).map(move |fold| (seed, fold))) {
+                    runs.push(Run {
+                        set,
+                        model: model.into(),
+                        objective: objective.clone(),
+                        more: String::new(),
+                        seed,
+                        fold,
+                    });
+                }
+            }
+        }
+    }
+    for objective in ["song", "listnet", "lambdarank"] {
+        for fold in 0..5 {
+            runs.push(Run {
+                set: "mq2007-agg",
+                model: "linear".into(),
+                objective: objective.into(),
+                more: String::new(),
+                seed: 1,
+                fold,
+            });
+        }
+    }
+    runs
+}
+
+fn train(run: &Run, folder: &Path) -> Anyhow<Value> {
+    let set = SETS.iter().find(|set| set.name == run.set).ok_or("a data set")?;
+    let part = |offset: usize| set.parts[(run.fold + offset) % 5];
+    let read = |parts: &[&str]| read(folder, set.name, parts);
+    let (training, valid, test) =
+        (read(&set.train.map(part))?, read(&[part(set.valid)])?, read(&[part(set.test)])?);
+    let mut text = format!(
+        "objective = \"{}\"\nmodel = \"{}\"\nmetric = \"ndcg@10\"\nseed = {}\n",
+        run.objective, run.model, run.seed
+    );
+    // Further settings as key=value, separated by blanks.
+    for setting in run.more.split_whitespace() {
+        let (key, value) = setting.split_once('=').ok_or("key=value")?;
+        let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
+        writeln!(text, "{key} = {quoted}")?;
+    }
+    let started = Instant::now();
+    let config = Settings::from_toml(&text)?.resolve()?;
+    let job = Job::new(&config, training.into(), Some(valid.into()))?;
+    let views = job.views()?;
+    let mut trainer = job.trainer(&views)?;
+    trainer.run(&mut (), None)?;
+    let (best, epoch) = trainer.best().ok_or("a validated model")?;
+    let model = job.model(&trainer)?;
+    let lists = test.lists.clone();
+    let scores = model.score(test)?;
+    let measures = Measure::parse_all("ndcg@10", &Policy::default())?;
+    let result = evaluate(&lists, &scores, &measures)?.results.remove(0);
+    let per_list: Vec<Option<f64>> = result.per_list.iter().map(|v| (!v.is_nan()).then_some(*v)).collect();
+    Ok(json!({
+        "run": run.name(), "set": run.set, "model": run.model, "objective": run.objective, "more": run.more, "seed": run.seed,
+        "fold": run.fold, "valid": best, "epoch": epoch, "epochs": trainer.records().len(), "test": result.mean,
+        "seconds": (started.elapsed().as_secs_f64() * 100.0).round() / 100.0, "per_list": per_list,
+    }))
+}
+
+fn read(folder: &Path, set: &str, parts: &[&str]) -> Anyhow<Dataset> {
+    let mut text = String::new();
+    for part in parts {
+        let path = folder.join("letor").join(set).join(format!("{part}.txt.gz"));
+        Source::path(&path).open()?.read_to_string(&mut text)?;
+    }
+    Ok(formats::read(&Source::bytes("parts.txt", text.into_bytes()), &ReadOptions::default())?)
+}
+
+fn read_results(path: &str) -> Anyhow<Vec<Value>> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(Vec::new()) };
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// Means over folds and seeds.
+struct Mean {
+    valid: f64,
+    test: f64,
+    runs: usize,
+    seconds: f64,
+    /// Mean over seeds of every test list, fold after fold.
+    per_list: Vec<f64>,
+}
+
+type Key = (String, String, String, String);
+
+fn means(lines: &[Value]) -> BTreeMap<Key, Mean> {
+    let mut groups: BTreeMap<Key, Vec<&Value>> = BTreeMap::new();
+    for line in lines {
+        let word = |key: &str| line[key].as_str().unwrap_or("").to_string();
+        groups.entry((word("set"), word("model"), word("objective"), word("more"))).or_default().push(line);
+    }
+    let of = |group: Vec<&Value>| {
+        let mean = |key: &str| {
+            let by_fold: Vec<f64> = (0..5)
+                .filter_map(|fold| {
+                    let values: Vec<f64> =
+                        group.iter().filter(|l| l["fold"] == fold).filter_map(|l| l[key].as_f64()).collect();
+                    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+                })
+                .collect();
+            by_fold.iter().sum::<f64>() / by_fold.len() as f64
+        };
+        let mut per_list = Vec::new();
+        for fold in 0..5 {
+            let seeds: Vec<&Vec<Value>> =
+                group.iter().filter(|l| l["fold"] == fold).filter_map(|l| l["per_list"].as_array()).collect();
+            for q in 0..seeds.first().map_or(0, |values| values.len()) {
+                let sum: f64 = seeds.iter().map(|values| values[q].as_f64().unwrap_or(f64::NAN)).sum();
+                per_list.push(sum / seeds.len() as f64);
+            }
+        }
+        Mean {
+            valid: mean("valid"),
+            test: mean("test"),
+            seconds: mean("seconds"),
+            runs: group.len(),
+            per_list,
+        }
+    };
+    groups.into_iter().map(|(key, group)| (key, of(group))).collect()
+}
+
+fn table(lines: &[Value]) -> Anyhow<String> {
+    let means = means(lines);
+    let mut text = String::from(
+        "set,model,objective,settings,runs,valid ndcg@10,test ndcg@10,p against chosen,mark,seconds\n",
+    );
+    let mut sets: Vec<(&String, &String)> = means.keys().map(|key| (&key.0, &key.1)).collect();
+    sets.dedup();
+    for (set, model) in sets {
+        let mut rows: Vec<(&Key, &Mean)> =
+            means.iter().filter(|(key, _)| key.0 == *set && key.1 == *model).collect();
+        rows.sort_by(|a, b| b.1.valid.total_cmp(&a.1.valid));
+        let chosen = rows[0].1;
+        let best_test = rows.iter().map(|(_, mean)| mean.test).fold(f64::MIN, f64::max);
+        for (key, mean) in &rows {
+            let same = mean.per_list.len() == chosen.per_list.len() && !std::ptr::eq(*mean, chosen);
+            let p = if same {
+                let names = ["chosen".to_string(), "this".to_string()];
+                let options = CompareOptions::with_tests("randomisation")?;
+                compare(&names, &[&chosen.per_list, &mean.per_list], None, &options).pairs[0].tests[0]
+                    .outcome
+                    .p
+            } else {
+                None
+            };
+            let mark = match (std::ptr::eq(*mean, chosen), mean.test == best_test) {
+                (true, true) => "chosen on validation; best on test",
+                (true, false) => "chosen on validation",
+                (false, true) => "best on test (not a choice)",
+                (false, false) => "",
+            };
+            let p = p.map_or(String::new(), |p| format!("{p:.4}"));
+            writeln!(
+                text,
+                "{set},{model},{},{},{},{:.4},{:.4},{p},{mark},{:.1}",
+                key.2, key.3, mean.runs, mean.valid, mean.test, mean.seconds
+            )?;
+        }
+    }
+    Ok(text)
+}
