@@ -76,7 +76,7 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     pub optimiser: Option<String>,
     /// Rate of learning [default: by model]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     pub rate: Option<f64>,
     /// How the rate changes: constant, step, cosine, theory [default: by model]
     #[arg(long, value_name = "NAME")]
@@ -100,7 +100,7 @@ pub struct Flags {
     #[arg(long, value_name = "N")]
     pub warm_up: Option<u32>,
     /// Largest norm of a gradient; 0: any [default: by model]
-    #[arg(long, value_name = "NORM")]
+    #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
     pub clip: Option<f64>,
     /// Averaging of the parameters: none, ema:decay=0.999, tail:from=0.75 [default: none]
     #[arg(long, value_name = "NAME")]

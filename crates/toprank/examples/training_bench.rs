@@ -70,7 +70,7 @@ fn run(
         let start = Instant::now();
         sampler.draw(step, &mut draws);
         let at = At { parameters: &parameters, previous: None };
-        let into = Into { gradient: &mut gradient, previous: &mut [] };
+        let into = Into { gradient: &mut gradient, previous: None };
         let stream = Stream::new(1, "step").at_step(step);
         loss = engine.gradient(&*model, at, &goal, &mut state, examples, &draws, stream, into)?.loss;
         let step_of = OptimiserStep { number: step, rate: 1e-4, decayed: &[] };
