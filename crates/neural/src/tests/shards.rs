@@ -68,6 +68,27 @@ fn pools_of_1_2_and_4_threads_give_the_same_bytes() {
     }
 }
 
+/// Layers so large that burn itself works on several threads inside a product, a sum or an attention.
+#[test]
+fn layers_that_are_cut_among_threads_give_the_same_bytes() {
+    let shard = Shard::new(&[1100]);
+    for text in [
+        "mlp:hidden=512-512:norm=layer",
+        "mlp:hidden=512-300:norm=batch",
+        "context:width=64:blocks=1:hidden=512",
+    ] {
+        let network = network(text, 1);
+        let at = parameters(&*network);
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let gradient = pool.install(|| in_shards(&*network, &at, &shard.input(), 1));
+            gradient.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let one = run(1);
+        assert!(run(2) == one && run(3) == one, "{text}");
+    }
+}
+
 /// burn 0.22.1 stops forever where threads share the leaves of one graph: each shard must have its own. The limit is
 /// many times what it takes; it only ends a test that would never end.
 #[test]
