@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toprank::data::mapped::MappedDataset;
 use toprank::train::checkpoint;
+use toprank::train::config::ROW_WISE_TRANSFORMS;
 use toprank::train::{Config, Job, Keep, Model, Now, Outcome, Record, Settings, TrainError, Watch};
 
 use crate::curves::Curves;
@@ -87,7 +89,7 @@ pub struct Flags {
     /// Most passes over the data [default: by model]
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
-    /// Steps on the features, fitted to the training data [default: missing:to=mean,log1p,standardise]
+    /// Steps on the features, fitted to the training data [default: missing:to=mean,per-list:kind=minmax; missing:to=mean,standardise for mapped data]
     #[arg(long, value_name = "STEPS")]
     pub transforms: Option<String>,
     /// Metric of validation [default: the metric of --objective, else ndcg@10]
@@ -256,7 +258,11 @@ impl Train {
                     .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?
             }
         };
-        let settings = self.flags.settings().over(file);
+        let mut settings = self.flags.settings().over(file);
+        let files = [settings.data.as_deref(), settings.valid.as_deref()];
+        if files.into_iter().flatten().any(MappedDataset::is_one) {
+            settings.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
+        }
         let config = settings.resolve()?;
         let missing =
             |flag: &str| Failure::usage(format!("no {flag}: expected --{flag} or {flag} in --config"));

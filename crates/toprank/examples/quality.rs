@@ -1,7 +1,7 @@
 //! How good are the models? Every objective × model × fold of real data sets, chosen on validation data only.
 //!
 //! ```text
-//! cargo run --release -p toprank --example quality -- FOLDER results.jsonl [--only TEXT] [--minutes 120]
+//! cargo run --release -p toprank --example quality -- FOLDER results.jsonl [--only TEXT] [--minutes 120] [--with SETTINGS]
 //! cargo run --release -p toprank --example quality -- --table results.jsonl table.csv
 //! ```
 //!
@@ -194,18 +194,22 @@ fn train(run: &Run, folder: &Path) -> Anyhow<Value> {
     let read = |parts: &[&str]| read(folder, set.name, parts);
     let (training, valid, test) =
         (read(&set.train.map(part))?, read(&[part(set.valid)])?, read(&[part(set.test)])?);
-    let mut text = format!(
-        "objective = \"{}\"\nmodel = \"{}\"\nmetric = \"ndcg@10\"\nseed = {}\n",
-        run.objective, run.model, run.seed
-    );
+    let base = Settings {
+        objective: Some(run.objective.clone()),
+        model: Some(run.model.clone()),
+        metric: Some("ndcg@10".into()),
+        seed: Some(run.seed),
+        ..Settings::default()
+    };
     // Further settings as key=value, separated by blanks.
+    let mut text = String::new();
     for setting in run.more.split_whitespace() {
         let (key, value) = setting.split_once('=').ok_or("key=value")?;
         let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
         writeln!(text, "{key} = {quoted}")?;
     }
     let started = Instant::now();
-    let config = Settings::from_toml(&text)?.resolve()?;
+    let config = Settings::from_toml(&text)?.over(base).resolve()?;
     let job = Job::new(&config, training.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut trainer = job.trainer(&views)?;

@@ -122,6 +122,9 @@ impl Settings {
     }
 }
 
+/// The transforms where rows are fetched one by one (mapped files): none that looks at whole lists.
+pub const ROW_WISE_TRANSFORMS: &str = "missing:to=mean,standardise";
+
 /// What a model is trained with, unless the user says otherwise: chosen on validation data only (bench/quality).
 struct Defaults {
     optimiser: &'static str,
@@ -136,11 +139,11 @@ struct Defaults {
 
 const BASE: Defaults = Defaults {
     optimiser: "adam",
-    rate: 0.001,
+    rate: 0.003,
     schedule: "constant",
     sampler: "lists:batch=32",
     epochs: 100,
-    transforms: "missing:to=mean,log1p,standardise",
+    transforms: "missing:to=mean,per-list:kind=minmax",
     patience: 20,
     clip: 10.0,
 };
@@ -148,8 +151,8 @@ const BASE: Defaults = Defaults {
 impl Defaults {
     fn of(model: &str) -> Defaults {
         match model {
-            "linear" => Defaults { rate: 0.01, ..BASE },
-            "context" => Defaults { sampler: "slates:batch=32:items=100", ..BASE },
+            "linear" => Defaults { rate: 0.03, ..BASE },
+            "context" => Defaults { rate: 0.001, sampler: "slates:batch=32:items=100", ..BASE },
             _ => BASE,
         }
     }
