@@ -19,8 +19,8 @@ pub struct Choice {
 
 /// Metric → objective; `@` takes the metric's cut-off along.
 const SERVED_BY: &[(&str, &str)] = &[
-    ("ndcg", "listnet"),
-    ("dcg", "listnet"),
+    ("ndcg", "ndcg-loss2"),
+    ("dcg", "ndcg-loss2"),
     ("err", "lambda-err"),
     ("map", "ap"),
     ("mrr", "lambda-mrr"),
