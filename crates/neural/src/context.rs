@@ -10,6 +10,10 @@ use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, 
 use crate::params::{ACTIVATION, NOISE, activation, count, dropout, noise};
 use crate::{Activation, Network, Pass, RankModule, layers};
 
+/// In training a shard's queries go in pieces of about so many chances (a megabyte): what is done to them number by number
+/// then stays in the cache of a core. In prediction burn cuts long lists itself.
+const CHANCES_AT_ONCE: usize = 1 << 18;
+
 pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "width",
@@ -167,10 +171,17 @@ impl ContextModule {
         };
         let (query, key, value) = (split(&block.query), split(&block.key), split(&block.value));
         let [lists, heads, longest, share] = query.dims();
-        let empty = pass
-            .empty()
-            .map(|empty| empty.reshape([lists, 1, 1, longest]).expand([lists, heads, longest, longest]));
-        let seen = attention(query, key, value, empty, None, AttentionModuleOptions::default());
+        let empty = pass.empty().map(|empty| empty.reshape([lists, 1, 1, longest]));
+        let look = |query: Tensor<4>| {
+            let shape = [lists, heads, query.dims()[2], longest];
+            let empty = empty.clone().map(|empty| empty.expand(shape));
+            attention(query, key.clone(), value.clone(), empty, None, AttentionModuleOptions::default())
+        };
+        let piece = (CHANCES_AT_ONCE / (lists * heads * longest)).max(16);
+        let seen = match piece < longest && pass.training() {
+            true => Tensor::cat(query.split(piece, 2).into_iter().map(look).collect(), 2),
+            false => look(query),
+        };
         pass.unpad(seen.swap_dims(1, 2).reshape([lists, longest, heads * share]))
     }
 }

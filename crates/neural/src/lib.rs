@@ -6,8 +6,8 @@
 //! - burn types stay inside this room, but for those who bring their own module;
 //! - random numbers of dropout and noise come from the stream of the step, never from a process-wide generator.
 //!
-//! **Fast.** A step of a network takes and gives back large blocks of memory. glibc returns them to the system each time
-//! unless it is told to keep them: start your program with `MALLOC_MMAP_THRESHOLD_=1073741824
+//! **Fast.** A step of a network takes and gives back large blocks of memory. So that glibc keeps them instead of asking
+//! the system again and again, start your program with `MALLOC_MMAP_THRESHOLD_=1073741824
 //! MALLOC_TRIM_THRESHOLD_=2147483648 MALLOC_TOP_PAD_=67108864` in its environment (bench/training does so for both
 //! sides). The feature `avx512` doubles the speed of matrix products where the processor has it.
 //!

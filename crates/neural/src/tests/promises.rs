@@ -1,6 +1,6 @@
 use toprank_core::{ModelInput, Role, Stream};
 
-use super::{CASES, Shard, WIDTH, assert_near, derivatives, gradient, network, parameters, scores};
+use super::{CASES, Shard, WIDTH, assert_near, derivatives, gradient, network, parameters, scores, wide};
 use crate::{MODELS, parse};
 
 const TRAIN: Option<Stream> = Some(Stream::new(9, "train"));
@@ -48,6 +48,27 @@ fn a_list_scores_the_same_alone_and_padded_beside_longer_ones() {
             let alone = scores(&*network, &at, &ModelInput { rows, offsets: &offsets, ..input }, None);
             assert_near(&together[list[0]..list[1]], &alone, 1e-5, text);
         }
+    }
+}
+
+/// In training long lists look in pieces; without a stream they do so at once.
+#[test]
+fn lists_that_look_in_pieces_see_the_same() {
+    let network = network("context:width=8:heads=2:blocks=2:hidden=5:dropout=0", 1);
+    let at = parameters(&*network);
+    for lengths in [&[700][..], &[500, 30, 180]] {
+        let shard = Shard::new(lengths);
+        let input = shard.input();
+        let dscore = derivatives(input.rows.len());
+        assert_near(
+            &scores(&*network, &at, &input, TRAIN),
+            &scores(&*network, &at, &input, None),
+            1e-5,
+            "scores",
+        );
+        let pieces = wide(&gradient(&*network, &at, &input, TRAIN, &dscore));
+        let at_once = wide(&gradient(&*network, &at, &input, None, &dscore));
+        assert_near(&pieces, &at_once, 1e-4, "gradient");
     }
 }
 
@@ -140,7 +161,7 @@ fn the_defaults_of_the_catalog_are_the_defaults() {
 fn the_start_is_deterministic_within_its_bounds_and_the_last_layer_is_the_scorer() {
     // Wide enough that the largest of a matrix' numbers comes near its bound, and as many outputs as inputs, so that
     // the two bounds differ.
-    let wide = [
+    let networks = [
         "linear",
         "mlp:hidden=200-100",
         "mlp:hidden=200-100:activation=tanh",
@@ -148,7 +169,7 @@ fn the_start_is_deterministic_within_its_bounds_and_the_last_layer_is_the_scorer
         "mlp:hidden=200-100:norm=batch",
         "context:width=100",
     ];
-    for text in wide {
+    for text in networks {
         let network = network(text, 100);
         let start = |seed| {
             let mut at = vec![0.0; network.parameters()];
