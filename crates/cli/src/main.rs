@@ -17,6 +17,7 @@ mod interrupt;
 mod judged;
 mod manual;
 mod progress;
+mod quickstart;
 mod reading;
 mod rules;
 mod split;
@@ -67,6 +68,7 @@ struct Common {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Quickstart(quickstart::Quickstart),
     Evaluate(evaluate::Evaluate),
     Compare(compare::Compare),
     Fuse(fuse::Fuse),
@@ -105,8 +107,13 @@ fn run(cli: &Cli) -> Result<(), Failure> {
             .build_global()
             .map_err(Failure::failed)?;
     }
+    dispatch(cli)
+}
+
+fn dispatch(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.command {
+        Command::Quickstart(command) => command.run(common),
         Command::Evaluate(command) => command.run(common),
         Command::Compare(command) => command.run(common),
         Command::Fuse(command) => command.run(common),

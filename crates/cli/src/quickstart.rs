@@ -1,0 +1,79 @@
+//! `toprank quickstart`: the whole way once, on data that toprank makes itself, each command as a user would type it.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::failure::Failure;
+use crate::{Cli, Common, dispatch, note, print};
+
+/// Objectives to be trained and compared: a pairwise, a listwise, a compositional one.
+const OBJECTIVES: [&str; 3] = ["ranknet", "listnet", "song-v2"];
+
+/// The whole way once: generate data, train three objectives, compare them with significance, plot
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Every command is printed before it runs, so that it can be typed again with other files.\n\n\
+    Example: toprank quickstart -o demo"
+)]
+pub struct Quickstart {
+    /// Folder for data, models, scores and plots
+    #[arg(long, short, value_name = "FOLDER", default_value = "quickstart")]
+    output: PathBuf,
+    /// Lists of the generated data
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    lists: u32,
+    /// Seed of data and models
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Quickstart {
+    /// Runs one command after the other.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        if common.json {
+            return Err(Failure::usage("quickstart prints several results; expected no --json"));
+        }
+        std::fs::create_dir_all(&self.output)
+            .map_err(|error| Failure::failed(format!("{}: {error}", self.output.display())))?;
+        let at = |name: &str| self.output.join(name).display().to_string();
+        let (lists, seed) = (self.lists.to_string(), self.seed.to_string());
+        step(common, &["generate", "letor", "--lists", &lists, "--seed", &seed, "-o", &at("data")])?;
+        let data = |part: &str| at(&format!("data/{part}.txt"));
+        let mut runs = Vec::new();
+        for objective in OBJECTIVES {
+            let (model, scores) = (at(&format!("{objective}.toprank")), at(&format!("{objective}.txt")));
+            let curves = at(&format!("{objective}.curves"));
+            step(
+                common,
+                &[
+                    "train", "--data", &data("train"), "--valid", &data("vali"), "--objective", objective,
+                    "--model", "mlp:hidden=32", "--epochs", "30", "--seed", &seed, "--curves", &curves, "-o", &model,
+                ],
+            )?;
+            step(common, &["predict", "--model", &model, "--data", &data("test"), "-o", &scores])?;
+            runs.push(format!("{objective}={scores}"));
+        }
+        let (test, plot) = (data("test"), at("differences.svg"));
+        let mut compare = vec!["compare", "--data", &test, "--metrics", "ndcg@10,map"];
+        if cfg!(feature = "plots") {
+            compare.extend(["--plot", &plot]);
+        }
+        compare.extend(runs.iter().map(String::as_str));
+        step(common, &compare)?;
+        note(common, format!("learning curves and plots are in {}", self.output.display()));
+        Ok(())
+    }
+}
+
+/// Prints a command and runs it.
+fn step(common: &Common, words: &[&str]) -> Result<(), Failure> {
+    print(&format!("\n$ toprank {}\n", words.join(" ")))?;
+    let mut args = vec!["toprank"];
+    args.extend(words);
+    if common.quiet {
+        args.push("--quiet");
+    }
+    let cli = Cli::try_parse_from(args).map_err(Failure::usage)?;
+    dispatch(&cli)
+}
