@@ -47,8 +47,23 @@ impl Quickstart {
             step(
                 common,
                 &[
-                    "train", "--data", &data("train"), "--valid", &data("vali"), "--objective", objective,
-                    "--model", "mlp:hidden=32", "--epochs", "30", "--seed", &seed, "--curves", &curves, "-o", &model,
+                    "train",
+                    "--data",
+                    &data("train"),
+                    "--valid",
+                    &data("vali"),
+                    "--objective",
+                    objective,
+                    "--model",
+                    "mlp:hidden=32",
+                    "--epochs",
+                    "30",
+                    "--seed",
+                    &seed,
+                    "--curves",
+                    &curves,
+                    "-o",
+                    &model,
                 ],
             )?;
             step(common, &["predict", "--model", &model, "--data", &data("test"), "-o", &scores])?;

@@ -115,7 +115,7 @@ impl Tune {
             }
         }
         drop(bar);
-        self.report(&space, &folder, &lines, higher, common)
+        report(&space, &folder, &lines, higher, common)
     }
 
     /// The validation data, or folds.
@@ -134,60 +134,59 @@ impl Tune {
         let (trains, tests): (Vec<Dataset>, Vec<Dataset>) = (take(".train"), take(".test"));
         Ok(trains.into_iter().zip(tests).collect())
     }
+}
 
-    fn report(
-        &self,
-        space: &Space,
-        folder: &Path,
-        lines: &[Line],
-        higher: bool,
-        common: &Common,
-    ) -> Result<(), Failure> {
-        let last = lines.iter().map(|line| line.round).max().unwrap_or(0);
-        let winner = best(&results_of(lines, last), 1, higher);
-        let Some(line) = winner.first().and_then(|&t| lines.iter().find(|l| l.trial == t && l.round == last))
-        else {
-            return Err(Failure::failed("no trial gave a result"));
-        };
-        let settings = Settings { seed: Some(line.config.seed), ..space.trial(line.trial)? };
-        let chosen = Settings { out: None, ..settings };
-        let text = toml::to_string(&chosen).map_err(Failure::failed)?;
-        sink::write_file(&folder.join("best.toml"), |out| out.write_all(text.as_bytes()))?;
-        plot(folder, lines)?;
-        let metric = &line.config.metric;
-        if common.json {
-            return print_json(&json!({
-                "best": {"trial": line.trial, "metric": metric, "value": line.value, "config": line.config},
-                "trials": lines,
-                "folder": folder,
-            }));
-        }
-        let mut table = Table::new(["trial", "round", metric, "passes", "s", "what was drawn"]).words(5);
-        let mut order: Vec<&Line> = lines.iter().collect();
-        let value = |line: &Line| line.value.unwrap_or(f64::NAN) * if higher { -1.0 } else { 1.0 };
-        order.sort_by(|a, b| b.round.cmp(&a.round).then(value(a).total_cmp(&value(b))));
-        for line in order {
-            let drawn: Vec<String> = space
-                .ranges
-                .iter()
-                .map(|(name, _)| format!("{name}={}", json!(line.config)[name].to_string().trim_matches('"')))
-                .collect();
-            table.row([
-                line.trial.to_string(),
-                line.round.to_string(),
-                line.value.map_or("–".into(), |value| format!("{value:.4}")),
-                line.config.epochs.to_string(),
-                format!("{:.1}", line.seconds),
-                drawn.join(" "),
-            ]);
-        }
-        print(&format!(
-            "{}\nbest: trial {}; train with `toprank train --config {} -o model.toprank`\n",
-            table.render(Style::Table),
-            line.trial,
-            folder.join("best.toml").display()
-        ))
+fn report(
+    space: &Space,
+    folder: &Path,
+    lines: &[Line],
+    higher: bool,
+    common: &Common,
+) -> Result<(), Failure> {
+    let last = lines.iter().map(|line| line.round).max().unwrap_or(0);
+    let winner = best(&results_of(lines, last), 1, higher);
+    let Some(line) = winner.first().and_then(|&t| lines.iter().find(|l| l.trial == t && l.round == last))
+    else {
+        return Err(Failure::failed("no trial gave a result"));
+    };
+    let settings = Settings { seed: Some(line.config.seed), ..space.trial(line.trial)? };
+    let chosen = Settings { out: None, ..settings };
+    let text = toml::to_string(&chosen).map_err(Failure::failed)?;
+    sink::write_file(&folder.join("best.toml"), |out| out.write_all(text.as_bytes()))?;
+    plot(folder, lines)?;
+    let metric = &line.config.metric;
+    if common.json {
+        return print_json(&json!({
+            "best": {"trial": line.trial, "metric": metric, "value": line.value, "config": line.config},
+            "trials": lines,
+            "folder": folder,
+        }));
     }
+    let mut table = Table::new(["trial", "round", metric, "passes", "s", "what was drawn"]).words(5);
+    let mut order: Vec<&Line> = lines.iter().collect();
+    let value = |line: &Line| line.value.unwrap_or(f64::NAN) * if higher { -1.0 } else { 1.0 };
+    order.sort_by(|a, b| b.round.cmp(&a.round).then(value(a).total_cmp(&value(b))));
+    for line in order {
+        let drawn: Vec<String> = space
+            .ranges
+            .iter()
+            .map(|(name, _)| format!("{name}={}", json!(line.config)[name].to_string().trim_matches('"')))
+            .collect();
+        table.row([
+            line.trial.to_string(),
+            line.round.to_string(),
+            line.value.map_or("–".into(), |value| format!("{value:.4}")),
+            line.config.epochs.to_string(),
+            format!("{:.1}", line.seconds),
+            drawn.join(" "),
+        ]);
+    }
+    print(&format!(
+        "{}\nbest: trial {}; train with `toprank train --config {} -o model.toprank`\n",
+        table.render(Style::Table),
+        line.trial,
+        folder.join("best.toml").display()
+    ))
 }
 
 /// Asks the user between steps.

@@ -407,7 +407,7 @@ fn importance_multiplies_loss_and_gradient_of_its_draw_and_not_the_divisor() {
     };
     let even = run(&draws).unwrap();
     let uneven = run(&Draws { importance: vec![3.0, 0.5], ..draws.clone() }).unwrap();
-    assert!((uneven.loss - (3.0 * even.losses[0] + 0.5 * even.losses[1]) / 2.0).abs() < 1e-15);
+    assert!((uneven.loss - (1.5 * even.losses[0] + 0.25 * even.losses[1])).abs() < 1e-15);
     for (i, (a, b)) in uneven.gradient.iter().zip(&even.gradient).enumerate() {
         assert!((a - if i < 2 { 3.0 } else { 0.5 } * b).abs() < 1e-15, "entry {i}");
     }

@@ -17,7 +17,7 @@ use toprank::neural::burn::tensor::{Device, Tensor};
 use toprank::neural::burn;
 use toprank::neural::{Network, Pass, RankModule};
 use toprank::objectives::{Draws, Goal};
-use toprank::train::engine::{At, Engine, Examples, Into, score};
+use toprank::train::engine::{At, Engine, Examples, Into, Task, score};
 use toprank::train::{OptimiserStep, optimiser, sampler};
 
 const WIDTH: usize = 5;
@@ -95,7 +95,14 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
         let at = At { parameters: &parameters, previous: None };
         let into = Into { gradient: &mut gradient, previous: None };
         let stream = Stream::new(1, "step").at_step(step);
-        engine.gradient(&network, at, &goal, &mut state, examples, &draws, stream, into)?;
+        engine.gradient(
+            Task { model: &network, goal: &goal, examples },
+            at,
+            &mut state,
+            &draws,
+            stream,
+            into,
+        )?;
         let step = OptimiserStep { number: step, rate: 0.02, decayed: &[] };
         adam.step(&step, &mut parameters, &gradient, None);
     }

@@ -93,7 +93,9 @@ fn main() -> Anyhow<()> {
         let mut runs = stage(&lines);
         runs.retain(|run| option("--only").is_none_or(|only| run.name().contains(only.as_str())));
         if let Some(more) = option("--with") {
-            runs.iter_mut().for_each(|run| run.more.clone_from(more));
+            for run in &mut runs {
+                run.more.clone_from(more);
+            }
         }
         runs.retain(|run| !done.contains(&run.name()));
         let count = runs.len();

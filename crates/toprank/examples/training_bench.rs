@@ -15,7 +15,7 @@ use std::time::Instant;
 use toprank::core::{Architecture, Lists, Policy, Stream};
 use toprank::data::Matrix;
 use toprank::objectives::{Draws, Goal};
-use toprank::train::engine::{At, Engine, Examples, Into};
+use toprank::train::engine::{At, Engine, Examples, Into, Task};
 use toprank::train::{OptimiserStep, optimiser, sampler};
 
 type Failure = Box<dyn std::error::Error>;
@@ -72,7 +72,9 @@ fn run(
         let at = At { parameters: &parameters, previous: None };
         let into = Into { gradient: &mut gradient, previous: None };
         let stream = Stream::new(1, "step").at_step(step);
-        loss = engine.gradient(&*model, at, &goal, &mut state, examples, &draws, stream, into)?.loss;
+        loss = engine
+            .gradient(Task { model: &*model, goal: &goal, examples }, at, &mut state, &draws, stream, into)?
+            .loss;
         let step_of = OptimiserStep { number: step, rate: 1e-4, decayed: &[] };
         adam.step(&step_of, &mut parameters, &gradient, None);
         if step >= WARM {

@@ -33,6 +33,17 @@ pub struct Examples<'a> {
     pub features: &'a dyn Features,
 }
 
+/// What is trained, on what, to what end.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The model.
+    pub model: &'a dyn Differentiable,
+    /// The objective.
+    pub goal: &'a Goal,
+    /// The data.
+    pub examples: Examples<'a>,
+}
+
 /// What a step saw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
@@ -77,15 +88,14 @@ impl Engine {
     /// Loss and gradient of one batch; the state of the objective moves on. `stream` carries seed and step.
     pub fn gradient(
         &mut self,
-        model: &dyn Differentiable,
+        task: Task,
         at: At,
-        goal: &Goal,
         state: &mut State,
-        examples: Examples,
         draws: &Draws,
         stream: Stream,
         into: Into,
     ) -> Result<Seen, TrainError> {
+        let Task { model, goal, examples } = task;
         self.plan.lay(examples.lists, draws, model);
         let noise = Stream { purpose: Stream::purpose("network"), ..stream };
         let plan = &self.plan;

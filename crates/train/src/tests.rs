@@ -54,7 +54,9 @@ impl Differentiable for Line {
 
     fn init(&self, stream: Stream, parameters: &mut [f32]) {
         let mut random = stream.open();
-        parameters.iter_mut().for_each(|w| *w = random.unit() as f32 - 0.5);
+        for w in parameters {
+            *w = random.unit() as f32 - 0.5;
+        }
     }
 
     fn forward<'a>(
@@ -165,11 +167,8 @@ fn a_run_taken_up_again_and_again_ends_in_the_same_bits() {
         let mut whole = fresh();
         let outcome = whole.run(&mut (), None).unwrap();
         for length in [1, 5, 11] {
-            let keep = Keep {
-                path: &path,
-                every: std::time::Duration::from_secs(3600),
-                origin: &serde_json::json!(null),
-            };
+            let keep =
+                Keep { path: &path, every: std::time::Duration::MAX, origin: &serde_json::json!(null) };
             let mut pieces = fresh();
             pieces.run(&mut After(length), Some(keep)).unwrap();
             let mut last = None;

@@ -24,7 +24,7 @@ use crate::average::Average;
 use crate::clip::clip;
 use crate::config::Config;
 use crate::curve::Record;
-use crate::engine::{At, Engine, Examples, Into, has_previous_gradient, score};
+use crate::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
 use crate::error::TrainError;
 use crate::optimiser::{Optimiser, OptimiserStep};
 use crate::sampler::Sampler;
@@ -282,7 +282,7 @@ impl<'a> Trainer<'a> {
         while !self.position.finished {
             let (loss, rate) = self.step()?;
             let pass = self.stages[self.position.stage].sampler.steps_per_pass();
-            if self.position.step % pass == 0 {
+            if self.position.step.is_multiple_of(pass) {
                 self.end_of_pass(watch, rate, started)?;
             }
             watch.step(&Now {
@@ -319,20 +319,14 @@ impl<'a> Trainer<'a> {
             previous: self.optimiser.needs_previous().then_some(self.gradient_previous.as_mut_slice()),
         };
         let stream = Stream::new(self.config.seed, "train").at_step(self.position.total);
-        let seen = self.engine.gradient(
-            &*self.model,
-            at,
-            &stage.goal,
-            &mut self.state,
-            self.train,
-            &self.draws,
-            stream,
-            into,
-        )?;
+        let task = Task { model: &*self.model, goal: &stage.goal, examples: self.train };
+        let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
         let statistics = ranges(self.model.blocks(), |block| block.role == Role::Statistic);
         let measured: Vec<f32> =
             statistics.iter().flat_map(|range| self.gradient[range.clone()].iter().copied()).collect();
-        statistics.iter().for_each(|range| self.gradient[range.clone()].fill(0.0));
+        for range in &statistics {
+            self.gradient[range.clone()].fill(0.0);
+        }
         let most = if self.config.clip > 0.0 { self.config.clip } else { f64::INFINITY };
         let norm = clip(&mut self.gradient, most);
         if !seen.loss.is_finite() || !norm.is_finite() {
