@@ -136,6 +136,132 @@ impl Matrix {
         }
     }
 
+    /// An empty matrix of the width and form of this one.
+    #[must_use]
+    pub fn without_rows(&self) -> Matrix {
+        match self {
+            Matrix::Dense { width, .. } => Matrix::Dense { width: *width, values: Vec::new() },
+            Matrix::Sparse(Sparse { width, .. }) => {
+                Matrix::Sparse(Sparse { width: *width, offsets: vec![0], ..Sparse::default() })
+            }
+        }
+    }
+
+    /// Appends the rows of `other`.
+    ///
+    /// # Panics
+    /// If it has another width or form.
+    pub fn append(&mut self, other: &Matrix) {
+        assert_eq!(self.width(), other.width(), "rows of the same width");
+        match (self, other) {
+            (Matrix::Dense { values, .. }, Matrix::Dense { values: more, .. }) => {
+                values.extend_from_slice(more);
+            }
+            (Matrix::Sparse(rows), Matrix::Sparse(more)) => {
+                let end = rows.indices.len() as u64;
+                rows.offsets.extend(more.offsets.iter().skip(1).map(|offset| end + offset));
+                rows.indices.extend_from_slice(&more.indices);
+                rows.values.extend_from_slice(&more.values);
+            }
+            _ => panic!("rows of the same form"),
+        }
+    }
+
+    /// A copy of some rows that stand one after the other.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    #[must_use]
+    pub fn slice(&self, rows: std::ops::Range<usize>) -> Matrix {
+        match self {
+            Matrix::Dense { width, values } => {
+                Matrix::Dense { width: *width, values: values[rows.start * width..rows.end * width].to_vec() }
+            }
+            Matrix::Sparse(sparse) => {
+                let offsets = &sparse.offsets[rows.start..=rows.end];
+                let cells = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+                Matrix::Sparse(Sparse {
+                    width: sparse.width,
+                    offsets: offsets.iter().map(|offset| offset - offsets[0]).collect(),
+                    indices: sparse.indices[cells.clone()].to_vec(),
+                    values: sparse.values[cells].to_vec(),
+                })
+            }
+        }
+    }
+
+    /// Takes away the rows from `row` on and returns them.
+    ///
+    /// ```
+    /// use toprank_data::Matrix;
+    /// let mut rows = Matrix::Dense { width: 2, values: vec![1.0, 2.0, 3.0, 4.0] };
+    /// assert_eq!(rows.split_off(1), Matrix::Dense { width: 2, values: vec![3.0, 4.0] });
+    /// assert_eq!(rows.rows(), 1);
+    /// ```
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    #[must_use]
+    pub fn split_off(&mut self, row: usize) -> Matrix {
+        let rest = self.slice(row..self.rows());
+        match self {
+            Matrix::Dense { width, values } => values.truncate(row * *width),
+            Matrix::Sparse(rows) => {
+                rows.offsets.truncate(row + 1);
+                rows.indices.truncate(rows.offsets[row] as usize);
+                rows.values.truncate(rows.offsets[row] as usize);
+            }
+        }
+        rest
+    }
+
+    /// The columns `places` in this order; where there is none, every value is `absent`.
+    ///
+    /// ```
+    /// use toprank_data::Matrix;
+    /// let rows = Matrix::Dense { width: 2, values: vec![1.0, 2.0, 3.0, 4.0] };
+    /// let picked = rows.pick_columns(&[Some(1), None], 0.0);
+    /// assert_eq!(picked, Matrix::Dense { width: 2, values: vec![2.0, 0.0, 4.0, 0.0] });
+    /// ```
+    #[must_use]
+    pub fn pick_columns(&self, places: &[Option<usize>], absent: f32) -> Matrix {
+        let width = places.len();
+        match self {
+            // Sparse rows stay sparse where what is not there is 0, as everything that is not stated.
+            Matrix::Sparse(sparse) if absent == 0.0 || places.iter().all(Option::is_some) => {
+                let mut to: Vec<Vec<u32>> = vec![Vec::new(); sparse.width];
+                for (new, old) in (0..).zip(places) {
+                    if let Some(old) = old {
+                        to[*old].push(new);
+                    }
+                }
+                let mut picked = Sparse { width, offsets: vec![0], ..Sparse::default() };
+                let mut row = Vec::new();
+                for ends in sparse.offsets.windows(2) {
+                    row.clear();
+                    for cell in ends[0] as usize..ends[1] as usize {
+                        let value = sparse.values[cell];
+                        row.extend(to[sparse.indices[cell] as usize].iter().map(|&new| (new, value)));
+                    }
+                    row.sort_unstable_by_key(|cell| cell.0);
+                    picked.indices.extend(row.iter().map(|cell| cell.0));
+                    picked.values.extend(row.iter().map(|cell| cell.1));
+                    picked.offsets.push(picked.indices.len() as u64);
+                }
+                Matrix::Sparse(picked)
+            }
+            _ => {
+                let mut old = vec![0.0; self.width()];
+                let mut values = Vec::with_capacity(self.rows() * width);
+                for row in 0..self.rows() {
+                    self.row_into(row, &mut old);
+                    values.extend(places.iter().map(|place| place.map_or(absent, |place| old[place])));
+                }
+                Matrix::Dense { width, values }
+            }
+        }
+    }
+
     /// Bytes held in memory.
     pub fn bytes(&self) -> usize {
         match self {
@@ -250,6 +376,14 @@ impl Dataset {
         self.list_names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
     }
 
+    /// The name of the item of row `row`, or `row` and its number in the file, from 1, where it has none.
+    pub fn item_name(&self, row: usize) -> String {
+        match self.item_names.as_ref().map_or("", |names| names.get(row)) {
+            "" => format!("row{}", self.file_row(row) + 1),
+            name => name.to_string(),
+        }
+    }
+
     /// Row of the file, from 0, that row `row` was: what files beside the data count by.
     pub fn file_row(&self, row: usize) -> usize {
         self.file_rows.as_ref().map_or(row, |file_rows| file_rows[row] as usize)
@@ -286,5 +420,52 @@ impl Dataset {
             + names.into_iter().flatten().map(Names::bytes).sum::<usize>()
             + self.extra.iter().map(|(_, names)| names.bytes()).sum::<usize>()
             + self.features.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn flat(matrix: &Matrix) -> Vec<f32> {
+        let mut out = vec![0.0; matrix.rows() * Matrix::width(matrix)];
+        matrix.gather(&(0..matrix.rows() as u32).collect::<Vec<_>>(), &mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn sparse_and_dense_rows_are_cut_joined_and_picked_alike(
+            values in prop::collection::vec(prop_oneof![Just(0.0f32), -3.0f32..3.0], 12..=12),
+            cut in 0usize..=4,
+            places in prop::collection::vec(prop::option::of(0usize..3), 0..5),
+            absent in prop_oneof![Just(0.0f32), Just(7.0f32)],
+        ) {
+            let mut sparse = Sparse { width: 3, offsets: vec![0], ..Sparse::default() };
+            for row in values.chunks(3) {
+                for (feature, &value) in (0..).zip(row).filter(|(_, value)| **value != 0.0) {
+                    sparse.indices.push(feature);
+                    sparse.values.push(value);
+                }
+                sparse.offsets.push(sparse.indices.len() as u64);
+            }
+            for whole in [Matrix::Sparse(sparse), Matrix::Dense { width: 3, values: values.clone() }] {
+                let mut front = whole.clone();
+                let back = front.split_off(cut);
+                prop_assert_eq!(flat(&front), &values[..cut * 3]);
+                prop_assert_eq!(flat(&back), &values[cut * 3..]);
+                let mut joined = whole.without_rows();
+                joined.append(&front);
+                joined.append(&back);
+                prop_assert_eq!(&joined, &whole);
+                let picked = whole.pick_columns(&places, absent);
+                let expected: Vec<f32> = values
+                    .chunks(3)
+                    .flat_map(|row| places.iter().map(|place| place.map_or(absent, |place| row[place])))
+                    .collect();
+                prop_assert_eq!(flat(&picked), expected);
+            }
+        }
     }
 }

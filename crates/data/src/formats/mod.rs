@@ -33,7 +33,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::error::ReadError;
+use crate::mapped::MappedDataset;
 use crate::source::Source;
+use letor::Outline;
 
 /// Every format, in the order in which a file's content is tried.
 pub static FORMATS: &[Format] = &[
@@ -145,8 +147,44 @@ pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError
     (format.read)(&source, options)
 }
 
+/// Data opened as cheaply as their format allows.
+#[derive(Debug)]
+pub enum Opened {
+    /// A mapped file: features are fetched by row.
+    Mapped(Box<MappedDataset>),
+    /// A text that can be read twice: features come block by block.
+    Text(Box<Outline>),
+    /// Everything in memory.
+    Memory(Box<Dataset>),
+}
+
+/// Opens data without holding their features in memory, where the format allows that: mapped files, and LETOR and
+/// LIBSVM text in files whose lists need no regrouping. Everything else is read as [`read`] does.
+///
+/// ```
+/// use toprank_data::{ReadOptions, Source, formats::{Opened, open}};
+/// let text = Source::bytes("t", *b"1 qid:1 1:0.5\n");
+/// assert!(matches!(open(&text, &ReadOptions::default()).unwrap(), Opened::Memory(_)));
+/// ```
+pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened, ReadError> {
+    if let Some(path) = source.as_path()
+        && MappedDataset::is_one(path)
+    {
+        return Ok(Opened::Mapped(Box::new(MappedDataset::open(path)?)));
+    }
+    let (format, source) = choose(source, options)?;
+    let outline = match format.name {
+        "letor" | "libsvm" => Outline::read(&source, options)?,
+        _ => None,
+    };
+    match outline {
+        Some(outline) => Ok(Opened::Text(Box::new(outline))),
+        None => Ok(Opened::Memory(Box::new((format.read)(&source, options)?))),
+    }
+}
+
 /// The format in which [`read`] reads, and the source to go on with, which may have been peeked into.
-pub(crate) fn choose(source: &Source, options: &ReadOptions) -> Result<(&'static Format, Source), ReadError> {
+fn choose(source: &Source, options: &ReadOptions) -> Result<(&'static Format, Source), ReadError> {
     if let Some(name) = &options.format {
         let format = by_name(name).ok_or_else(|| unknown(source.name(), name, |_| true))?;
         return Ok((format, source.clone()));

@@ -114,6 +114,20 @@ impl Mapped {
         Some(())
     }
 
+    /// An error if some row fetched until now cannot be trusted, which says what is damaged: [`Features::fault`] with a type.
+    pub fn sound(&self) -> Result<(), ReadError> {
+        self.store.fault().map_or(Ok(()), |fault| Err(fault.clone()))
+    }
+
+    /// Rows that stand one after the other, in memory, in the form they have in the file.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub fn slice(&self, rows: std::ops::Range<usize>) -> Result<Matrix, ReadError> {
+        assert!(rows.end <= self.rows, "rows {rows:?} of {}", self.rows);
+        self.matrix(rows.start as u32..rows.end as u32)
+    }
+
     /// These rows in memory, in the form they have in the file.
     pub(super) fn matrix(&self, rows: impl ExactSizeIterator<Item = u32>) -> Result<Matrix, ReadError> {
         let matrix = match &self.cells {
@@ -143,10 +157,8 @@ impl Mapped {
                 Matrix::Sparse(sparse)
             }
         };
-        match self.store.fault() {
-            None => Ok(matrix),
-            Some(fault) => Err(fault.clone()),
-        }
+        self.sound()?;
+        Ok(matrix)
     }
 
     /// Reads every row and checks it: sums, places of sparse cells, and that no value is infinite.

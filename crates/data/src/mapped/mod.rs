@@ -64,8 +64,7 @@ use toprank_core::{Features, Lists, Ragged};
 
 use crate::dataset::{Column, Dataset, LineNumbers};
 use crate::error::ReadError;
-use crate::formats::letor::Outline;
-use crate::formats::{self, Format, ReadOptions};
+use crate::formats::{self, Format, Opened, ReadOptions};
 use crate::names::Names;
 use crate::sink;
 use crate::source::Source;
@@ -166,7 +165,7 @@ impl MappedDataset {
     pub fn verify(&self) -> Result<(), ReadError> {
         self.store.layout.table.sections.iter().try_for_each(|section| self.store.check(section))?;
         self.features.verify()?;
-        self.rest().map(drop)
+        self.without_features().map(drop)
     }
 
     /// Number of blocks that have a checksum, and bytes of the file's sections.
@@ -177,7 +176,7 @@ impl MappedDataset {
 
     /// Everything in memory.
     pub fn read(&self) -> Result<Dataset, ReadError> {
-        let mut data = self.rest()?;
+        let mut data = self.without_features()?;
         self.features.verify()?;
         data.features = self.features.matrix(0..self.features.rows() as u32)?;
         Ok(data)
@@ -210,8 +209,8 @@ impl MappedDataset {
         Pipeline::fit_apply(&mut self.sample(most)?, configs).map_err(|e| options(&e))
     }
 
-    /// Everything but the features.
-    fn rest(&self) -> Result<Dataset, ReadError> {
+    /// Everything but the features, in memory.
+    pub fn without_features(&self) -> Result<Dataset, ReadError> {
         let store = &self.store;
         let (rows, entries) = (self.features.rows(), self.lists.entries());
         let lines = store.column("lines")?.unwrap_or_default();
@@ -341,19 +340,19 @@ pub struct Converted {
 
 /// Writes the data of `source`, in any format, as a mapped data file at `path`, whole or not at all.
 ///
-/// LETOR and LIBSVM files are read twice and never held in memory: about 30 bytes a row are ([`Outline`]). Other formats,
+/// LETOR and LIBSVM files are read twice and never held in memory: about 30 bytes a row are
+/// ([`Outline`](formats::letor::Outline)). Other formats,
 /// standard input, and files whose rows are regrouped are read into memory first. The bytes written are the same.
 pub fn convert(source: &Source, options: &ReadOptions, path: &Path) -> Result<Converted, ReadError> {
-    let (format, source) = formats::choose(source, options)?;
-    let outline = match format.name {
-        "letor" | "libsvm" => Outline::read(&source, options)?,
-        _ => None,
-    };
-    let Some(outline) = outline else {
-        let data = (format.read)(&source, options)?;
-        sink::write_file(path, |out| write::write(&data, out))?;
+    let in_memory = |data: &Dataset| {
+        sink::write_file(path, |out| write::write(data, out))?;
         let (lists, entries) = (data.lists.len(), data.lists.entries());
-        return Ok(Converted { lists, entries, features: data.features.width(), streamed: false });
+        Ok(Converted { lists, entries, features: data.features.width(), streamed: false })
+    };
+    let outline = match formats::open(source, options)? {
+        Opened::Memory(data) => return in_memory(&data),
+        Opened::Mapped(data) => return in_memory(&data.read()?),
+        Opened::Text(outline) => outline,
     };
     let mut failure = None;
     let written = sink::write_file(path, |out| {

@@ -6,6 +6,7 @@ use toprank_core::Features;
 use super::layout::{BLOCK, FOOT, HEAD};
 use super::*;
 use crate::dataset::{Matrix, Sparse};
+use crate::formats::letor::Outline;
 
 const GOLDEN: &[u8] = include_bytes!("../formats/examples/lists.toprank-data");
 const GOLDEN_SPARSE: &[u8] = include_bytes!("../../../../fuzz/seeds/toprank-data/sparse.toprank-data");

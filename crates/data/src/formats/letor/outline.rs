@@ -26,6 +26,7 @@ use crate::source::Source;
 /// outline.each_block(|block| { rows += block.rows(); Ok::<(), toprank_data::ReadError>(()) }).unwrap();
 /// assert_eq!(rows, 2);
 /// ```
+#[derive(Debug)]
 pub struct Outline {
     source: Source,
     options: ReadOptions,
@@ -50,6 +51,11 @@ impl Outline {
         let sparse = read.cells.is_sparse(read.text_bytes).map_err(|size| too_large(source, &size))?;
         let (source, options) = (source.clone(), options.clone());
         Ok(Some(Outline { source, options, data: read.data, extent: read.cells, sparse }))
+    }
+
+    /// What a feature is that no row states: 0, or NaN (missing).
+    pub fn unstated(&self) -> f32 {
+        unstated(&self.options)
     }
 
     /// Everything but the features, which are empty.

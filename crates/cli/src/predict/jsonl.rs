@@ -1,0 +1,182 @@
+//! One list per line, as JSON, in a pipe.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toprank::core::Lists;
+use toprank::data::lines::Lines;
+use toprank::data::{Column, Dataset, Matrix, ReadError, Source};
+use toprank::train::Model;
+
+use crate::failure::Failure;
+
+/// A line as it mostly is: plain rows of numbers.
+#[derive(Deserialize)]
+struct Plain {
+    id: Option<Value>,
+    features: Vec<Vec<Option<f64>>>,
+}
+
+/// A line with names, or one that is wrong and wants a message.
+#[derive(Deserialize)]
+struct Any {
+    id: Option<Value>,
+    features: Vec<Value>,
+}
+
+/// What is wrong with a line: what was found, what was expected.
+type Wrong = (String, String);
+
+/// Answers every line of standard input.
+pub fn answer(model: &Model) -> Result<(), Failure> {
+    let mut lines = Lines::open(&Source::path("-"))?;
+    let mut out = std::io::stdout().lock();
+    let places: HashMap<&str, usize> =
+        model.header().features.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+    while let Some(line) = lines.next_line()? {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let answer = match rows(line, model.header().width, &places) {
+            Ok((id, values)) => {
+                let scores = scores(model, values).map_err(Failure::from)?;
+                respond(id, scores, model.header().outputs)
+            }
+            Err((found, expected)) => {
+                let error = ReadError::data(lines.name(), found, expected);
+                return Err(error.at_line(lines.number()).into());
+            }
+        };
+        match answer {
+            Ok(answer) => {
+                out.write_all(answer.as_bytes())?;
+                // Whoever waits for this answer may send no other line before it.
+                out.flush()?;
+            }
+            Err(item) => {
+                let found = format!("item {} without a finite score", item + 1);
+                let expected = "features that are not missing, or a model trained with missing:to=mean";
+                return Err(ReadError::data(lines.name(), found, expected).at_line(lines.number()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The id and the numbers of a line, row after row.
+fn rows(
+    line: &[u8],
+    width: usize,
+    places: &HashMap<&str, usize>,
+) -> Result<(Option<Value>, Vec<f32>), Wrong> {
+    let mut values = Vec::new();
+    if let Ok(Plain { id, features }) = serde_json::from_slice(line) {
+        for (item, row) in features.iter().enumerate() {
+            check_width(item, row.len(), width)?;
+            for value in row {
+                values.push(value.map_or(Ok(f32::NAN), |value| number(item, value))?);
+            }
+        }
+        return Ok((id, values));
+    }
+    let expected = || "{\"id\": …, \"features\": [[…], …]}".to_string();
+    let Any { id, features } = serde_json::from_slice(line).map_err(|e| (e.to_string(), expected()))?;
+    for (item, row) in features.iter().enumerate() {
+        match row {
+            Value::Array(row) => {
+                check_width(item, row.len(), width)?;
+                for value in row {
+                    values.push(cell(item, value)?);
+                }
+            }
+            Value::Object(row) => named(item, row, width, places, &mut values)?,
+            other => return Err((format!("item {} as {other}", item + 1), "its features in [] or {}".into())),
+        }
+    }
+    Ok((id, values))
+}
+
+fn named(
+    item: usize,
+    row: &Map<String, Value>,
+    width: usize,
+    places: &HashMap<&str, usize>,
+    values: &mut Vec<f32>,
+) -> Result<(), Wrong> {
+    let start = values.len();
+    values.resize(start + width, f32::NAN);
+    for (name, value) in row {
+        let Some(place) = places.get(name.as_str()) else {
+            let names = places.keys().copied().collect::<std::collections::BTreeSet<_>>();
+            let found = format!("feature {name:?} of item {}", item + 1);
+            let known = toprank::data::error::show_names(names);
+            return Err((found, format!("features of the model: {known}")));
+        };
+        values[start + place] = cell(item, value)?;
+    }
+    Ok(())
+}
+
+fn check_width(item: usize, found: usize, width: usize) -> Result<(), Wrong> {
+    match found == width {
+        true => Ok(()),
+        false => Err((format!("{found} features of item {}", item + 1), format!("{width}, as the model has"))),
+    }
+}
+
+fn cell(item: usize, value: &Value) -> Result<f32, Wrong> {
+    match value {
+        Value::Null => Ok(f32::NAN),
+        Value::Number(value) => number(item, value.as_f64().unwrap_or(f64::NAN)),
+        other => Err((format!("{other} in item {}", item + 1), "a number, or null if it is missing".into())),
+    }
+}
+
+fn number(item: usize, value: f64) -> Result<f32, Wrong> {
+    match value as f32 {
+        small if small.is_finite() => Ok(small),
+        _ => Err((format!("{value:?} in item {}", item + 1), "a number below 3.4e38".into())),
+    }
+}
+
+/// Scores of one list, output after output.
+fn scores(model: &Model, values: Vec<f32>) -> Result<Vec<f64>, toprank::train::TrainError> {
+    let header = model.header();
+    let (width, outputs) = (header.width, header.outputs);
+    let items = values.len().checked_div(width).unwrap_or(0);
+    if items == 0 {
+        return Ok(Vec::new());
+    }
+    let lists = match outputs {
+        1 => Lists::from_lengths(&[items], vec![f32::NAN; items]),
+        _ => Lists {
+            rows: Some((0..outputs).flat_map(|_| 0..items as u32).collect()),
+            output: Some((0..outputs as u16).collect()),
+            ..Lists::from_lengths(&vec![items; outputs], vec![f32::NAN; items * outputs])
+        },
+    };
+    let columns = header.features.iter().map(|name| Column { name: name.clone(), levels: None }).collect();
+    model.score(Dataset { lists, features: Matrix::Dense { width, values }, columns, ..Dataset::default() })
+}
+
+/// The answer as a line; an error names the item, from 0, whose score is not finite.
+fn respond(id: Option<Value>, scores: Vec<f64>, outputs: usize) -> Result<String, usize> {
+    let items = scores.len() / outputs.max(1);
+    if let Some(place) = scores.iter().position(|score| !score.is_finite()) {
+        return Err(place % items.max(1));
+    }
+    let mut answer = Map::new();
+    if let Some(id) = id {
+        answer.insert("id".into(), id);
+    }
+    let scores: Value = match outputs {
+        1 => scores.into(),
+        _ => (0..items)
+            .map(|item| (0..outputs).map(|output| scores[output * items + item]).collect::<Vec<f64>>())
+            .collect(),
+    };
+    answer.insert("scores".into(), scores);
+    Ok(format!("{}\n", Value::Object(answer)))
+}

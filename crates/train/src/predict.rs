@@ -1,0 +1,412 @@
+/*!
+Scores of data of any size: mapped files and text are scored chunk by chunk, their features are never in memory as a whole.
+
+```text
+text in two passes ─┐
+mapped file ────────┼─▶ rows in file order ─▶ chunks ─▶ columns of the model ─▶ transforms ─▶ network ─▶ scores in order
+data in memory ─────┘
+```
+
+A chunk ends after a fixed number of rows, or at the next end of a list where model or transforms look at whole lists, so
+that no score depends on where the data lie.
+*/
+
+use toprank_core::Lists;
+use toprank_data::formats::Opened;
+use toprank_data::transform::{OnTheFly, Step};
+use toprank_data::{Column, Dataset, Matrix};
+
+use crate::error::TrainError;
+use crate::model_file::Model;
+
+/// Rows scored at once, at least.
+const CHUNK: usize = 1 << 16;
+
+/// A model in front of data that it can score.
+pub struct Predictor<'a> {
+    model: &'a Model,
+    file: String,
+    opened: Opened,
+    /// Everything but the features of mapped files.
+    mapped: Option<Dataset>,
+    columns: Columns,
+    chunk: usize,
+}
+
+impl<'a> Predictor<'a> {
+    /// Brings model and data together; an error if the data lack features of the model. `file` is the name of the data for
+    /// messages, `absent` what a feature is that a text never states: 0 or NaN.
+    pub fn new(model: &'a Model, file: &str, opened: Opened, absent: f32) -> Result<Predictor<'a>, TrainError> {
+        let mapped = match &opened {
+            Opened::Mapped(mapped) => Some(mapped.without_features()?),
+            _ => None,
+        };
+        let header = model.header();
+        let data = mapped.as_ref().unwrap_or(match &opened {
+            Opened::Memory(data) => data,
+            Opened::Text(outline) => outline.data(),
+            Opened::Mapped(_) => unreachable!("read above"),
+        });
+        let columns = Columns::new(file, &header.features, header.width, &data.columns, absent)?;
+        if data.outputs() > header.outputs {
+            return Err(TrainError::Format {
+                file: file.into(),
+                found: format!("lists of {} outputs", data.outputs()),
+                expected: format!("at most {}, as the model has", header.outputs),
+            });
+        }
+        Ok(Predictor { model, file: file.into(), opened, mapped, columns, chunk: CHUNK })
+    }
+
+    /// Lists and names of the data; features only where they are in memory.
+    pub fn data(&self) -> &Dataset {
+        match (&self.mapped, &self.opened) {
+            (Some(data), _) => data,
+            (None, Opened::Memory(data)) => data,
+            (None, Opened::Text(outline)) => outline.data(),
+            (None, Opened::Mapped(_)) => unreachable!("its lists are read when it is opened"),
+        }
+    }
+
+    /// Features of the model that a text never states; they are taken as 0 or missing.
+    pub fn absent(&self) -> &[String] {
+        &self.columns.absent
+    }
+
+    /// Columns of the data that are no features of the model.
+    pub fn unused(&self) -> &[String] {
+        &self.columns.unused
+    }
+
+    /// Hands the scores of all entries, in order, to `of`, chunk by chunk.
+    pub fn each<E: From<TrainError>>(&self, mut of: impl FnMut(&[f64]) -> Result<(), E>) -> Result<(), E> {
+        let lists = &self.data().lists;
+        if lists.rows.is_some() {
+            let scores = self.score_shared_rows()?;
+            self.check(0, &scores)?;
+            return of(&scores);
+        }
+        let mut chunks = Chunks { ends: self.ends(), pending: None, done: 0 };
+        let rows = lists.entries();
+        let blocks = (0..rows).step_by(self.chunk).map(|start| start..(start + self.chunk).min(rows));
+        match &self.opened {
+            Opened::Memory(data) => {
+                for block in blocks {
+                    let block = data.features.slice(block);
+                    chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
+                }
+            }
+            Opened::Mapped(mapped) => {
+                for block in blocks {
+                    let block = mapped.features.slice(block).map_err(TrainError::from)?;
+                    chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
+                }
+            }
+            Opened::Text(outline) => outline.each_block(|block| {
+                chunks
+                    .push(block.clone(), |start, chunk| self.score(start, chunk, &mut of))
+                    .map_err(Stopped::There)
+            })
+            .map_err(|stopped| match stopped {
+                Stopped::There(error) => error,
+                Stopped::Reading(error) => error.into(),
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Rows after which a chunk may end.
+    fn ends(&self) -> Ends<'_> {
+        let per_list = |step: &Step| matches!(step, Step::PerList { .. });
+        let whole = self.model.network().couples_items()
+            || self.model.header().transforms.steps.iter().any(per_list);
+        Ends { lists: &self.data().lists, whole, chunk: self.chunk }
+    }
+
+    /// Scores the rows of a chunk, which starts at row `start`.
+    fn score<E: From<TrainError>>(
+        &self,
+        start: usize,
+        chunk: Matrix,
+        of: &mut impl FnMut(&[f64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let rows = chunk.rows();
+        let lists = self.ends().lists_of(start, rows);
+        let data = Dataset {
+            lists,
+            features: self.columns.pick(chunk),
+            columns: self.columns.columns.clone(),
+            ..Dataset::default()
+        };
+        let scores = self.model.score(data)?;
+        self.check(start, &scores)?;
+        of(&scores)
+    }
+
+    /// Scores of lists that share rows, each row once: only lists and scores are in memory, if the file is mapped and has
+    /// the columns of the model.
+    fn score_shared_rows(&self) -> Result<Vec<f64>, TrainError> {
+        let data = match &self.opened {
+            Opened::Mapped(mapped) if self.columns.places.is_none() => {
+                let transforms = &self.model.header().transforms;
+                let features = OnTheFly::new(&mapped.features, &mapped.columns, transforms)?;
+                let scores = self.model.score_transformed(&mapped.lists, &features)?;
+                mapped.features.sound()?;
+                return Ok(scores);
+            }
+            Opened::Mapped(mapped) => mapped.read()?,
+            Opened::Memory(data) => (**data).clone(),
+            Opened::Text(_) => unreachable!("the rows of a text belong to one list each"),
+        };
+        let features = self.columns.pick(data.features);
+        self.model.score(Dataset { features, columns: self.columns.columns.clone(), ..data })
+    }
+
+    fn check(&self, start: usize, scores: &[f64]) -> Result<(), TrainError> {
+        match scores.iter().position(|score| !score.is_finite()) {
+            None => Ok(()),
+            Some(place) => Err(TrainError::Format {
+                file: self.file.clone(),
+                found: format!("item {} with the score {}", start + place + 1, scores[place]),
+                expected: "finite scores; if the item has missing features, train with missing:to=mean".into(),
+            }),
+        }
+    }
+}
+
+/// Why a pass over a text ended early.
+enum Stopped<E> {
+    Reading(TrainError),
+    There(E),
+}
+
+impl<E> From<toprank_data::ReadError> for Stopped<E> {
+    fn from(error: toprank_data::ReadError) -> Stopped<E> {
+        Stopped::Reading(error.into())
+    }
+}
+
+/// Where chunks end.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    lists: &'a Lists,
+    /// True if a chunk holds whole lists.
+    whole: bool,
+    chunk: usize,
+}
+
+impl Ends<'_> {
+    /// The row after the chunk that starts at row `start`.
+    fn after(&self, start: usize) -> usize {
+        let offsets = &self.lists.offsets;
+        let wanted = (start + self.chunk) as u64;
+        match self.whole {
+            false => wanted as usize,
+            true => offsets[offsets.partition_point(|&end| end < wanted).min(offsets.len() - 1)] as usize,
+        }
+    }
+
+    /// The lists of a chunk; one list where lists do not matter.
+    fn lists_of(&self, start: usize, rows: usize) -> Lists {
+        let labels = vec![f32::NAN; rows];
+        if !self.whole {
+            return Lists::from_lengths(&[rows], labels);
+        }
+        let offsets = &self.lists.offsets;
+        let first = offsets.partition_point(|&offset| offset < start as u64);
+        let after = offsets.partition_point(|&offset| offset <= (start + rows) as u64);
+        let offsets = offsets[first..after].iter().map(|offset| offset - start as u64).collect();
+        Lists { offsets, labels, ..Lists::default() }
+    }
+}
+
+/// Rows on their way into chunks.
+struct Chunks<'a> {
+    ends: Ends<'a>,
+    pending: Option<Matrix>,
+    /// Rows handed out.
+    done: usize,
+}
+
+impl Chunks<'_> {
+    /// Takes rows in, hands out every chunk that is whole, and the last one with the last row.
+    fn push<E>(
+        &mut self,
+        rows: Matrix,
+        mut of: impl FnMut(usize, Matrix) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut pending = match self.pending.take() {
+            None => rows,
+            Some(mut pending) => {
+                pending.append(&rows);
+                pending
+            }
+        };
+        let all = self.ends.lists.entries();
+        while pending.rows() > 0 {
+            let end = self.ends.after(self.done).min(all);
+            if self.done + pending.rows() < end {
+                break;
+            }
+            let rest = pending.split_off(end - self.done);
+            of(self.done, pending)?;
+            (self.done, pending) = (end, rest);
+        }
+        self.pending = Some(pending);
+        Ok(())
+    }
+}
+
+/// How the columns of data become the features of a model.
+#[derive(Debug)]
+struct Columns {
+    /// Where each feature stands; `None`: the columns are the features.
+    places: Option<Vec<Option<usize>>>,
+    columns: Vec<Column>,
+    absent_is: f32,
+    absent: Vec<String>,
+    unused: Vec<String>,
+}
+
+impl Columns {
+    fn new(
+        file: &str,
+        wanted: &[String],
+        width: usize,
+        found: &[Column],
+        absent_is: f32,
+    ) -> Result<Columns, TrainError> {
+        let as_they_are = |columns: &[Column]| Columns {
+            places: None,
+            columns: columns.to_vec(),
+            absent_is,
+            absent: Vec::new(),
+            unused: Vec::new(),
+        };
+        if wanted.iter().eq(found.iter().map(|column| &column.name)) {
+            return Ok(as_they_are(found));
+        }
+        // A model of nameless features knows only how many there are.
+        if wanted.len() != width && found.len() == width {
+            return Ok(as_they_are(found));
+        }
+        let by_name: std::collections::HashMap<&str, usize> =
+            found.iter().enumerate().map(|(place, column)| (column.name.as_str(), place)).collect();
+        let places: Vec<Option<usize>> =
+            wanted.iter().map(|name| by_name.get(name.as_str()).copied()).collect();
+        let lacking: Vec<&str> =
+            wanted.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(name, _)| name.as_str()).collect();
+        // Text that calls features by number leaves out those that are 0 everywhere.
+        let numbered = |name: &str| name.parse::<u32>().is_ok();
+        let text = wanted.iter().all(|name| numbered(name)) && found.iter().all(|c| numbered(&c.name));
+        if wanted.len() != width || !lacking.is_empty() && !(text && lacking.len() < wanted.len()) {
+            return Err(TrainError::Format {
+                file: file.into(),
+                found: match lacking.len() {
+                    0 => format!("{} features", found.len()),
+                    n => format!(
+                        "{} features without {n} of those the model learned from: {}",
+                        found.len(),
+                        toprank_data::error::show_names(lacking)
+                    ),
+                },
+                expected: format!("all {width} features of the model, under the names they had"),
+            });
+        }
+        let chosen = |place: &Option<usize>, name: &String| match place {
+            Some(place) => found[*place].clone(),
+            None => Column { name: name.clone(), levels: None },
+        };
+        let columns = places.iter().zip(wanted).map(|(place, name)| chosen(place, name)).collect();
+        let known: std::collections::HashSet<&str> = wanted.iter().map(String::as_str).collect();
+        let unused = found.iter().filter(|column| !known.contains(column.name.as_str()));
+        Ok(Columns {
+            columns,
+            absent_is,
+            absent: lacking.into_iter().map(String::from).collect(),
+            unused: unused.map(|column| column.name.clone()).collect(),
+            places: Some(places),
+        })
+    }
+
+    fn pick(&self, rows: Matrix) -> Matrix {
+        match &self.places {
+            None => rows,
+            Some(places) => rows.pick_columns(places, self.absent_is),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(names: &[&str]) -> Vec<Column> {
+        names.iter().map(|name| Column { name: (*name).into(), levels: None }).collect()
+    }
+
+    fn fit(wanted: &[&str], found: &[&str]) -> Result<Columns, String> {
+        let names: Vec<String> = wanted.iter().map(|name| (*name).into()).collect();
+        Columns::new("t.csv", &names, wanted.len(), &columns(found), 0.0).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        assert!(fit(&["a", "b"], &["a", "b"]).unwrap().places.is_none());
+        let moved = fit(&["a", "b"], &["b", "x", "a"]).unwrap();
+        assert_eq!(moved.places, Some(vec![Some(2), Some(0)]));
+        assert_eq!((moved.unused, moved.absent), (vec!["x".to_string()], vec![]));
+        let rows = Matrix::Dense { width: 3, values: vec![1.0, 2.0, 3.0] };
+        let picked = fit(&["a", "b"], &["b", "x", "a"]).unwrap().pick(rows);
+        assert_eq!(picked, Matrix::Dense { width: 2, values: vec![3.0, 1.0] });
+    }
+
+    #[test]
+    fn a_number_that_a_text_never_states_is_absent_but_a_name_is_lacking() {
+        assert_eq!(fit(&["1", "2", "3"], &["1", "2"]).unwrap().absent, ["3"]);
+        assert_eq!(
+            fit(&["a", "b", "c"], &["a", "b"]).unwrap_err(),
+            "t.csv: 2 features without 1 of those the model learned from: c, expected all 3 features of the model, \
+             under the names they had"
+        );
+        assert!(fit(&["1", "2"], &["a", "b"]).is_err());
+        assert!(fit(&["1", "2"], &["3"]).is_err(), "nothing in common");
+    }
+
+    #[test]
+    fn chunks_end_with_lists_where_lists_matter_and_hold_every_row_once() {
+        let lists = Lists::from_lengths(&[3, 0, 4, 2, 1], vec![0.0; 10]);
+        for whole in [false, true] {
+            for chunk in 1..12 {
+                for block in 1..12 {
+                    let mut chunks =
+                        Chunks { ends: Ends { lists: &lists, whole, chunk }, pending: None, done: 0 };
+                    let mut seen: Vec<f32> = Vec::new();
+                    for start in (0..10).step_by(block) {
+                        let values = (start..(start + block).min(10)).map(|row| row as f32).collect();
+                        chunks
+                            .push(Matrix::Dense { width: 1, values }, |start, rows| {
+                                assert_eq!(start, seen.len());
+                                let part = chunks_lists(&lists, whole, chunk, start, rows.rows());
+                                assert_eq!(part.check(), Ok(()));
+                                if whole {
+                                    assert!(lists.offsets.contains(&((start + rows.rows()) as u64)));
+                                } else {
+                                    assert!(rows.rows() == chunk || start + rows.rows() == 10);
+                                }
+                                let Matrix::Dense { values, .. } = rows else { unreachable!("dense") };
+                                seen.extend(values);
+                                Ok::<(), TrainError>(())
+                            })
+                            .unwrap();
+                    }
+                    assert_eq!(seen, (0u8..10).map(f32::from).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    fn chunks_lists(lists: &Lists, whole: bool, chunk: usize, start: usize, rows: usize) -> Lists {
+        Ends { lists, whole, chunk }.lists_of(start, rows)
+    }
+}
