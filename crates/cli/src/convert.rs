@@ -75,8 +75,7 @@ impl Convert {
 /// The data's lists under these scores as a run; items without names are called by their row, from 1.
 fn ranking(dataset: &Dataset, scores: &[f64], file: &str) -> Result<Run, Failure> {
     let lists = &dataset.lists;
-    let names: Vec<String> =
-        (0..lists.entries()).map(|entry| dataset.item_name(lists.row(entry))).collect();
+    let names: Vec<String> = (0..lists.entries()).map(|entry| dataset.item_name(lists.row(entry))).collect();
     let queries: Vec<String> = (0..lists.len()).map(|q| dataset.list_name(q)).collect();
     let entries = (0..lists.len()).flat_map(|q| lists.range(q).map(move |entry| (q, entry)));
     let rows = entries.map(|(q, entry)| (queries[q].as_str(), names[entry].as_str(), scores[entry]));

@@ -16,6 +16,7 @@ mod inspect;
 mod interrupt;
 mod judged;
 mod manual;
+mod predict;
 mod progress;
 mod quickstart;
 mod reading;
@@ -37,6 +38,7 @@ Examples:
   toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map
   toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
   toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
+  toprank predict --model model.toprank --data test.txt -o scores.txt
   toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
 
 Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
@@ -78,6 +80,7 @@ enum Command {
     Generate(generate::Generate),
     Gradient(gradient::Gradient),
     Train(Box<train::Train>),
+    Predict(predict::Predict),
     Tune(tune::Tune),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
@@ -123,6 +126,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Generate(command) => command.run(common),
         Command::Gradient(command) => command.run(common),
         Command::Train(command) => command.run(common),
+        Command::Predict(command) => command.run(common),
         Command::Tune(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),

@@ -20,6 +20,7 @@ pub mod job;
 pub mod model_file;
 pub mod models;
 pub mod optimiser;
+pub mod predict;
 pub mod sampler;
 pub mod schedule;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use error::TrainError;
 pub use job::{Data, Job};
 pub use model_file::Model;
 pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
+pub use predict::Predictor;
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
 pub use schedule::{SCHEDULES, Schedule};
 pub use trainer::{Keep, Now, Outcome, Trainer, Watch};

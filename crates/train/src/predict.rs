@@ -36,7 +36,12 @@ pub struct Predictor<'a> {
 impl<'a> Predictor<'a> {
     /// Brings model and data together; an error if the data lack features of the model. `file` is the name of the data for
     /// messages, `absent` what a feature is that a text never states: 0 or NaN.
-    pub fn new(model: &'a Model, file: &str, opened: Opened, absent: f32) -> Result<Predictor<'a>, TrainError> {
+    pub fn new(
+        model: &'a Model,
+        file: &str,
+        opened: Opened,
+        absent: f32,
+    ) -> Result<Predictor<'a>, TrainError> {
         let mapped = match &opened {
             Opened::Mapped(mapped) => Some(mapped.without_features()?),
             _ => None,
@@ -102,15 +107,16 @@ impl<'a> Predictor<'a> {
                     chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
                 }
             }
-            Opened::Text(outline) => outline.each_block(|block| {
-                chunks
-                    .push(block.clone(), |start, chunk| self.score(start, chunk, &mut of))
-                    .map_err(Stopped::There)
-            })
-            .map_err(|stopped| match stopped {
-                Stopped::There(error) => error,
-                Stopped::Reading(error) => error.into(),
-            })?,
+            Opened::Text(outline) => outline
+                .each_block(|block| {
+                    chunks
+                        .push(block.clone(), |start, chunk| self.score(start, chunk, &mut of))
+                        .map_err(Stopped::There)
+                })
+                .map_err(|stopped| match stopped {
+                    Stopped::There(error) => error,
+                    Stopped::Reading(error) => error.into(),
+                })?,
         }
         Ok(())
     }
@@ -118,8 +124,8 @@ impl<'a> Predictor<'a> {
     /// Rows after which a chunk may end.
     fn ends(&self) -> Ends<'_> {
         let per_list = |step: &Step| matches!(step, Step::PerList { .. });
-        let whole = self.model.network().couples_items()
-            || self.model.header().transforms.steps.iter().any(per_list);
+        let whole =
+            self.model.network().couples_items() || self.model.header().transforms.steps.iter().any(per_list);
         Ends { lists: &self.data().lists, whole, chunk: self.chunk }
     }
 
@@ -168,7 +174,8 @@ impl<'a> Predictor<'a> {
             Some(place) => Err(TrainError::Format {
                 file: self.file.clone(),
                 found: format!("item {} with the score {}", start + place + 1, scores[place]),
-                expected: "finite scores; if the item has missing features, train with missing:to=mean".into(),
+                expected: "finite scores; if the item has missing features, train with missing:to=mean"
+                    .into(),
             }),
         }
     }
@@ -230,11 +237,7 @@ struct Chunks<'a> {
 
 impl Chunks<'_> {
     /// Takes rows in, hands out every chunk that is whole, and the last one with the last row.
-    fn push<E>(
-        &mut self,
-        rows: Matrix,
-        mut of: impl FnMut(usize, Matrix) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn push<E>(&mut self, rows: Matrix, mut of: impl FnMut(usize, Matrix) -> Result<(), E>) -> Result<(), E> {
         let mut pending = match self.pending.take() {
             None => rows,
             Some(mut pending) => {
@@ -294,8 +297,12 @@ impl Columns {
             found.iter().enumerate().map(|(place, column)| (column.name.as_str(), place)).collect();
         let places: Vec<Option<usize>> =
             wanted.iter().map(|name| by_name.get(name.as_str()).copied()).collect();
-        let lacking: Vec<&str> =
-            wanted.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(name, _)| name.as_str()).collect();
+        let lacking: Vec<&str> = wanted
+            .iter()
+            .zip(&places)
+            .filter(|(_, place)| place.is_none())
+            .map(|(name, _)| name.as_str())
+            .collect();
         // Text that calls features by number leaves out those that are 0 everywhere.
         let numbered = |name: &str| name.parse::<u32>().is_ok();
         let text = wanted.iter().all(|name| numbered(name)) && found.iter().all(|c| numbered(&c.name));

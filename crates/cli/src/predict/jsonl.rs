@@ -92,7 +92,9 @@ fn rows(
                 }
             }
             Value::Object(row) => named(item, row, width, places, &mut values)?,
-            other => return Err((format!("item {} as {other}", item + 1), "its features in [] or {}".into())),
+            other => {
+                return Err((format!("item {} as {other}", item + 1), "its features in [] or {}".into()));
+            }
         }
     }
     Ok((id, values))
@@ -122,7 +124,9 @@ fn named(
 fn check_width(item: usize, found: usize, width: usize) -> Result<(), Wrong> {
     match found == width {
         true => Ok(()),
-        false => Err((format!("{found} features of item {}", item + 1), format!("{width}, as the model has"))),
+        false => {
+            Err((format!("{found} features of item {}", item + 1), format!("{width}, as the model has")))
+        }
     }
 }
 

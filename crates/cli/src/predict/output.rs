@@ -69,8 +69,10 @@ impl<'a> Output<'a> {
             let scores = &self.pending[used..used + entries.len()];
             used += entries.len();
             let list = self.data.list_name(self.lists);
-            let mut ranked: Vec<(String, f64)> =
-                entries.map(|entry| self.data.item_name(lists.row(entry))).zip(scores.iter().copied()).collect();
+            let mut ranked: Vec<(String, f64)> = entries
+                .map(|entry| self.data.item_name(lists.row(entry)))
+                .zip(scores.iter().copied())
+                .collect();
             match self.form {
                 // As trec_eval ranks: equal scores by name, the last one first.
                 Form::Run => ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(&a.0))),
@@ -91,7 +93,8 @@ impl<'a> Output<'a> {
             return Ok(());
         }
         let rows = rows.iter().map(|(list, item, score)| (list.as_str(), item.as_str(), *score));
-        let run = Run::from_rows("the data", rows).map_err(|e| io::Error::new(io::ErrorKind::Unsupported, e))?;
+        let run =
+            Run::from_rows("the data", rows).map_err(|e| io::Error::new(io::ErrorKind::Unsupported, e))?;
         write_run(&run.named("toprank"), out)
     }
 

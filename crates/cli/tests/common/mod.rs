@@ -62,6 +62,36 @@ impl Toprank {
         stderr
     }
 
+    fn run_with_input(&self, args: &str, input: &str) -> Output {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = input.to_string();
+        // In a thread: it may answer before it has read everything. It may also end early, which breaks the pipe.
+        let writer =
+            std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, input.as_bytes())));
+        let out = child.wait_with_output().expect("it ends");
+        writer.join().expect("a writer");
+        out
+    }
+
+    /// Standard output of a call that reads `input` and must succeed.
+    pub fn with_input(&self, args: &str, input: &str) -> String {
+        let out = self.run_with_input(args, input);
+        assert!(out.status.success(), "toprank {args}\n{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).expect("UTF-8")
+    }
+
+    /// Standard output and standard error of a call that reads `input` and must end with this exit code.
+    pub fn fails_with_input(&self, code: i32, args: &str, input: &str) -> (String, String) {
+        let out = self.run_with_input(args, input);
+        let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(code), "toprank {args}\n{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        (String::from_utf8(out.stdout).expect("UTF-8"), stderr)
+    }
+
     /// Runs with nobody reading standard output.
     pub fn piped_into_nothing(&self, args: &str) -> (ExitStatus, String) {
         let mut child = self
