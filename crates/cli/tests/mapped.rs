@@ -44,3 +44,25 @@ fn inspect_verifies_and_names_what_is_damaged() {
     assert!(error.contains("not cut off"), "{error}");
     assert!(shell.fails(3, "inspect demo/test.txt --verify").contains("toprank convert"));
 }
+
+#[cfg(feature = "neural")]
+#[test]
+fn a_model_learns_the_same_from_a_mapped_file_and_nothing_from_a_damaged_one() {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 40 --seed 3 -o demo");
+    shell.ok("convert demo/train.txt big.toprank-data");
+    let train = |data: &str| format!("train --data {data} --model linear --epochs 2 --quiet -o m.toprank");
+    shell.ok(&train("demo/train.txt"));
+    let of_text = shell.ok("predict --model m.toprank --data demo/test.txt");
+    shell.ok(&train("big.toprank-data"));
+    assert_eq!(shell.ok("predict --model m.toprank --data demo/test.txt"), of_text);
+    let mut damaged = shell.bytes("big.toprank-data");
+    damaged[100] ^= 1;
+    shell.file_of_bytes("damaged.toprank-data", &damaged);
+    for args in
+        [train("damaged.toprank-data"), "predict --model m.toprank --data damaged.toprank-data".into()]
+    {
+        let error = shell.fails(3, &args);
+        assert!(error.contains("damaged.toprank-data: section features: bytes "), "{error}");
+    }
+}

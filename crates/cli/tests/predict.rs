@@ -24,8 +24,8 @@ fn trained(models: &[(&str, &str)]) -> Toprank {
 fn text_mapped_files_tables_and_standard_input_give_the_same_scores() {
     let shell = trained(&[
         ("linear", "missing:to=mean:indicator=yes,standardise"),
-        ("mlp:hidden=16-8", "per-list"),
-        ("context:blocks=1:width=8:heads=2", "log1p"),
+        ("mlp:hidden=16-8", "missing:to=mean,per-list"),
+        ("context:blocks=1:width=8:heads=2", "missing:to=zero,log1p"),
     ]);
     shell.ok("convert demo/test.txt big.toprank-data");
     shell.ok("convert demo/test.txt table.csv");
@@ -58,7 +58,7 @@ fn text_mapped_files_tables_and_standard_input_give_the_same_scores() {
 
 #[test]
 fn runs_and_top_lists_rank_by_score() {
-    let shell = trained(&[("linear", "standardise")]);
+    let shell = trained(&[("linear", "missing:to=mean,standardise")]);
     let predict = "predict --model linear.toprank --data demo/test.txt";
     shell.ok(&format!("{predict} -o scores.txt"));
     shell.ok(&format!("{predict} --trec-run -o model.run"));
@@ -106,7 +106,7 @@ fn each_line_of_json_is_answered_by_the_scores_of_its_list() {
             .iter()
             .map(|cell| {
                 let (name, value) = cell.split_once(':').unwrap();
-                let value = if value.parse::<f32>().is_ok() { value } else { "null" };
+                let value = if value.parse().is_ok_and(f32::is_finite) { value } else { "null" };
                 if by_name { format!("\"{name}\": {value}") } else { value.to_string() }
             })
             .collect();

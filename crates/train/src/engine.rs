@@ -282,7 +282,13 @@ fn forward<'a>(
             model.forward(parameters, &input, Some(noise.of_list(k as u32)), scores)
         })
         .collect();
+    trusted(features)?;
     Ok(ways.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// An error if rows that were fetched lie in a damaged part of their file: they read as missing.
+fn trusted(features: &dyn Features) -> Result<(), TrainError> {
+    features.fault().map_or(Ok(()), |fault| Err(TrainError::Damaged(fault)))
 }
 
 fn backward(
@@ -352,6 +358,7 @@ pub fn score(
                 model.score(parameters, &input, scores)
             },
         )?;
+        trusted(examples.features)?;
         return Ok(lists.scores_of_entries(&by_row, outputs));
     }
     let mut scores = vec![0.0; lists.entries()];
@@ -376,5 +383,6 @@ pub fn score(
         part.iter_mut().enumerate().for_each(|(i, score)| *score = by_row[i * outputs + output]);
         Ok::<(), TrainError>(())
     })?;
+    trusted(examples.features)?;
     Ok(scores)
 }

@@ -24,6 +24,9 @@ pub enum TrainError {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] ReadError),
+    /// Features in a damaged part of a file.
+    #[error("{0}")]
+    Damaged(String),
     /// A model file or checkpoint that is not what it should be.
     #[error("{file}: {found}, expected {expected}")]
     Format {

@@ -13,8 +13,9 @@ that no score depends on where the data lie.
 
 use toprank_core::Lists;
 use toprank_data::formats::Opened;
+use toprank_data::formats::letor::Outline;
 use toprank_data::transform::{OnTheFly, Step};
-use toprank_data::{Column, Dataset, Matrix};
+use toprank_data::{Column, Dataset, MappedDataset, Matrix};
 
 use crate::error::TrainError;
 use crate::model_file::Model;
@@ -26,11 +27,27 @@ const CHUNK: usize = 1 << 16;
 pub struct Predictor<'a> {
     model: &'a Model,
     file: String,
-    opened: Opened,
-    /// Everything but the features of mapped files.
-    mapped: Option<Dataset>,
+    rows: Rows,
     columns: Columns,
     chunk: usize,
+}
+
+/// Where the rows come from.
+enum Rows {
+    Memory(Box<Dataset>),
+    /// With everything but its features.
+    Mapped(Box<MappedDataset>, Box<Dataset>),
+    Text(Box<Outline>),
+}
+
+impl Rows {
+    /// Lists and names.
+    fn data(&self) -> &Dataset {
+        match self {
+            Rows::Memory(data) | Rows::Mapped(_, data) => data,
+            Rows::Text(outline) => outline.data(),
+        }
+    }
 }
 
 impl<'a> Predictor<'a> {
@@ -42,16 +59,15 @@ impl<'a> Predictor<'a> {
         opened: Opened,
         absent: f32,
     ) -> Result<Predictor<'a>, TrainError> {
-        let mapped = match &opened {
-            Opened::Mapped(mapped) => Some(mapped.without_features()?),
-            _ => None,
+        let rows = match opened {
+            Opened::Memory(data) => Rows::Memory(data),
+            Opened::Text(outline) => Rows::Text(outline),
+            Opened::Mapped(mapped) => {
+                let data = mapped.without_features()?;
+                Rows::Mapped(mapped, Box::new(data))
+            }
         };
-        let header = model.header();
-        let data = mapped.as_ref().unwrap_or(match &opened {
-            Opened::Memory(data) => data,
-            Opened::Text(outline) => outline.data(),
-            Opened::Mapped(_) => unreachable!("read above"),
-        });
+        let (header, data) = (model.header(), rows.data());
         let columns = Columns::new(file, &header.features, header.width, &data.columns, absent)?;
         if data.outputs() > header.outputs {
             return Err(TrainError::Format {
@@ -60,17 +76,12 @@ impl<'a> Predictor<'a> {
                 expected: format!("at most {}, as the model has", header.outputs),
             });
         }
-        Ok(Predictor { model, file: file.into(), opened, mapped, columns, chunk: CHUNK })
+        Ok(Predictor { model, file: file.into(), rows, columns, chunk: CHUNK })
     }
 
     /// Lists and names of the data; features only where they are in memory.
     pub fn data(&self) -> &Dataset {
-        match (&self.mapped, &self.opened) {
-            (Some(data), _) => data,
-            (None, Opened::Memory(data)) => data,
-            (None, Opened::Text(outline)) => outline.data(),
-            (None, Opened::Mapped(_)) => unreachable!("its lists are read when it is opened"),
-        }
+        self.rows.data()
     }
 
     /// Features of the model that a text never states; they are taken as 0 or missing.
@@ -94,20 +105,20 @@ impl<'a> Predictor<'a> {
         let mut chunks = Chunks { ends: self.ends(), pending: None, done: 0 };
         let rows = lists.entries();
         let blocks = (0..rows).step_by(self.chunk).map(|start| start..(start + self.chunk).min(rows));
-        match &self.opened {
-            Opened::Memory(data) => {
+        match &self.rows {
+            Rows::Memory(data) => {
                 for block in blocks {
                     let block = data.features.slice(block);
                     chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
                 }
             }
-            Opened::Mapped(mapped) => {
+            Rows::Mapped(mapped, _) => {
                 for block in blocks {
                     let block = mapped.features.slice(block).map_err(TrainError::from)?;
                     chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
                 }
             }
-            Opened::Text(outline) => outline
+            Rows::Text(outline) => outline
                 .each_block(|block| {
                     chunks
                         .push(block.clone(), |start, chunk| self.score(start, chunk, &mut of))
@@ -144,7 +155,15 @@ impl<'a> Predictor<'a> {
             columns: self.columns.columns.clone(),
             ..Dataset::default()
         };
-        let scores = self.model.score(data)?;
+        let scores = self.model.score(data).map_err(|error| match error {
+            // The network counts rows within the chunk.
+            TrainError::Model(error) => TrainError::Format {
+                file: self.file.clone(),
+                found: format!("from item {} on, {}", start + 1, error.what),
+                expected: error.expected,
+            },
+            other => other,
+        })?;
         self.check(start, &scores)?;
         of(&scores)
     }
@@ -152,17 +171,15 @@ impl<'a> Predictor<'a> {
     /// Scores of lists that share rows, each row once: only lists and scores are in memory, if the file is mapped and has
     /// the columns of the model.
     fn score_shared_rows(&self) -> Result<Vec<f64>, TrainError> {
-        let data = match &self.opened {
-            Opened::Mapped(mapped) if self.columns.places.is_none() => {
+        let data = match &self.rows {
+            Rows::Mapped(mapped, _) if self.columns.places.is_none() => {
                 let transforms = &self.model.header().transforms;
                 let features = OnTheFly::new(&mapped.features, &mapped.columns, transforms)?;
-                let scores = self.model.score_transformed(&mapped.lists, &features)?;
-                mapped.features.sound()?;
-                return Ok(scores);
+                return self.model.score_transformed(&mapped.lists, &features);
             }
-            Opened::Mapped(mapped) => mapped.read()?,
-            Opened::Memory(data) => (**data).clone(),
-            Opened::Text(_) => unreachable!("the rows of a text belong to one list each"),
+            Rows::Mapped(mapped, _) => mapped.read()?,
+            Rows::Memory(data) => (**data).clone(),
+            Rows::Text(_) => unreachable!("the rows of a text belong to one list each"),
         };
         let features = self.columns.pick(data.features);
         self.model.score(Dataset { features, columns: self.columns.columns.clone(), ..data })

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toprank::core::Lists;
 use toprank::data::lines::Lines;
-use toprank::data::{Column, Dataset, Matrix, ReadError, Source};
-use toprank::train::Model;
+use toprank::data::{Column, Dataset, Matrix, Source};
+use toprank::train::{Model, TrainError};
 
 use crate::failure::Failure;
 
@@ -39,27 +39,17 @@ pub fn answer(model: &Model) -> Result<(), Failure> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let answer = match rows(line, model.header().width, &places) {
-            Ok((id, values)) => {
-                let scores = scores(model, values).map_err(Failure::from)?;
-                respond(id, scores, model.header().outputs)
-            }
-            Err((found, expected)) => {
-                let error = ReadError::data(lines.name(), found, expected);
-                return Err(error.at_line(lines.number()).into());
-            }
-        };
+        let answer = rows(line, model.header().width, &places).and_then(|(id, values)| {
+            let scores = scores(model, values)?;
+            respond(id, scores, model.header().outputs)
+        });
         match answer {
             Ok(answer) => {
                 out.write_all(answer.as_bytes())?;
                 // Whoever waits for this answer may send no other line before it.
                 out.flush()?;
             }
-            Err(item) => {
-                let found = format!("item {} without a finite score", item + 1);
-                let expected = "features that are not missing, or a model trained with missing:to=mean";
-                return Err(ReadError::data(lines.name(), found, expected).at_line(lines.number()).into());
-            }
+            Err((found, expected)) => return Err(lines.error(found, expected).into()),
         }
     }
     Ok(())
@@ -146,7 +136,7 @@ fn number(item: usize, value: f64) -> Result<f32, Wrong> {
 }
 
 /// Scores of one list, output after output.
-fn scores(model: &Model, values: Vec<f32>) -> Result<Vec<f64>, toprank::train::TrainError> {
+fn scores(model: &Model, values: Vec<f32>) -> Result<Vec<f64>, Wrong> {
     let header = model.header();
     let (width, outputs) = (header.width, header.outputs);
     let items = values.len().checked_div(width).unwrap_or(0);
@@ -162,14 +152,19 @@ fn scores(model: &Model, values: Vec<f32>) -> Result<Vec<f64>, toprank::train::T
         },
     };
     let columns = header.features.iter().map(|name| Column { name: name.clone(), levels: None }).collect();
-    model.score(Dataset { lists, features: Matrix::Dense { width, values }, columns, ..Dataset::default() })
+    let data = Dataset { lists, features: Matrix::Dense { width, values }, columns, ..Dataset::default() };
+    model.score(data).map_err(|error| match error {
+        TrainError::Model(error) => (error.what, error.expected),
+        other => (other.to_string(), "a list that the model can score".into()),
+    })
 }
 
-/// The answer as a line; an error names the item, from 0, whose score is not finite.
-fn respond(id: Option<Value>, scores: Vec<f64>, outputs: usize) -> Result<String, usize> {
+/// The answer as a line.
+fn respond(id: Option<Value>, scores: Vec<f64>, outputs: usize) -> Result<String, Wrong> {
     let items = scores.len() / outputs.max(1);
     if let Some(place) = scores.iter().position(|score| !score.is_finite()) {
-        return Err(place % items.max(1));
+        let found = format!("item {} with the score {}", place % items.max(1) + 1, scores[place]);
+        return Err((found, "features that give a finite score".into()));
     }
     let mut answer = Map::new();
     if let Some(id) = id {
