@@ -51,11 +51,14 @@ fn a_model_learns_the_same_from_a_mapped_file_and_nothing_from_a_damaged_one() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 40 --seed 3 -o demo");
     shell.ok("convert demo/train.txt big.toprank-data");
-    let train = |data: &str| format!("train --data {data} --model linear --epochs 2 --quiet -o m.toprank");
+    // Scaling within lists, the default for text, needs them whole in memory.
+    let settings = "--transforms missing:to=mean,standardise --model linear --epochs 2";
+    let train = |data: &str| format!("train --data {data} {settings} --quiet -o m.toprank");
     shell.ok(&train("demo/train.txt"));
     let of_text = shell.ok("predict --model m.toprank --data demo/test.txt");
     shell.ok(&train("big.toprank-data"));
-    assert_eq!(shell.ok("predict --model m.toprank --data demo/test.txt"), of_text);
+    let of_mapped = shell.ok("predict --model m.toprank --data demo/test.txt");
+    assert!(of_mapped == of_text, "other scores from the mapped file");
     let mut damaged = shell.bytes("big.toprank-data");
     damaged[100] ^= 1;
     shell.file_of_bytes("damaged.toprank-data", &damaged);
