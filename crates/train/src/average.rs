@@ -125,7 +125,8 @@ pub static AVERAGES: &[Entry<Averaging>] = &[
         about: "exponential mean of all steps",
         page: "Exponential mean Σ_s d^(t−s) w_s / Σ_s d^(t−s): divided by the weights there are, so that the random start\n\
                has no part in it and short runs are averaged too.\n\n\
-               Source: Polyak, Juditsky 1992; the division as in Adam (arXiv 1412.6980, section 3).\n",
+               Source: Polyak, Juditsky, \"Acceleration of stochastic approximation by averaging\", 1992; the division as in\n\
+               Adam (arXiv 1412.6980, section 3).\n",
         params: &[Param {
             name: "decay",
             default: "0.999",
@@ -142,8 +143,8 @@ pub static AVERAGES: &[Entry<Averaging>] = &[
         family: "averages",
         about: "plain mean of the last part of the run",
         page: "Plain mean of the parameters of the last part of the run.\n\n\
-               Source: Rakhlin, Shamir, Sridharan, \"Making Gradient Descent Optimal for Strongly Convex Stochastic\n\
-               Optimization\", ICML 2012 (α-suffix averaging); Izmailov et al., SWA, UAI 2018 (arXiv 1803.05407).\n",
+               Source: Rakhlin, Shamir, Sridharan, ICML 2012 (arXiv 1109.5647, α-suffix averaging); Izmailov et al.,\n\
+               \"Averaging weights leads to wider optima and better generalization\", UAI 2018 (arXiv 1803.05407).\n",
         params: &[Param {
             name: "from",
             default: "0.75",

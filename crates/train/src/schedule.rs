@@ -115,7 +115,8 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         family: "schedules",
         about: "half a cosine from the full rate to (almost) nothing",
         page: "Half a cosine: η · (floor + (1 − floor)(1 + cos πp)/2).\n\n\
-               Source: Loshchilov, Hutter, \"SGDR\", ICLR 2017 (arXiv 1608.03983), eq. 5, without restarts.\n",
+               Source: Loshchilov, Hutter, \"SGDR: Stochastic gradient descent with warm restarts\", ICLR 2017\n\
+               (arXiv 1608.03983), eq. 5, without restarts.\n",
         params: &[
             Param {
                 name: "floor",

@@ -1,0 +1,336 @@
+//! Paper 000 (SONG) in small: its ablations on public learning-to-rank data, each one command of a few minutes.
+//!
+//! ```text
+//! cargo run --release -p toprank --example paper000 -- moving-average bench/paper000    (figure 6, left)
+//! cargo run --release -p toprank --example paper000 -- warm-up        bench/paper000    (figure 6, right)
+//! cargo run --release -p toprank --example paper000 -- full-lists     bench/paper000    (figure 7)
+//! cargo run --release -p toprank --example paper000 -- gamma-beta     bench/paper000    (table 4, figure 16)
+//! cargo run --release -p toprank --example paper000 -- faster         bench/paper000    (figure 3)
+//! ```
+//!
+//! A small network learns from MQ2008 (fold 1: 471 lists of 19 items on average, 4 of them relevant) and from a sample of
+//! MSLR-WEB10K (43 lists of 116 items, 51 relevant). Unless it says "whole lists", every step sees of every list two
+//! relevant and three other items (MQ2008), 16 and 16 (MSLR).
+//!
+//! Two numbers are followed: the objective itself, 1 − smooth NDCG of whole training lists, which says how well a method
+//! optimises what it is meant to; and NDCG@5 on lists not trained on, which is what the paper shows. Every method has its rate
+//! chosen among the same few, with a seed of its own: by the objective where all methods have the same one, by validation
+//! where they have not (`faster`). Three other seeds are reported. Writes EXPERIMENT.csv (every point, means over seeds),
+//! EXPERIMENT-summary.csv (the end of each run) and two plots per data set.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::Path;
+
+use rayon::prelude::*;
+use toprank::core::Policy;
+use toprank::data::Dataset;
+use toprank::data::formats::{self, ReadOptions};
+use toprank::data::source::Source;
+use toprank::data::transform::{Pipeline, StepConfig};
+use toprank::metrics::{Measure, evaluate};
+use toprank::objectives::{Batch, Goal, Gradients};
+use toprank::train::engine::{Examples, score};
+use toprank::train::trainer::{Now, Trainer, Watch};
+use toprank::train::{Settings, models};
+use toprank_plots::{Series, curves};
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+const STEPS: u64 = 400;
+/// Steps between two looks.
+const LOOK: u64 = 10;
+/// Looks at the end of a run whose mean is its result.
+const END: usize = 5;
+/// The first chooses the rate, the others are reported.
+const SEEDS: [u64; 4] = [1, 2, 3, 4];
+
+const WHOLE: &str = "lists:batch=all";
+
+/// One line of a plot.
+#[derive(Clone)]
+struct Method {
+    name: String,
+    objective: String,
+    optimiser: &'static str,
+    whole_lists: bool,
+    warm_up: u32,
+    rates: &'static [f64],
+}
+
+const ADAM: &[f64] = &[0.0003, 0.001, 0.003, 0.01];
+const DESCENT: &[f64] = &[0.03, 0.1, 0.3, 1.0];
+
+/// A sampled run with Adam.
+fn sampled(name: &str, objective: &str) -> Method {
+    Method {
+        name: name.into(),
+        objective: objective.into(),
+        optimiser: "adam",
+        whole_lists: false,
+        warm_up: 0,
+        rates: ADAM,
+    }
+}
+
+fn methods(experiment: &str) -> Result<Vec<Method>, Failed> {
+    let song = sampled("SONG, moving average 0.1", "song:gamma=0.1");
+    Ok(match experiment {
+        "moving-average" => vec![
+            song,
+            sampled("SONG, moving average 0.3", "song:gamma=0.3"),
+            sampled("mini-batch (no tracker)", "song-minibatch"),
+        ],
+        "warm-up" => vec![
+            Method { name: "SONG after a warm-up".into(), warm_up: STEPS as u32 / 4, ..song.clone() },
+            Method { name: "SONG from the start".into(), ..song },
+        ],
+        "full-lists" => vec![
+            Method { whole_lists: true, ..sampled("whole lists", "song:gamma=1") },
+            song,
+            sampled("mini-batch (no tracker)", "song-minibatch"),
+        ],
+        "gamma-beta" => {
+            let mut all: Vec<Method> = [0.05, 0.1, 0.3, 0.5, 0.7, 1.0]
+                .iter()
+                .map(|gamma| sampled(&format!("SONG γ {gamma}"), &format!("song:gamma={gamma}")))
+                .collect();
+            for beta in [0.001, 0.01, 0.1, 0.5, 0.9] {
+                let objective = format!("song-v1:gamma=0.1:beta={beta}");
+                all.push(sampled(&format!("Faster v1 γ 0.1 β {beta}"), &objective));
+            }
+            for beta in [0.001, 0.01, 0.1, 0.5, 0.9] {
+                let objective = format!("song-v2:gamma=0.1:beta={beta}");
+                all.push(sampled(&format!("Faster v2 γ 0.1 β {beta}"), &objective));
+            }
+            all
+        }
+        "faster" => {
+            let descent = |name: &str, objective: &str, optimiser| Method {
+                optimiser,
+                rates: DESCENT,
+                ..sampled(name, objective)
+            };
+            vec![
+                descent("SONG", "song:gamma=0.1", "momentum"),
+                descent("Faster SONG v1", "song-v1", "storm"),
+                descent("Faster SONG v2", "song-v2", "storm"),
+                descent("SONG + STORM", "song-storm", "storm"),
+                descent("mini-batch", "song-minibatch", "momentum"),
+                descent("ListNet", "listnet", "momentum"),
+                descent("ApproxNDCG", "approx-ndcg", "momentum"),
+                descent("LambdaRank", "lambdarank", "momentum"),
+            ]
+        }
+        other => {
+            let known = "moving-average, warm-up, full-lists, gamma-beta or faster";
+            return Err(format!("{other} is not an experiment; expected {known}").into());
+        }
+    })
+}
+
+fn main() -> Result<(), Failed> {
+    let mut arguments = std::env::args().skip(1);
+    let experiment = arguments.next().unwrap_or_else(|| "moving-average".into());
+    let folder = arguments.next().unwrap_or_else(|| "bench/paper000".into());
+    let methods = methods(&experiment)?;
+    let mut points = String::from("data,method,step,train_loss,train_loss_sd,valid_ndcg5,valid_ndcg5_sd\n");
+    let mut summary = String::from(
+        "data,method,objective,optimiser,sampler,warm_up,rate,train_loss,train_loss_sd,valid_ndcg5,valid_ndcg5_sd\n",
+    );
+    std::fs::create_dir_all(&folder)?;
+    let by_validation = experiment == "faster";
+    for place in &DATA {
+        let Some(data) = Data::read(place)? else { return Ok(()) };
+        let data_name = place.name;
+        let (mut losses, mut scores) = (Vec::new(), Vec::new());
+        for method in &methods {
+            let rate = best_rate(method, &data, by_validation)?;
+            let runs: Vec<Vec<Look>> = SEEDS[1..]
+                .par_iter()
+                .map(|seed| run(method, &data, rate, *seed))
+                .collect::<Result<_, _>>()?;
+            let Method { name, objective, optimiser, warm_up, .. } = method;
+            let sampler = data.sampler(method);
+            for i in 0..runs[0].len() {
+                let at = |of: fn(&Look) -> f64| {
+                    mean_and_sd(&runs.iter().map(|looks| of(&looks[i])).collect::<Vec<_>>())
+                };
+                let ((loss, loss_sd), (ndcg, ndcg_sd)) = (at(|look| look.loss), at(|look| look.ndcg));
+                let step = runs[0][i].step;
+                writeln!(
+                    points,
+                    "{data_name},\"{name}\",{step},{loss:.4},{loss_sd:.4},{ndcg:.4},{ndcg_sd:.4}"
+                )?;
+            }
+            let (loss, loss_sd) = mean_and_sd(&ends(&runs, |look| look.loss));
+            let (ndcg, ndcg_sd) = mean_and_sd(&ends(&runs, |look| look.ndcg));
+            let line = format!(
+                "{data_name},\"{name}\",{objective},{optimiser},{sampler},{warm_up},{rate},{loss:.4},{loss_sd:.4},{ndcg:.4},{ndcg_sd:.4}"
+            );
+            println!("{line}");
+            writeln!(summary, "{line}")?;
+            losses.push(mean_curve(name, &runs, |look| look.loss));
+            scores.push(mean_curve(name, &runs, |look| look.ndcg));
+        }
+        let title = |what: &str| format!("{data_name}: {what} (mean of {} seeds)", SEEDS.len() - 1);
+        let file = |what: &str| Path::new(&folder).join(format!("{experiment}-{data_name}-{what}.svg"));
+        curves(&title("1 − smooth NDCG of whole training lists"), "step", "loss", &losses)
+            .save(&file("loss"))?;
+        curves(&title("NDCG@5 on validation"), "step", "NDCG@5", &scores).save(&file("ndcg5"))?;
+    }
+    std::fs::write(Path::new(&folder).join(format!("{experiment}.csv")), points)?;
+    std::fs::write(Path::new(&folder).join(format!("{experiment}-summary.csv")), summary)?;
+    Ok(())
+}
+
+/// The rate with the best end, by the seed that is not reported.
+fn best_rate(method: &Method, data: &Data, by_validation: bool) -> Result<f64, Failed> {
+    let worth = |look: &Look| if by_validation { look.ndcg } else { -look.loss };
+    let ends: Vec<(f64, f64)> = method
+        .rates
+        .par_iter()
+        .map(|&rate| Ok((ends(&[run(method, data, rate, SEEDS[0])?], worth)[0], rate)))
+        .collect::<Result<_, Failed>>()?;
+    Ok(ends.into_iter().fold((f64::MIN, 0.0), |best, end| if end.0 > best.0 { end } else { best }).1)
+}
+
+/// What a run looks like at one moment.
+#[derive(Clone, Copy)]
+struct Look {
+    step: u64,
+    /// 1 − smooth NDCG of whole training lists.
+    loss: f64,
+    /// NDCG@5 on validation.
+    ndcg: f64,
+}
+
+/// Stops after every [`LOOK`] steps.
+struct Pause(u64);
+
+impl Watch for Pause {
+    fn step(&mut self, now: &Now) {
+        self.0 = now.step;
+    }
+
+    fn stop(&mut self) -> bool {
+        self.0 % LOOK == 0
+    }
+}
+
+fn run(method: &Method, data: &Data, rate: f64, seed: u64) -> Result<Vec<Look>, Failed> {
+    let text = |text: &str| Some(text.to_string());
+    let config = Settings {
+        objective: text(&method.objective),
+        model: text("mlp:hidden=64"),
+        optimiser: text(method.optimiser),
+        sampler: text(data.sampler(method)),
+        rate: Some(rate),
+        // Every list is in every step: a pass is a step.
+        epochs: Some(STEPS as u32 - method.warm_up),
+        warm_up: Some(method.warm_up),
+        clip: Some(0.0),
+        patience: Some(0),
+        metric: text("ndcg@5"),
+        seed: Some(seed),
+        ..Settings::default()
+    }
+    .resolve()?;
+    let network = models::parse(&config.model)?.build(data.train.features.width(), 1)?;
+    let train = Examples { lists: &data.train.lists, features: &data.train };
+    let valid = Examples { lists: &data.valid.lists, features: &data.valid };
+    let mut trainer = Trainer::new(&config, network, train, None)?;
+    let exact = Goal::parse("song:gamma=1", &Policy::default())?;
+    let measures = Measure::parse_all("ndcg@5", &Policy::default())?;
+    let mut out = Gradients::default();
+    let mut looks = Vec::new();
+    loop {
+        let parameters = trainer.parameters();
+        let scores = score(trainer.model(), &parameters, train)?;
+        exact.step(&Batch::all(train.lists, &scores), &mut exact.state(train.lists)?, &mut out)?;
+        let scores = score(trainer.model(), &parameters, valid)?;
+        let ndcg = evaluate(valid.lists, &scores, &measures)?.results[0].mean.unwrap_or(f64::NAN);
+        looks.push(Look { step: trainer.steps_done(), loss: out.loss, ndcg });
+        if trainer.finished() {
+            return Ok(looks);
+        }
+        trainer.run(&mut Pause(0), None)?;
+    }
+}
+
+/// Where a data set lies, and how its lists are sampled.
+struct Place {
+    name: &'static str,
+    train: &'static [&'static str],
+    valid: &'static str,
+    sampler: &'static str,
+}
+
+const DATA: [Place; 2] = [
+    Place {
+        name: "mq2008",
+        train: &["letor/mq2008/S1.txt.gz", "letor/mq2008/S2.txt.gz", "letor/mq2008/S3.txt.gz"],
+        valid: "letor/mq2008/S4.txt.gz",
+        sampler: "strata:batch=all:relevant=2:others=3",
+    },
+    Place {
+        name: "mslr",
+        train: &["letor/mslr-sample/web10k.fold1.train.5k.txt.gz"],
+        valid: "letor/mslr-sample/web10k.fold1.test.5k.txt.gz",
+        sampler: "strata:batch=all:relevant=16:others=16",
+    },
+];
+
+struct Data {
+    train: Dataset,
+    valid: Dataset,
+    sampler: &'static str,
+}
+
+impl Data {
+    /// `None` where the data are not here.
+    fn read(place: &Place) -> Result<Option<Data>, Failed> {
+        let read = |files: &[&str]| -> Result<Option<Dataset>, Failed> {
+            let mut text = Vec::new();
+            for file in files {
+                let Some(path) = toprank_testkit::real_data(file) else { return Ok(None) };
+                Source::path(&path).open()?.read_to_end(&mut text)?;
+            }
+            Ok(Some(formats::read(&Source::bytes("lists.txt", text), &ReadOptions::default())?))
+        };
+        let (Some(mut train), Some(mut valid)) = (read(place.train)?, read(&[place.valid])?) else {
+            return Ok(None);
+        };
+        let steps = StepConfig::parse_all("log1p,standardise")?;
+        Pipeline::fit_apply(&mut train, &steps)?.apply(&mut valid)?;
+        Ok(Some(Data { train, valid, sampler: place.sampler }))
+    }
+
+    fn sampler(&self, method: &Method) -> &'static str {
+        if method.whole_lists { WHOLE } else { self.sampler }
+    }
+}
+
+/// Mean over the last looks of each run.
+fn ends(runs: &[Vec<Look>], of: impl Fn(&Look) -> f64) -> Vec<f64> {
+    runs.iter().map(|looks| mean(&looks[looks.len() - END..].iter().map(&of).collect::<Vec<_>>())).collect()
+}
+
+fn mean_curve(name: &str, runs: &[Vec<Look>], of: impl Fn(&Look) -> f64) -> Series {
+    let at = |i: usize| mean(&runs.iter().map(|looks| of(&looks[i])).collect::<Vec<_>>());
+    Series {
+        name: name.into(),
+        points: (0..runs[0].len()).map(|i| (runs[0][i].step as f64, at(i))).collect(),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    (centre, (squares / (values.len() - 1) as f64).sqrt())
+}
