@@ -8,11 +8,12 @@ use crate::objective::Input;
 /// cannot contribute: fewer than two items, no gain, no weight on any.
 pub(super) fn shares(input: &Input, k: usize, shares: &mut [f64], gains: &mut Vec<f64>) -> Option<()> {
     let ideal = best_dcg(input.list.labels, input.list.missed, input.policy, k, gains);
-    if shares.len() < 2 || ideal <= 0.0 {
+    if shares.len() < 2 {
         return None;
     }
     for (j, share) in shares.iter_mut().enumerate() {
         *share = input.weight(j) * input.gain(j) / ideal;
     }
+    // Without any gain the ideal is 0 and every share 0/0, which is not above 0 either.
     shares.iter().any(|share| *share > 0.0).then_some(())
 }

@@ -86,9 +86,9 @@ impl Objective for Relaxed {
 
 #[cfg(test)]
 mod tests {
-    use toprank_core::{List, Policy};
+    use toprank_core::{List, Lists, Policy};
 
-    use crate::Goal;
+    use crate::{Batch, Goal, Gradients};
 
     #[test]
     fn two_items_by_hand() {
@@ -98,6 +98,22 @@ mod tests {
         assert!((loss - (1.0 - (0.75 + 0.25 / 3f64.log2()))).abs() < 1e-15);
         let slope = 0.75 * 0.25 * (1.0 - 1.0 / 3f64.log2());
         assert!((gradient[0] + slope).abs() < 1e-15 && (gradient[1] - slope).abs() < 1e-15, "{gradient:?}");
+    }
+
+    #[test]
+    fn the_number_of_iterations_is_that_of_the_frozen_scores() {
+        let goal = Goal::parse("neural-ndcg", &Policy::default()).unwrap();
+        let lists = Lists::from_lengths(&[4], vec![0.0, 2.0, 1.0, 0.0]);
+        let scores = [3.0, 1.0, 2.0, 0.5];
+        let loss = |frozen: Option<&[f64]>| {
+            let batch = Batch { frozen, ..Batch::all(&lists, &scores) };
+            let mut out = Gradients::default();
+            goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+            out.loss
+        };
+        assert_eq!(loss(None).to_bits(), loss(Some(&scores)).to_bits());
+        // Equal scores are balanced at once, so the matrix of these scores is left as unbalanced as it is.
+        assert!((loss(None) - loss(Some(&[0.0; 4]))).abs() > 1e-9);
     }
 
     #[test]

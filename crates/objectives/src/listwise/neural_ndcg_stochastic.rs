@@ -134,12 +134,26 @@ impl Stochastic {
 
 #[cfg(test)]
 mod tests {
-    use toprank_core::{List, Policy};
+    use toprank_core::{List, Policy, Spec};
 
+    use super::{Out, Relaxed, Stochastic};
     use crate::Goal;
 
     fn of(text: &str, list: &List) -> (f64, Vec<f64>) {
         Goal::parse(text, &Policy::default()).unwrap().of_list(list).unwrap()
+    }
+
+    #[test]
+    fn curvature_goes_through_the_logarithm_by_the_square_of_its_slope() {
+        let relaxed = Relaxed::read(&Spec::parse("neural-ndcg-stochastic").unwrap()).unwrap();
+        let objective = Stochastic { relaxed, samples: 1, beta: 0.0, floor: 0.5 };
+        let (mut gradient, mut curvature) = ([0.0; 2], [0.0; 2]);
+        let mut out =
+            Out { gradient: &mut gradient, curvature: Some(&mut curvature), gradient_previous: None };
+        objective.add(&[0.0, 1.5], &[0.25, 0.75], &[3.0, 8.0], &mut out);
+        // x = ln(1.5 + ½): slope ½, so 8 becomes 2, and the lowest score, which moves the other one, feels the same.
+        assert_eq!(curvature, [2.0, 2.0]);
+        assert_eq!(gradient, [0.375, -0.375]);
     }
 
     #[test]

@@ -4,13 +4,23 @@ use toprank_core::stream::Random;
 
 /// A number of Gumbel's distribution: −ln(−ln U).
 pub(super) fn gumbel(random: &mut Random) -> f64 {
+    of_unit(random.unit())
+}
+
+fn of_unit(u: f64) -> f64 {
     const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64; // so that U = 0 has a finite answer
-    -(-random.unit().max(SMALLEST).ln()).ln()
+    -(-u.max(SMALLEST).ln()).ln()
 }
 
 #[cfg(test)]
 mod tests {
     use toprank_core::Stream;
+
+    #[test]
+    fn a_draw_of_zero_is_the_least_number_and_finite() {
+        assert!(super::of_unit(0.0).is_finite());
+        assert!(super::of_unit(0.0) < super::of_unit(1.0 / (1u64 << 53) as f64));
+    }
 
     #[test]
     fn the_mean_is_eulers_constant_and_the_variance_pi_squared_over_six() {

@@ -96,6 +96,16 @@ mod tests {
     }
 
     #[test]
+    fn the_curvature_along_the_scores_is_none_and_across_them_half() {
+        let lists = Lists::from_lengths(&[2], vec![1.0, 1.0]);
+        let goal = Goal::parse("rankcosine:floor=1e-9", &Policy::default()).unwrap();
+        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+        goal.step(&Batch::all(&lists, &[2.0, 0.0]), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+        // ½(1 − s_j²/|s|²)/|s|² with |s| = 2.
+        assert!(out.curvature[0].abs() < 1e-15 && (out.curvature[1] - 0.125).abs() < 1e-15);
+    }
+
+    #[test]
     fn centred_is_half_of_one_minus_the_correlation() {
         let (loss, _) =
             of("rankcosine:centred=true:floor=1e-9", &List::new(&[3.0, 2.0, 4.0], &[2.0, 0.0, 1.0]));
