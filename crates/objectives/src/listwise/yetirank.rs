@@ -113,6 +113,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_weighs_the_product_of_its_items() {
+        let goal = Goal::parse("yetirank", &Policy::default()).unwrap();
+        let (weights, plain) = ([2.0, 3.0], List::new(&[0.3, 0.0], &[0.0, 2.0]));
+        let (loss, _) = goal.of_list(&List { weights: Some(&weights), ..plain }).unwrap();
+        assert!((loss - 6.0 * goal.of_list(&plain).unwrap().0).abs() < 1e-14);
+    }
+
+    #[test]
     fn an_order_counts_its_neighbours_place_by_place() {
         let (s, y) = ([0.3, 0.0, -0.5, 0.2], [0.0, 2.0, 1.0, 1.0]);
         let goal = Goal::parse("yetirank:samples=1:decay=0.5", &Policy::default()).unwrap();
