@@ -20,7 +20,7 @@ pub const MOST_SHARDS: usize = 8;
 /// Rows below which a shard is not worth its own graph.
 const LEAST_ROWS: usize = 192;
 /// Rows scored at once in prediction.
-const SCORED_AT_ONCE: usize = 4096;
+pub(crate) const SCORED_AT_ONCE: usize = 4096;
 /// Parameters added up by one task.
 const ADDED_AT_ONCE: usize = 16_384;
 

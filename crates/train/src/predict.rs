@@ -7,8 +7,9 @@ mapped file ────────┼─▶ rows in file order ─▶ chunks �
 data in memory ─────┘
 ```
 
-A chunk ends after a fixed number of rows, or at the next end of a list where model or transforms look at whole lists, so
-that no score depends on where the data lie.
+A chunk ends after a fixed number of rows, or at the next end of a list where transforms or network look at whole lists.
+Networks that look at single rows see the same blocks of rows as [`Model::score`] gives them, since the last bits of a
+matrix product depend on the number of its rows: the scores are the same to the bit wherever the data lie.
 */
 
 use toprank_core::Lists;
@@ -17,11 +18,14 @@ use toprank_data::formats::letor::Outline;
 use toprank_data::transform::{OnTheFly, Step};
 use toprank_data::{Column, Dataset, MappedDataset, Matrix};
 
+use crate::engine::SCORED_AT_ONCE;
 use crate::error::TrainError;
 use crate::model_file::Model;
 
-/// Rows scored at once, at least.
-const CHUNK: usize = 1 << 16;
+/// Rows transformed at once, at least.
+const TRANSFORMED: usize = 4096;
+/// Rows scored at once, at least: whole blocks of the engine, so that every block has the rows it has in memory.
+const SCORED: usize = 16 * SCORED_AT_ONCE;
 
 /// A model in front of data that it can score.
 pub struct Predictor<'a> {
@@ -29,7 +33,8 @@ pub struct Predictor<'a> {
     file: String,
     rows: Rows,
     columns: Columns,
-    chunk: usize,
+    transformed: usize,
+    scored: usize,
 }
 
 /// Where the rows come from.
@@ -76,7 +81,7 @@ impl<'a> Predictor<'a> {
                 expected: format!("at most {}, as the model has", header.outputs),
             });
         }
-        Ok(Predictor { model, file: file.into(), rows, columns, chunk: CHUNK })
+        Ok(Predictor { model, file: file.into(), rows, columns, transformed: TRANSFORMED, scored: SCORED })
     }
 
     /// Lists and names of the data; features only where they are in memory.
@@ -102,70 +107,66 @@ impl<'a> Predictor<'a> {
             self.check(0, &scores)?;
             return of(&scores);
         }
-        let mut chunks = Chunks { ends: self.ends(), pending: None, done: 0 };
-        let rows = lists.entries();
-        let blocks = (0..rows).step_by(self.chunk).map(|start| start..(start + self.chunk).min(rows));
+        let per_list = self.model.header().transforms.steps.iter().any(|s| matches!(s, Step::PerList { .. }));
+        let couples = self.model.network().couples_items();
+        let mut raw = Chunks::new(Ends { lists, whole: per_list, chunk: self.transformed });
+        let mut ready = Chunks::new(Ends { lists, whole: couples, chunk: self.scored });
+        let mut take = |block: Matrix| {
+            raw.push(block, |rows, lists| {
+                let rows = self.transform(rows, lists)?;
+                ready.push(rows, |rows, lists| of(&self.score(&rows, &lists)?))
+            })
+        };
+        let all = lists.entries();
+        let blocks =
+            (0..all).step_by(self.transformed).map(|start| start..(start + self.transformed).min(all));
         match &self.rows {
             Rows::Memory(data) => {
                 for block in blocks {
-                    let block = data.features.slice(block);
-                    chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
+                    take(data.features.slice(block))?;
                 }
             }
             Rows::Mapped(mapped, _) => {
                 for block in blocks {
-                    let block = mapped.features.slice(block).map_err(TrainError::from)?;
-                    chunks.push(block, |start, chunk| self.score(start, chunk, &mut of))?;
+                    take(mapped.features.slice(block).map_err(TrainError::from)?)?;
                 }
             }
-            Rows::Text(outline) => outline
-                .each_block(|block| {
-                    chunks
-                        .push(block.clone(), |start, chunk| self.score(start, chunk, &mut of))
-                        .map_err(Stopped::There)
-                })
-                .map_err(|stopped| match stopped {
+            Rows::Text(outline) => {
+                let walked = outline.each_block(|block| take(block.clone()).map_err(Stopped::There));
+                walked.map_err(|stopped| match stopped {
                     Stopped::There(error) => error,
                     Stopped::Reading(error) => error.into(),
-                })?,
+                })?;
+            }
         }
         Ok(())
     }
 
-    /// Rows after which a chunk may end.
-    fn ends(&self) -> Ends<'_> {
-        let per_list = |step: &Step| matches!(step, Step::PerList { .. });
-        let whole =
-            self.model.network().couples_items() || self.model.header().transforms.steps.iter().any(per_list);
-        Ends { lists: &self.data().lists, whole, chunk: self.chunk }
-    }
-
-    /// Scores the rows of a chunk, which starts at row `start`.
-    fn score<E: From<TrainError>>(
-        &self,
-        start: usize,
-        chunk: Matrix,
-        of: &mut impl FnMut(&[f64]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let rows = chunk.rows();
-        let lists = self.ends().lists_of(start, rows);
-        let data = Dataset {
-            lists,
-            features: self.columns.pick(chunk),
+    /// The rows of a chunk as the network sees them.
+    fn transform(&self, rows: Matrix, chunk: ChunkLists) -> Result<Matrix, TrainError> {
+        let mut data = Dataset {
+            lists: chunk.lists,
+            features: self.columns.pick(rows),
             columns: self.columns.columns.clone(),
             ..Dataset::default()
         };
-        let scores = self.model.score(data).map_err(|error| match error {
+        self.model.header().transforms.apply(&mut data)?;
+        Ok(data.features)
+    }
+
+    /// Scores of the rows of a chunk.
+    fn score(&self, rows: &Matrix, chunk: &ChunkLists) -> Result<Vec<f64>, TrainError> {
+        let scores = self.model.score_transformed(&chunk.lists, rows).map_err(|error| match error {
             // The network counts rows within the chunk.
             TrainError::Model(error) => TrainError::Format {
                 file: self.file.clone(),
-                found: format!("from item {} on, {}", start + 1, error.what),
+                found: format!("from item {} on, {}", chunk.start + 1, error.what),
                 expected: error.expected,
             },
             other => other,
         })?;
-        self.check(start, &scores)?;
-        of(&scores)
+        self.check(chunk.start, &scores)?;
+        Ok(scores)
     }
 
     /// Scores of lists that share rows, each row once: only lists and scores are in memory, if the file is mapped and has
@@ -231,17 +232,23 @@ impl Ends<'_> {
     }
 
     /// The lists of a chunk; one list where lists do not matter.
-    fn lists_of(&self, start: usize, rows: usize) -> Lists {
+    fn lists_of(&self, start: usize, rows: usize) -> ChunkLists {
         let labels = vec![f32::NAN; rows];
         if !self.whole {
-            return Lists::from_lengths(&[rows], labels);
+            return ChunkLists { start, lists: Lists::from_lengths(&[rows], labels) };
         }
         let offsets = &self.lists.offsets;
         let first = offsets.partition_point(|&offset| offset < start as u64);
         let after = offsets.partition_point(|&offset| offset <= (start + rows) as u64);
         let offsets = offsets[first..after].iter().map(|offset| offset - start as u64).collect();
-        Lists { offsets, labels, ..Lists::default() }
+        ChunkLists { start, lists: Lists { offsets, labels, ..Lists::default() } }
     }
+}
+
+/// The lists of a chunk and the row at which it starts.
+struct ChunkLists {
+    start: usize,
+    lists: Lists,
 }
 
 /// Rows on their way into chunks.
@@ -252,9 +259,17 @@ struct Chunks<'a> {
     done: usize,
 }
 
-impl Chunks<'_> {
+impl<'a> Chunks<'a> {
+    fn new(ends: Ends<'a>) -> Chunks<'a> {
+        Chunks { ends, pending: None, done: 0 }
+    }
+
     /// Takes rows in, hands out every chunk that is whole, and the last one with the last row.
-    fn push<E>(&mut self, rows: Matrix, mut of: impl FnMut(usize, Matrix) -> Result<(), E>) -> Result<(), E> {
+    fn push<E>(
+        &mut self,
+        rows: Matrix,
+        mut of: impl FnMut(Matrix, ChunkLists) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut pending = match self.pending.take() {
             None => rows,
             Some(mut pending) => {
@@ -269,7 +284,8 @@ impl Chunks<'_> {
                 break;
             }
             let rest = pending.split_off(end - self.done);
-            of(self.done, pending)?;
+            let lists = self.ends.lists_of(self.done, pending.rows());
+            of(pending, lists)?;
             (self.done, pending) = (end, rest);
         }
         self.pending = Some(pending);
@@ -403,16 +419,16 @@ mod tests {
         for whole in [false, true] {
             for chunk in 1..12 {
                 for block in 1..12 {
-                    let mut chunks =
-                        Chunks { ends: Ends { lists: &lists, whole, chunk }, pending: None, done: 0 };
+                    let mut chunks = Chunks::new(Ends { lists: &lists, whole, chunk });
                     let mut seen: Vec<f32> = Vec::new();
                     for start in (0..10).step_by(block) {
                         let values = (start..(start + block).min(10)).map(|row| row as f32).collect();
                         chunks
-                            .push(Matrix::Dense { width: 1, values }, |start, rows| {
+                            .push(Matrix::Dense { width: 1, values }, |rows, chunk_lists| {
+                                let start = chunk_lists.start;
                                 assert_eq!(start, seen.len());
-                                let part = chunks_lists(&lists, whole, chunk, start, rows.rows());
-                                assert_eq!(part.check(), Ok(()));
+                                assert_eq!(chunk_lists.lists.check(), Ok(()));
+                                assert_eq!(chunk_lists.lists.entries(), rows.rows());
                                 if whole {
                                     assert!(lists.offsets.contains(&((start + rows.rows()) as u64)));
                                 } else {
@@ -430,7 +446,70 @@ mod tests {
         }
     }
 
-    fn chunks_lists(lists: &Lists, whole: bool, chunk: usize, start: usize, rows: usize) -> Lists {
-        Ends { lists, whole, chunk }.lists_of(start, rows)
+    /// Wherever chunks end and wherever the data lie, the scores are those of the whole data in memory, to the bit.
+    #[cfg(feature = "neural")]
+    #[test]
+    fn scores_do_not_depend_on_where_chunks_end_or_data_lie() {
+        use crate::{Job, Settings};
+        use toprank_data::{MappedDataset, ReadOptions, Source, formats, mapped};
+        let text: String = (0..9000u32)
+            .map(|i| {
+                let value = |k: u32| f64::from(i.wrapping_mul(2_654_435_761 + k) >> 16) / 65536.0;
+                let cells: String = (1..=9).map(|k| format!(" {k}:{:.4}", value(k))).collect();
+                format!("{} qid:{}{cells}\n", i % 3, i / 13 + i / 700 * 50)
+            })
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        let (path, big) = (folder.path().join("d.txt"), folder.path().join("d.toprank-data"));
+        std::fs::write(&path, text).unwrap();
+        let (source, options) = (Source::path(&path), ReadOptions::default());
+        mapped::convert(&source, &options, &big).unwrap();
+        let data = formats::read(&source, &options).unwrap();
+        for (model, transforms) in [
+            ("linear", "standardise"),
+            ("mlp:hidden=32-16", "missing:to=mean:indicator=yes,standardise"),
+            ("mlp:hidden=32-16:norm=batch", "log1p,per-list"),
+            ("context:blocks=1:width=8:heads=2", "minmax"),
+        ] {
+            let settings = Settings {
+                model: Some(model.into()),
+                transforms: Some(transforms.into()),
+                objective: Some("listnet".into()),
+                epochs: Some(1),
+                ..Settings::default()
+            };
+            let job = Job::new(&settings.resolve().unwrap(), data.clone().into(), None).unwrap();
+            let views = job.views().unwrap();
+            let mut trainer = job.trainer(&views).unwrap();
+            trainer.run(&mut (), None).unwrap();
+            let model = job.model(&trainer).unwrap();
+            let whole = model.score(data.clone()).unwrap();
+            for (transformed, scored) in [(13, 4096), (1000, 8192), (TRANSFORMED, SCORED)] {
+                let opened = [
+                    formats::open(&source, &options).unwrap(),
+                    formats::open(&Source::path(&big), &options).unwrap(),
+                    Opened::Memory(Box::new(data.clone())),
+                ];
+                for opened in opened {
+                    let what = format!("{opened:?}").chars().take(6).collect::<String>();
+                    let mut predictor = Predictor::new(&model, "d.txt", opened, 0.0).unwrap();
+                    (predictor.transformed, predictor.scored) = (transformed, scored);
+                    let mut scores = Vec::new();
+                    predictor
+                        .each(|part| {
+                            scores.extend_from_slice(part);
+                            Ok::<(), TrainError>(())
+                        })
+                        .unwrap();
+                    let same = scores.iter().zip(&whole).filter(|(a, b)| a.to_bits() == b.to_bits()).count();
+                    assert_eq!(
+                        (same, scores.len()),
+                        (whole.len(), whole.len()),
+                        "{what} {transforms} {scored}"
+                    );
+                }
+            }
+        }
+        assert!(MappedDataset::is_one(&big) && !MappedDataset::is_one(&path));
     }
 }
