@@ -123,10 +123,7 @@ pub static AVERAGES: &[Entry<Averaging>] = &[
         name: "ema",
         family: "averages",
         about: "exponential mean of all steps",
-        page: "Exponential mean Σ_s d^(t−s) w_s / Σ_s d^(t−s): divided by the weights there are, so that the random start\n\
-               has no part in it and short runs are averaged too.\n\n\
-               Source: Polyak, Juditsky, \"Acceleration of stochastic approximation by averaging\", 1992; the division as in\n\
-               Adam (arXiv 1412.6980, section 3).\n",
+        page: include_str!("pages/ema.md"),
         params: &[Param {
             name: "decay",
             default: "0.999",
@@ -142,9 +139,7 @@ pub static AVERAGES: &[Entry<Averaging>] = &[
         name: "tail",
         family: "averages",
         about: "plain mean of the last part of the run",
-        page: "Plain mean of the parameters of the last part of the run.\n\n\
-               Source: Rakhlin, Shamir, Sridharan, ICML 2012 (arXiv 1109.5647, α-suffix averaging); Izmailov et al.,\n\
-               \"Averaging weights leads to wider optima and better generalization\", UAI 2018 (arXiv 1803.05407).\n",
+        page: include_str!("pages/tail.md"),
         params: &[Param {
             name: "from",
             default: "0.75",

@@ -79,7 +79,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         name: "constant",
         family: "schedules",
         about: "the same rate in every step",
-        page: "The same rate in every step (after the warm-up).\n",
+        page: include_str!("pages/constant.md"),
         params: &[WARMUP],
         make: |spec| with(spec, Shape::Constant),
     },
@@ -87,7 +87,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         name: "step",
         family: "schedules",
         about: "the rate falls by a factor, again and again",
-        page: "The rate is multiplied by `factor` after each share `every` of the way: η · factor^⌊p/every⌋.\n",
+        page: include_str!("pages/step.md"),
         params: &[
             Param {
                 name: "every",
@@ -114,9 +114,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         name: "cosine",
         family: "schedules",
         about: "half a cosine from the full rate to (almost) nothing",
-        page: "Half a cosine: η · (floor + (1 − floor)(1 + cos πp)/2).\n\n\
-               Source: Loshchilov, Hutter, \"SGDR: Stochastic gradient descent with warm restarts\", ICLR 2017\n\
-               (arXiv 1608.03983), eq. 5, without restarts.\n",
+        page: include_str!("pages/cosine.md"),
         params: &[
             Param {
                 name: "floor",
@@ -135,7 +133,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         name: "theory",
         family: "schedules",
         about: "t^(-1/3), the rate of the convergence proofs",
-        page: "η · (t + 1)^(−1/3), the order that the convergence proofs of Faster SONG ask for (paper 000, section 7).\n",
+        page: include_str!("pages/theory.md"),
         params: &[WARMUP],
         make: |spec| with(spec, Shape::Theory),
     },
