@@ -373,3 +373,25 @@ fn weights_of_zero_gains_of_zero_and_no_lists_at_all_give_numbers() {
     let only = goal("song").of_list(&List::new(&[0.0], &[1.0])).unwrap();
     assert_eq!(only, (0.0, vec![0.0]));
 }
+
+/// Items of a kind are all alike, so a sample of some of each kind knows everything: its loss is the whole list's.
+#[test]
+fn the_anchors_of_a_sample_stand_for_all_relevant_items() {
+    let labels: Vec<f32> = (0..10).map(|i| f32::from(u8::from(i < 4))).collect();
+    let scores: Vec<f64> = (0..10).map(|i| if i < 4 { 0.2 } else { 0.5 }).collect();
+    let lists = Lists::from_lengths(&[10], labels);
+    for text in ["song:gamma=1", "song-minibatch", "ap:gamma=1", "listwise-ce:gamma=1"] {
+        let goal = Goal::parse(text, &Policy::default()).unwrap();
+        let run = |items: Vec<u32>| {
+            let scores: Vec<f64> = items.iter().map(|&i| scores[i as usize]).collect();
+            let draws =
+                Draws { lists: vec![0], offsets: vec![0, items.len() as u64], items, ..Draws::default() };
+            let mut out = Gradients::default();
+            let batch = Batch { draws: Some(&draws), ..Batch::all(&lists, &scores) };
+            goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
+            out.loss
+        };
+        let (whole, some) = (run((0..10).collect()), run(vec![1, 3, 5, 6, 9]));
+        assert!((whole - some).abs() < 1e-12, "{text}: {some} is not {whole}");
+    }
+}

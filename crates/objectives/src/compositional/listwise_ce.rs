@@ -69,3 +69,43 @@ impl Outer for CrossEntropy {
         Outcome { value: chance * (anchor.items.ln() + u[0]), slope: [chance, 0.0] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{Lists, Policy, Spec};
+
+    use super::*;
+    use crate::objective::{Input, Out};
+    use crate::state::State;
+    use crate::work::Work;
+
+    /// A tracker that looks at two steps, which no line of the catalog gives this objective yet.
+    #[test]
+    fn the_gradient_at_the_previous_scores_divides_by_the_tracker_as_it_was() {
+        let (spec, policy) = (Spec::parse("listwise-ce").unwrap(), Policy::default());
+        let inner = Inner::Of(Surrogate::Exponential { temperature: 1.0 });
+        let tracker = Tracker::from_spec(&spec, Rule::Msvr).unwrap();
+        let objective = Compositional::boxed(CrossEntropy { by_gain: false }, inner, tracker, &spec).unwrap();
+        let lists = Lists::from_lengths(&[3], vec![1.0, 0.0, 0.0]);
+        let (first, second, previous) = ([0.0, 1.0, 2.0], [0.1, 0.4, 0.2], [0.5, -0.2, 0.3]);
+        let mut state = State::new(objective.columns(), &lists, &policy);
+        let mut work = Work::default();
+        objective.prepare(&lists.list(0, &first), &policy, &mut state.of_list(0, 3), &mut work);
+        let mut at_previous = [0.0; 3];
+        for (scores, previous) in [(&first, &first), (&second, &previous)] {
+            at_previous = [0.0; 3];
+            let mut gradient = [0.0; 3];
+            let mut out =
+                Out { gradient: &mut gradient, curvature: None, gradient_previous: Some(&mut at_previous) };
+            let list = lists.list(0, scores);
+            let input = Input { previous: Some(previous), ..Input::whole(list, &policy) };
+            objective.list(&input, &mut state.of_list(0, 3), &mut work, &mut out).unwrap();
+        }
+        // The one relevant item is the first: ∂/∂s_j of ln g at the previous scores, with u of the first step under it.
+        let u = first.iter().map(|s| s.exp()).sum::<f64>() / 3.0;
+        for j in 1..3 {
+            let expected = (previous[j] - previous[0]).exp() / (3.0 * u);
+            assert!((at_previous[j] - expected).abs() < 1e-14, "{j}: {} is not {expected}", at_previous[j]);
+        }
+    }
+}
