@@ -8,7 +8,7 @@ let data = toprank_data::formats::read(
     &toprank_data::Source::bytes("d.txt", "2 qid:1 1:0.9\n0 qid:1 1:0.1\n0 qid:2 1:0.2\n1 qid:2 1:0.8\n".as_bytes()),
     &toprank_data::ReadOptions::default(),
 ).unwrap();
-let settings = Settings { model: Some("linear".into()), epochs: Some(20), ..Settings::default() };
+let settings = Settings { model: Some("linear".into()), rate: Some(0.5), epochs: Some(20), ..Settings::default() };
 # #[cfg(feature = "neural")] {
 let job = Job::new(&settings.resolve().unwrap(), data.clone().into(), None).unwrap();
 let views = job.views().unwrap();
