@@ -133,3 +133,27 @@ pub mod recall {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{List, Policy};
+
+    use crate::Goal;
+    use crate::kernels::scalar::sigmoid;
+
+    #[test]
+    fn two_equal_items_by_hand() {
+        // Both count 1 towards the rank of the relevant one, which is 2.
+        for (text, loss) in [
+            ("precision@1", sigmoid(1.0)),
+            ("precision@2", 1.0 - 0.5 / 2.0),
+            ("recall@1", sigmoid(1.0)),
+            ("recall@2:softness=3", 0.5),
+            ("recall@1:softness=2", sigmoid(0.5)),
+        ] {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            let (found, _) = goal.of_list(&List::new(&[0.0, 0.0], &[1.0, 0.0])).unwrap();
+            assert!((found - loss).abs() < 1e-15, "{text}: {found} is not {loss}");
+        }
+    }
+}
