@@ -1,7 +1,7 @@
 //! What a mapped data file costs: conversion of text, opening, fetching rows at random, verification.
 //!
 //! ```text
-//! mapped_bench DIR [ROWS]     writes big.txt and big.toprank-data into DIR (2.2 GB and 1 GB for 1,900,000 rows)
+//! mapped_bench DIR [ROWS]     writes big.txt and big.toprank-data into DIR (3.2 GB and 1 GB for 1,900,000 rows)
 //! ```
 
 use std::fmt::Write as _;

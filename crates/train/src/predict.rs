@@ -147,7 +147,7 @@ impl<'a> Predictor<'a> {
         let mut data = Dataset {
             lists: chunk.lists,
             features: self.columns.pick(rows),
-            columns: self.columns.columns.clone(),
+            columns: self.columns.features.clone(),
             ..Dataset::default()
         };
         self.model.header().transforms.apply(&mut data)?;
@@ -183,7 +183,7 @@ impl<'a> Predictor<'a> {
             Rows::Text(_) => unreachable!("the rows of a text belong to one list each"),
         };
         let features = self.columns.pick(data.features);
-        self.model.score(Dataset { features, columns: self.columns.columns.clone(), ..data })
+        self.model.score(Dataset { features, columns: self.columns.features.clone(), ..data })
     }
 
     fn check(&self, start: usize, scores: &[f64]) -> Result<(), TrainError> {
@@ -298,7 +298,8 @@ impl<'a> Chunks<'a> {
 struct Columns {
     /// Where each feature stands; `None`: the columns are the features.
     places: Option<Vec<Option<usize>>>,
-    columns: Vec<Column>,
+    /// The features by name and kind.
+    features: Vec<Column>,
     absent_is: f32,
     absent: Vec<String>,
     unused: Vec<String>,
@@ -314,7 +315,7 @@ impl Columns {
     ) -> Result<Columns, TrainError> {
         let as_they_are = |columns: &[Column]| Columns {
             places: None,
-            columns: columns.to_vec(),
+            features: columns.to_vec(),
             absent_is,
             absent: Vec::new(),
             unused: Vec::new(),
@@ -339,7 +340,8 @@ impl Columns {
         // Text that calls features by number leaves out those that are 0 everywhere.
         let numbered = |name: &str| name.parse::<u32>().is_ok();
         let text = wanted.iter().all(|name| numbered(name)) && found.iter().all(|c| numbered(&c.name));
-        if wanted.len() != width || !lacking.is_empty() && !(text && lacking.len() < wanted.len()) {
+        let few = text && lacking.len() < wanted.len();
+        if wanted.len() != width || !(lacking.is_empty() || few) {
             return Err(TrainError::Format {
                 file: file.into(),
                 found: match lacking.len() {
@@ -357,11 +359,11 @@ impl Columns {
             Some(place) => found[*place].clone(),
             None => Column { name: name.clone(), levels: None },
         };
-        let columns = places.iter().zip(wanted).map(|(place, name)| chosen(place, name)).collect();
+        let features = places.iter().zip(wanted).map(|(place, name)| chosen(place, name)).collect();
         let known: std::collections::HashSet<&str> = wanted.iter().map(String::as_str).collect();
         let unused = found.iter().filter(|column| !known.contains(column.name.as_str()));
         Ok(Columns {
-            columns,
+            features,
             absent_is,
             absent: lacking.into_iter().map(String::from).collect(),
             unused: unused.map(|column| column.name.clone()).collect(),
