@@ -101,7 +101,7 @@ fn each_line_of_json_is_answered_by_the_scores_of_its_list() {
         if lists.last().is_none_or(|list| list.0 != qid) {
             lists.push((qid.to_string(), Vec::new()));
         }
-        let by_name = lists.len() % 2 == 0;
+        let by_name = lists.len().is_multiple_of(2);
         let cells: Vec<String> = words[2..]
             .iter()
             .map(|cell| {

@@ -215,7 +215,7 @@ impl Watch for Pause {
     }
 
     fn stop(&mut self) -> bool {
-        self.0 % LOOK == 0
+        self.0.is_multiple_of(LOOK)
     }
 }
 
