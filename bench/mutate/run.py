@@ -203,7 +203,9 @@ def main():
         print(f"{seconds:5.1f} s  {mutation['kind']:5}  {place:40}  {verdict}", flush=True)
         rows.append([*key, binary or "survived", "; ".join(failed)])
         if not arguments.only:
-            write_rows(rows)  # after each one: an interrupt loses nothing
+            write_rows(rows)  # after each one: an interrupt loses little
+    if not arguments.only:
+        write_rows(rows)
     print(f"{len(rows) - bad} of {len(rows)} mutations caught")
     return 1 if bad else 0
 
