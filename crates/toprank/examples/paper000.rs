@@ -30,10 +30,10 @@ use toprank::data::formats::{self, ReadOptions};
 use toprank::data::source::Source;
 use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::metrics::{Measure, evaluate};
-use toprank::objectives::{Batch, Goal, Gradients};
+use toprank::objectives::{Batch, Goal, GoalError, Gradients};
 use toprank::train::engine::{Examples, score};
 use toprank::train::trainer::{Now, Trainer, Watch};
-use toprank::train::{Settings, models};
+use toprank::train::{Settings, TrainError, models};
 use toprank_plots::{Series, curves};
 
 type Failed = Box<dyn Error + Send + Sync>;
@@ -60,7 +60,7 @@ struct Method {
 }
 
 const ADAM: &[f64] = &[0.0003, 0.001, 0.003, 0.01];
-const DESCENT: &[f64] = &[0.03, 0.1, 0.3, 1.0];
+const DESCENT: &[f64] = &[0.1, 0.3, 1.0, 3.0];
 
 /// A sampled run with Adam.
 fn sampled(name: &str, objective: &str) -> Method {
@@ -255,7 +255,16 @@ fn run(method: &Method, data: &Data, rate: f64, seed: u64) -> Result<Vec<Look>, 
         if trainer.finished() {
             return Ok(looks);
         }
-        trainer.run(&mut Pause(0), None)?;
+        match trainer.run(&mut Pause(0), None) {
+            Ok(_) => {}
+            // Too high a rate: the rest of the run is no number, which no choice of a rate takes.
+            Err(TrainError::NotFinite { .. } | TrainError::Goal(GoalError::Score { .. })) => {
+                let rest = (looks.len() as u64..=STEPS / LOOK).map(|i| i * LOOK);
+                looks.extend(rest.map(|step| Look { step, loss: f64::NAN, ndcg: f64::NAN }));
+                return Ok(looks);
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
