@@ -4,7 +4,7 @@
 use toprank_core::Entry;
 
 use crate::objective::Objective;
-use crate::{compositional, lambda, listwise, pairwise, pointwise};
+use crate::{bilevel, compositional, lambda, listwise, pairwise, pointwise};
 
 /// One line of the table.
 pub struct Listing {
@@ -16,6 +16,7 @@ pub struct Listing {
 }
 
 const COMPOSITIONAL: &str = "compositional (X-risk)";
+const BILEVEL: &str = "bilevel (thresholds)";
 const POINTWISE: &str = "pointwise";
 const PAIRWISE: &str = "pairwise";
 const LAMBDA: &str = "lambda";
@@ -51,7 +52,20 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("precision", COMPOSITIONAL, compositional::precision, "precision at K by tracked smooth ranks"),
     line!("recall", COMPOSITIONAL, compositional::precision::recall, "recall at K by tracked smooth ranks"),
     line!("p-norm-push", COMPOSITIONAL, compositional::p_norm_push, "p-th power of how far others stand above"),
+    line!("auroc", COMPOSITIONAL, compositional::auroc, "AUROC: a surrogate over all pairs of a relevant and another item"),
     line!("pauc-kl", COMPOSITIONAL, compositional::pauc_kl, "one-way partial AUC, KL form"),
+    line!("k-song", BILEVEL, bilevel::k_song, "NDCG at K by a threshold and tracked smooth ranks"),
+    line!("k-song-v1", BILEVEL, bilevel::k_song::v1, "Faster K-SONG: NDCG at K with MSVR trackers"),
+    line!("k-song-v2", BILEVEL, bilevel::k_song::v2, "Faster K-SONG: NDCG at K with quadratic trackers"),
+    line!("k-song-rank", BILEVEL, bilevel::k_song::by_rank, "NDCG at K with a gate by rank instead of a threshold"),
+    line!("top-ap", BILEVEL, bilevel::top_ap, "average precision at K by a threshold and tracked smooth ranks"),
+    line!("precision-threshold", BILEVEL, bilevel::threshold_precision, "precision at K by a threshold"),
+    line!("recall-threshold", BILEVEL, bilevel::threshold_precision::recall, "recall at K by a threshold"),
+    line!("precision-at-recall", BILEVEL, bilevel::precision_at_recall, "precision at a recall by a threshold"),
+    line!("pauc-bilevel", BILEVEL, bilevel::pauc, "one-way partial AUC over a range of false positive rates, by thresholds"),
+    line!("tpauc-bilevel", BILEVEL, bilevel::tpauc, "two-way partial AUC by thresholds"),
+    line!("pap", BILEVEL, bilevel::pap, "the K highest relevant items against the K highest others, by thresholds"),
+    line!("top-push-bilevel", BILEVEL, bilevel::top_push, "top push by a threshold"),
     line!("squared", POINTWISE, pointwise::squared, "squared difference of score and label"),
     line!("logistic", POINTWISE, pointwise::logistic, "the score as log-odds of being relevant"),
     line!("ordinal", POINTWISE, pointwise::ordinal, "one logistic question per grade: this grade or better?"),

@@ -21,6 +21,7 @@
 #[macro_use]
 mod simd;
 
+pub mod bilevel;
 pub mod catalog;
 pub mod compositional;
 mod gather;

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
+use super::surrogate::{MARGIN, PLAIN, TEMPERATURE};
 use super::tracker::{GAMMA, LAGGED};
 use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, SELF, Strata, Surrogate, Tracker,
@@ -10,11 +10,7 @@ use super::{
 use crate::objective::Objective;
 use crate::params::RELEVANT;
 
-pub(crate) const PARAMS: &[Param] = &[GAMMA, CHOICE, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT];
-const CHOICE: Param = Param {
-    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid or barrier-hinge",
-    ..SURROGATE
-};
+pub(crate) const PARAMS: &[Param] = &[GAMMA, PLAIN, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "ap:gamma=0.5",
     "ap:surrogate=hinge",
@@ -26,23 +22,31 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let inner = inner(spec)?;
+    Compositional::boxed(AveragePrecision, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
+}
+
+/// Any surrogate but one.
+pub(crate) fn inner(spec: &Spec) -> Result<Inner, ParamError> {
     let surrogate = Surrogate::from_spec(spec)?;
     if matches!(surrogate, Surrogate::Exponential { .. }) {
         let expected = "another one: with exponential all relevant items have the same smooth precision";
         return Err(ParamError::new("surrogate", "exponential", expected));
     }
-    let inner = Inner::Of(surrogate);
-    Compositional::boxed(AveragePrecision, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
+    Ok(Inner::Of(surrogate))
 }
 
 /// Minus the smooth precision at an anchor: f(g1, g2) = −g1/g2.
 #[derive(Clone, Copy, Debug)]
-struct AveragePrecision;
+pub(crate) struct AveragePrecision;
 
 impl Outer for AveragePrecision {
     const REFERENCES: &'static [Reference] = &[Reference::Relevant, Reference::All];
-    const OVER: Over = Over::Mean;
     const OFFSET: f64 = 1.0;
+
+    fn over(&self) -> Over {
+        Over::Mean
+    }
 
     fn takes_part(&self, strata: &Strata, _: f64) -> bool {
         strata.drawn_relevant > 0 && strata.drawn_others > 0

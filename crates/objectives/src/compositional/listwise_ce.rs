@@ -52,8 +52,11 @@ struct CrossEntropy {
 
 impl Outer for CrossEntropy {
     const REFERENCES: &'static [Reference] = &[Reference::All];
-    const OVER: Over = Over::Sum;
     const OFFSET: f64 = 0.0;
+
+    fn over(&self) -> Over {
+        Over::Sum
+    }
 
     fn prepare(&self, whole: &List, policy: &Policy) -> f64 {
         let relevant = whole.labels.iter().filter(|y| policy.relevant.is(**y));

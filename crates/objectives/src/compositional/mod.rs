@@ -22,6 +22,7 @@ adds |f'_i| ω_j ℓ'' to both its items.
 */
 
 pub mod ap;
+pub mod auroc;
 mod inner;
 pub mod listwise_ce;
 pub mod p_norm_push;
@@ -30,7 +31,7 @@ pub mod precision;
 mod smooth;
 pub mod song;
 pub mod strata;
-mod surrogate;
+pub(crate) mod surrogate;
 pub mod tracker;
 
 use toprank_core::{List, ParamError, Policy, Spec};
@@ -43,8 +44,8 @@ use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
 pub use inner::Inner;
-use inner::{Adjoint, Means, Terms};
-pub use strata::{Reference, Strata};
+pub(crate) use inner::{Adjoint, Means, Terms};
+pub use strata::{Reference, Set, Strata};
 pub use surrogate::Surrogate;
 use tracker::{Cell, Estimate};
 pub use tracker::{Rule, Schedule, Tracker};
@@ -72,22 +73,48 @@ pub struct Outcome {
 }
 
 /// How the anchors of a list become its loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Over {
     /// Sum over anchors; a sample's carries N+/n+.
     Sum,
     /// Mean over anchors, by item weight.
     Mean,
+    /// λ' ln w, w tracks the mean over anchors of e^{f/λ'}: a third level, in logarithms. Small λ' looks only at the
+    /// worst anchors, a large one is [`Over::Mean`].
+    SoftWorst(f64),
+}
+
+/// A factor on the term of every anchor, which may depend on where the anchor stands.
+pub trait Gate {
+    /// ψ and ∂ψ/∂s_j of the anchor at place `j` of the draw; `rank` is N u of its last component, `term` its term
+    /// without the gate.
+    fn weigh(&mut self, j: usize, rank: f64, term: f64) -> (f64, f64);
+
+    /// ψ and its slope at the previous scores.
+    fn weigh_previous(&mut self, j: usize, rank: f64, term: f64) -> (f64, f64) {
+        self.weigh(j, rank, term)
+    }
+}
+
+/// ψ = 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Open;
+
+impl Gate for Open {
+    fn weigh(&mut self, _: usize, _: f64, _: f64) -> (f64, f64) {
+        (1.0, 0.0)
+    }
 }
 
 /// What an instance of the mechanism says.
 pub trait Outer: Send + Sync {
     /// Reference set of each component (one or two).
     const REFERENCES: &'static [Reference];
-    /// Sum or mean over anchors.
-    const OVER: Over;
     /// The loss is this plus the sum or mean of f: 1 where f is minus a measure.
     const OFFSET: f64;
+
+    /// Sum or mean over anchors.
+    fn over(&self) -> Over;
 
     /// True if the relevant items are the anchors; else the others are, and scores count the other way round.
     fn anchors_are_relevant(&self) -> bool {
@@ -134,8 +161,18 @@ impl<O: Outer + 'static> Compositional<O> {
         tracker: Tracker,
         spec: &Spec,
     ) -> Result<Box<dyn Objective>, ParamError> {
+        Ok(Box::new(Compositional::from_spec(outer, inner, tracker, spec)?))
+    }
+
+    /// Reads `self`.
+    pub(crate) fn from_spec(
+        outer: O,
+        inner: Inner,
+        tracker: Tracker,
+        spec: &Spec,
+    ) -> Result<Compositional<O>, ParamError> {
         let self_is_one = word(spec, "self", SELF.default, &[("surrogate", false), ("one", true)])?;
-        Ok(Box::new(Compositional { outer, inner, tracker, self_is_one }))
+        Ok(Compositional { outer, inner, tracker, self_is_one })
     }
 }
 
@@ -230,6 +267,27 @@ impl<O: Outer> Compositional<O> {
         [now, before]
     }
 
+    /// λ' ln w of [`Over::SoftWorst`], w tracking the mean of e^{f/λ'}; the factors of stage 4 become those of this loss.
+    fn third_level(
+        &self,
+        lambda: f64,
+        rates: tracker::Rates,
+        terms: &[f64],
+        weights: impl Iterator<Item = f64> + Clone,
+        ln_w: &mut f64,
+        a: &mut [f64],
+    ) -> f64 {
+        let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max) / lambda;
+        let sum: f64 = terms.iter().zip(weights).map(|(f, w)| w * (f / lambda - top).exp()).sum();
+        let estimate = Estimate { now: top + sum.ln(), previous: None, floor: f64::NEG_INFINITY };
+        let tracked = self.tracker.follow_log(rates, Cell { u: ln_w, v: None, before: None }, estimate);
+        let used = if self.tracker.lagged { tracked.before } else { tracked.now };
+        for (a, f) in a.iter_mut().zip(terms) {
+            *a *= (f / lambda - used).exp();
+        }
+        lambda * tracked.now
+    }
+
     /// Stage 5.
     fn spread(&self, drawn: &Drawn, estimates: &mut Estimates, out: &mut Adjoint, work: &mut KernelWork) {
         let scores = estimates.scores;
@@ -290,7 +348,8 @@ impl<O: Outer> Objective for Compositional<O> {
 
     fn columns(&self) -> &'static [Column] {
         let per = if self.outer.anchors_are_relevant() { Per::Relevant } else { Per::Item };
-        self.tracker.columns(Self::COMPONENTS, per)
+        let list = if matches!(self.outer.over(), Over::SoftWorst(_)) { 2 } else { 1 };
+        self.tracker.columns(Self::COMPONENTS, per, list)
     }
 
     fn prepare(&self, whole: &List, policy: &Policy, state: &mut ListState, _: &mut Work) {
@@ -298,6 +357,21 @@ impl<O: Outer> Objective for Compositional<O> {
     }
 
     fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        self.gated(input, state, work, out, &mut Open)
+    }
+}
+
+impl<O: Outer> Compositional<O> {
+    /// The loss of a list with a gate on its anchors: Σ ψ f. Slopes of the gate in the anchor's own score are added to
+    /// the gradient; what else it depends on is the caller's.
+    pub(crate) fn gated(
+        &self,
+        input: &Input,
+        state: &mut ListState,
+        work: &mut Work,
+        out: &mut Out,
+        gate: &mut impl Gate,
+    ) -> Option<f64> {
         let n = input.list.len();
         let (push_relevant, log) = (self.outer.anchors_are_relevant(), self.inner.is_log());
         let [places] = work.places.cut([2 * n]);
@@ -346,13 +420,15 @@ impl<O: Outer> Objective for Compositional<O> {
         let alike = |c: usize| strata.weights(O::REFERENCES[c], push_relevant).alike(&strata);
         let each: [usize; 2] =
             std::array::from_fn(|c| if c < Self::COMPONENTS && alike(c).is_none() { n } else { 0 });
-        let [omega0, omega1, turned, turned_previous, values, old_values] = work.floats.cut([
+        let third_level = if matches!(self.outer.over(), Over::SoftWorst(_)) { m } else { 0 };
+        let [omega0, omega1, turned, turned_previous, values, old_values, terms] = work.floats.cut([
             each[0],
             each[1],
             turned,
             turned * with_previous,
             cm * (3 + with_curve),
             cm * 3 * with_previous,
+            third_level,
         ]);
         let mut drawn = Drawn { anchors, omega: [Omega::Alike(0.0); 2], own: [0.0; 2] };
         for (c, omega) in [omega0, omega1].into_iter().enumerate().take(Self::COMPONENTS) {
@@ -374,9 +450,12 @@ impl<O: Outer> Objective for Compositional<O> {
                 }
             };
         }
-        let scale = match O::OVER {
+        let over = self.outer.over();
+        let scale = match over {
             Over::Sum => strata.relevant as f64 / drawn_relevant as f64,
-            Over::Mean => 1.0 / anchors.iter().map(|&j| input.weight(j as usize)).sum::<f64>(),
+            Over::Mean | Over::SoftWorst(_) => {
+                1.0 / anchors.iter().map(|&j| input.weight(j as usize)).sum::<f64>()
+            }
         };
         if !scale.is_finite() {
             return None; // all anchors have weight 0
@@ -417,17 +496,41 @@ impl<O: Outer> Objective for Compositional<O> {
                 at_after
             };
             let factor = input.weight(j) * scale;
-            loss += factor * at_after.value;
             let (outcome, u) = if self.tracker.lagged { (at_before, before) } else { (at_after, after) };
+            let rank = |u: [f64; 2]| {
+                let u = u[Self::COMPONENTS - 1];
+                items * if log { u.exp() } else { u }
+            };
+            let (open, slope) = gate.weigh(j, rank(u), factor * at_after.value);
+            loss += open * factor * at_after.value;
+            if let Some(value) = terms.get_mut(i) {
+                *value = outcome.value;
+            }
+            // The gates of anchors that are not relevant see turned scores, too; none of them has a slope.
+            if slope != 0.0 {
+                out.gradient[j] += slope * factor * at_after.value;
+            }
+            let open_before = old.is_some().then(|| {
+                let (open, slope) = gate.weigh_previous(j, rank(before), factor * at_before.value);
+                if let (true, Some(gradient)) = (slope != 0.0, &mut out.gradient_previous) {
+                    gradient[j] += slope * factor * at_before.value;
+                }
+                open
+            });
             for c in 0..Self::COMPONENTS {
                 let k = c * m + i;
                 // In logs the slope is u f'(u); the estimate's own mean turns it into ĝ f'(u).
                 let ratio = |estimate: f64, u: f64| if log { (estimate - u).exp() } else { 1.0 };
-                now.a[k] = factor * outcome.slope[c] * ratio(now.value[k], u[c]);
-                if let Some(old) = &mut old {
-                    old.a[k] = factor * at_before.slope[c] * ratio(old.value[k], before[c]);
+                now.a[k] = open * factor * outcome.slope[c] * ratio(now.value[k], u[c]);
+                if let (Some(old), Some(open)) = (&mut old, open_before) {
+                    old.a[k] = open * factor * at_before.slope[c] * ratio(old.value[k], before[c]);
                 }
             }
+        }
+
+        if let Over::SoftWorst(lambda) = over {
+            let weights = anchors.iter().map(|&j| input.weight(j as usize) * scale);
+            loss = self.third_level(lambda, rates, terms, weights, &mut state.values[1], now.a);
         }
 
         // Stage 5: spread.

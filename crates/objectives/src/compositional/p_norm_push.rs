@@ -57,8 +57,11 @@ struct Push {
 
 impl Outer for Push {
     const REFERENCES: &'static [Reference] = &[Reference::OtherClass];
-    const OVER: Over = Over::Mean;
     const OFFSET: f64 = 0.0;
+
+    fn over(&self) -> Over {
+        Over::Mean
+    }
 
     fn anchors_are_relevant(&self) -> bool {
         !self.swapped

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
+use super::surrogate::{MARGIN, RISING, TEMPERATURE};
 use super::tracker::{GAMMA, LAGGED};
 use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
@@ -18,7 +18,7 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "λ: small looks only at the highest others (top push), large at all (AUROC)",
     },
     GAMMA,
-    Param { range: "squared-hinge, hinge, logistic, logistic2 or sigmoid", ..SURROGATE },
+    RISING,
     MARGIN,
     TEMPERATURE,
     LAGGED,
@@ -36,16 +36,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let lambda = positive(spec, "lambda", 1.0)?;
-    let surrogate = Surrogate::from_spec(spec)?;
-    if !surrogate.is_non_decreasing() || matches!(surrogate, Surrogate::Exponential { .. }) {
-        let found = spec.args.get("surrogate").unwrap_or_default();
-        return Err(ParamError::new(
-            "surrogate",
-            found,
-            "squared-hinge, hinge, logistic, logistic2 or sigmoid",
-        ));
-    }
-    let inner = Inner::ExpOf(surrogate, lambda);
+    let inner = Inner::ExpOf(Surrogate::rising(spec)?, lambda);
     Compositional::boxed(Kl { lambda }, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
 }
 
@@ -57,8 +48,11 @@ struct Kl {
 
 impl Outer for Kl {
     const REFERENCES: &'static [Reference] = &[Reference::OtherClass];
-    const OVER: Over = Over::Mean;
     const OFFSET: f64 = 0.0;
+
+    fn over(&self) -> Over {
+        Over::Mean
+    }
 
     fn takes_part(&self, strata: &Strata, _: f64) -> bool {
         strata.drawn_relevant > 0 && strata.drawn_others > 0

@@ -75,8 +75,11 @@ struct Precision(Cut);
 
 impl Outer for Precision {
     const REFERENCES: &'static [Reference] = &[Reference::All];
-    const OVER: Over = Over::Sum;
     const OFFSET: f64 = 1.0;
+
+    fn over(&self) -> Over {
+        Over::Sum
+    }
 
     fn takes_part(&self, strata: &Strata, _: f64) -> bool {
         strata.drawn_relevant > 0 && strata.drawn_others > 0
@@ -120,8 +123,11 @@ pub mod recall {
 
     impl Outer for Recall {
         const REFERENCES: &'static [Reference] = &[Reference::All];
-        const OVER: Over = Over::Mean;
         const OFFSET: f64 = 0.0;
+
+        fn over(&self) -> Over {
+            Over::Mean
+        }
 
         fn takes_part(&self, strata: &Strata, _: f64) -> bool {
             strata.drawn_relevant > 0 && strata.drawn_others > 0

@@ -36,20 +36,25 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
 }
 
 fn with(spec: &Spec, tracker: Tracker) -> Result<Box<dyn Objective>, ParamError> {
-    Compositional::boxed(Ndcg, Inner::Of(Surrogate::from_spec(spec)?), tracker, spec)
+    Compositional::boxed(Ndcg { k: u32::MAX }, Inner::Of(Surrogate::from_spec(spec)?), tracker, spec)
 }
 
-/// Minus the smooth NDCG: f(g) = −G/(Z log2(N g + 1)).
+/// Minus the smooth NDCG: f(g) = −G/(Z log2(N g + 1)), Z the DCG of the best first `k`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ndcg;
+pub(crate) struct Ndcg {
+    pub k: u32,
+}
 
 impl Outer for Ndcg {
     const REFERENCES: &'static [Reference] = &[Reference::All];
-    const OVER: Over = Over::Sum;
     const OFFSET: f64 = 1.0;
 
+    fn over(&self) -> Over {
+        Over::Sum
+    }
+
     fn prepare(&self, whole: &List, policy: &Policy) -> f64 {
-        best_dcg(whole.labels, whole.missed, policy, usize::MAX, &mut Vec::new())
+        best_dcg(whole.labels, whole.missed, policy, self.k as usize, &mut Vec::new())
     }
 
     fn takes_part(&self, strata: &Strata, ideal: f64) -> bool {

@@ -15,6 +15,9 @@ one other relevant item would stand for 4 items instead of 7. Anchors among the 
 class alone is plain. A sum over anchors carries N+/n+.
 */
 
+use crate::objective::Input;
+use crate::state::ListState;
+
 /// Counts of a list and of the draw from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strata {
@@ -26,6 +29,17 @@ pub struct Strata {
     pub drawn_relevant: usize,
     /// n-.
     pub drawn_others: usize,
+}
+
+/// Which items a mean without an anchor, or a threshold, is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// All items of the list.
+    All,
+    /// The relevant ones.
+    Relevant,
+    /// The others.
+    Others,
 }
 
 /// Which items an inner mean goes over.
@@ -59,6 +73,40 @@ impl Weights {
 }
 
 impl Strata {
+    /// Counts of a list, and of what `input` holds of it.
+    pub fn of(input: &Input, state: &ListState) -> Strata {
+        let above = input.policy.relevant.above();
+        let drawn_relevant = input.list.labels.iter().filter(|label| **label > above).count();
+        Strata {
+            items: state.items,
+            relevant: state.relevant.len(),
+            drawn_relevant,
+            drawn_others: input.list.len() - drawn_relevant,
+        }
+    }
+
+    /// How many items of the whole list are in a set.
+    pub fn size(&self, set: Set) -> usize {
+        match set {
+            Set::All => self.items,
+            Set::Relevant => self.relevant,
+            Set::Others => self.others(),
+        }
+    }
+
+    /// Weights of a mean over a set without an anchor: of an item that is not relevant, and of one that is.
+    pub fn plain_weights(&self, set: Set) -> [f64; 2] {
+        let (items, relevant, others) = (self.items as f64, self.relevant as f64, self.others() as f64);
+        let each = |share: f64, drawn: usize| if drawn == 0 { 0.0 } else { share / drawn as f64 };
+        match set {
+            Set::All => {
+                [each(others / items, self.drawn_others), each(relevant / items, self.drawn_relevant)]
+            }
+            Set::Relevant => [0.0, each(1.0, self.drawn_relevant)],
+            Set::Others => [each(1.0, self.drawn_others), 0.0],
+        }
+    }
+
     /// N-.
     pub fn others(&self) -> usize {
         self.items - self.relevant

@@ -65,6 +65,14 @@ pub(crate) const SURROGATE: Param = Param {
     range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, exponential or barrier-hinge",
     about: "ℓ(x), the smooth stand-in for 1[x ≥ 0]",
 };
+/// Every surrogate whose means need no logarithm.
+pub(crate) const PLAIN: Param = Param {
+    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid or barrier-hinge",
+    ..SURROGATE
+};
+/// Those of them that never fall.
+pub(crate) const RISING: Param =
+    Param { range: "squared-hinge, hinge, logistic, logistic2 or sigmoid", ..SURROGATE };
 /// The margin of the hinges.
 pub(crate) const MARGIN: Param =
     Param { name: "margin", default: "1", range: "in [0, ∞)", about: "c of the hinges and of square" };
@@ -92,6 +100,25 @@ impl Surrogate {
             ("barrier-hinge", Surrogate::BarrierHinge),
         ];
         word(spec, "surrogate", SURROGATE.default, &names)
+    }
+
+    /// Reads one of [`PLAIN`].
+    pub(crate) fn plain(spec: &Spec) -> Result<Surrogate, ParamError> {
+        let surrogate = Surrogate::from_spec(spec)?;
+        if matches!(surrogate, Surrogate::Exponential { .. }) {
+            return Err(ParamError::new("surrogate", "exponential", PLAIN.range));
+        }
+        Ok(surrogate)
+    }
+
+    /// Reads one of [`RISING`].
+    pub(crate) fn rising(spec: &Spec) -> Result<Surrogate, ParamError> {
+        let surrogate = Surrogate::from_spec(spec)?;
+        if !surrogate.is_non_decreasing() || matches!(surrogate, Surrogate::Exponential { .. }) {
+            let found = spec.args.get("surrogate").unwrap_or_default();
+            return Err(ParamError::new("surrogate", found, RISING.range));
+        }
+        Ok(surrogate)
     }
 
     /// ℓ, ℓ' and ℓ'' at x.

@@ -73,6 +73,18 @@ pub struct Rates {
     step: u64,
 }
 
+impl Rates {
+    /// (1−γ)z + γe + β(e − e⁻).
+    pub(crate) fn msvr(&self, z: f64, now: f64, previous: f64) -> f64 {
+        (1.0 - self.gamma) * z + self.gamma * now + self.beta * (now - previous)
+    }
+
+    /// τ.
+    pub(crate) fn tau(&self) -> f64 {
+        self.tau
+    }
+}
+
 /// The numbers of one pair and component.
 #[derive(Debug)]
 pub struct Cell<'a> {
@@ -180,9 +192,14 @@ impl Tracker {
         self.rule != Rule::MovingAverage
     }
 
-    /// Columns of state for one or two components of anchors that are `per`: the list's own number first.
-    pub(crate) fn columns(&self, components: usize, per: Per) -> &'static [Column] {
+    /// Columns of state for one or two components of anchors that are `per`: the list's own numbers first, `list` of
+    /// them: 1, 2 where a third level is tracked, [`GATED`] where there is a threshold.
+    pub(crate) fn columns(&self, components: usize, per: Per, list: usize) -> &'static [Column] {
         match (self.rule == Rule::Quadratic, components, per) {
+            (false, 1, _) if list == 2 => &[OWN2, U1],
+            (false, 1, _) if list == GATED => &[GATES, U1],
+            (false, ..) if list == GATED => &[GATES, U2],
+            (true, 1, _) if list == GATED => &[GATES, U1, V1, B1, STAMP],
             (false, 1, Per::Item) => &[OWN, U1_ITEM],
             (true, 1, Per::Item) => &[OWN, U1_ITEM, V1_ITEM, B1_ITEM, STAMP_ITEM],
             (false, 1, _) => &[OWN, U1],
@@ -221,6 +238,10 @@ const fn column(name: &'static str, per: Per, width: usize) -> Column {
     Column { name, per, width }
 }
 const OWN: Column = column("list", Per::List, 1);
+const OWN2: Column = column("list", Per::List, 2);
+/// Numbers of a list with thresholds.
+pub(crate) const GATED: usize = 1 + crate::bilevel::MEMORY;
+const GATES: Column = column("list", Per::List, GATED);
 const U1: Column = column("u", Per::Relevant, 1);
 const U2: Column = column("u", Per::Relevant, 2);
 const V1: Column = column("v", Per::Relevant, 1);

@@ -1,0 +1,340 @@
+/*!
+The lower level: a threshold λ above which K items of a set stand.
+
+```text
+L(λ) = (K + ½)/N·λ + τ2/2 (λ − s̄)² + mean_j τ1 ln(1 + e^{(s_j − λ)/τ1})
+L_λ  = (K + ½)/N + τ2 (λ − s̄) − mean_j σ_j,   L_λλ = τ2 + mean_j σ_j(1 − σ_j)/τ1,   σ_j = σ((s_j − λ)/τ1)
+dλ/ds_j = ω_j (σ_j(1 − σ_j)/τ1 + τ2)/L_λλ
+```
+
+Its minimiser tends to the (K+1)-th largest score as τ1 → 0. Everything here is in units of D, the spread of the list's
+scores: then L_λ, D·L_λλ and dλ/ds have no unit, and K items stay K items at any scale and offset of the scores. The
+papers' form (SONG eq. 7, XR section 5.3) has τ2 λ²/2 and τ1, τ2 as they are; `absolute` asks for it.
+*/
+
+use toprank_core::{Param, ParamError, Spec};
+
+use crate::compositional::{Set, Strata};
+use crate::kernels::order::{OrderWork, descending};
+use crate::kernels::scalar::sigmoid;
+use crate::objective::Input;
+use crate::params::{flag, not_negative, positive, word};
+
+/// One threshold of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The items it is about.
+    pub set: Set,
+    /// K: how many of them stand above it.
+    pub above: usize,
+}
+
+impl Block {
+    /// `None` where K < 0 or no item stays below: then there is no threshold.
+    pub fn new(set: Set, above: isize, strata: &Strata) -> Option<Block> {
+        usize::try_from(above)
+            .ok()
+            .filter(|above| *above < strata.size(set))
+            .map(|above| Block { set, above })
+    }
+}
+
+/// How a threshold is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// One step per visit.
+    Online,
+    /// The minimiser, by Newton's method, at every visit.
+    Exact,
+    /// The (K+1)-th largest score; the gradient stops at the gate.
+    Quantile,
+}
+
+/// Parameters of the lower level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lower {
+    /// How λ is found.
+    pub way: Way,
+    /// τ1 in units of the spread; `None`: 0.01 on whole lists, 0.1 on samples.
+    pub tau1: Option<f64>,
+    /// N τ2 in units of the spread (in the absolute form τ2 itself).
+    pub tau2: f64,
+    /// η0, the length of an online step.
+    pub eta: f64,
+    /// The papers' form.
+    pub absolute: bool,
+    /// The gradient goes through the gate and the threshold (SONG eq. 9); else it stops there (eq. 10).
+    pub through_gate: bool,
+}
+
+pub(crate) const THRESHOLD: Param = Param {
+    name: "threshold",
+    default: "online",
+    range: "online, exact or quantile",
+    about: "how λ is found: one step a visit, Newton's method, the order statistic (the gradient stops at the gate)",
+};
+/// The ways that have a derivative.
+pub(crate) const DIFFERENTIABLE: Param = Param {
+    range: "online or exact",
+    about: "how λ is found: one step a visit, or Newton's method",
+    ..THRESHOLD
+};
+pub(crate) const FORM: Param = Param {
+    name: "form",
+    default: "theoretical",
+    range: "theoretical or practical",
+    about: "whether the gradient goes through gate and threshold, or stops there",
+};
+pub(crate) const TAU1: Param = Param {
+    name: "tau1",
+    default: "0.01 on whole lists, 0.1 on samples",
+    range: "in (0, ∞)",
+    about: "τ1: smoothness of the lower level, in units of the list's score spread",
+};
+pub(crate) const TAU2: Param = Param {
+    name: "tau2",
+    default: "0.01/N",
+    range: "in [0, ∞)",
+    about: "N·τ2: strong convexity of the lower level; with absolute=true τ2 itself (default 0.0001)",
+};
+pub(crate) const ETA: Param = Param {
+    name: "eta",
+    default: "0.01",
+    range: "in (0, ∞)",
+    about: "η0: length of an online step of λ, in units of the spread",
+};
+pub(crate) const ABSOLUTE: Param = Param {
+    name: "absolute",
+    default: "false",
+    range: "true or false",
+    about: "the papers' lower level: neither τ1, τ2 nor η0 follow the scale of the scores",
+};
+
+impl Lower {
+    /// Reads threshold, form, tau1, tau2, eta, absolute.
+    pub(crate) fn from_spec(spec: &Spec) -> Result<Lower, ParamError> {
+        let ways = [("online", Way::Online), ("exact", Way::Exact), ("quantile", Way::Quantile)];
+        let absolute = flag(spec, "absolute", false)?;
+        let way = word(spec, "threshold", THRESHOLD.default, &ways)?;
+        let theoretical = word(spec, "form", FORM.default, &[("theoretical", true), ("practical", false)])?;
+        Ok(Lower {
+            way,
+            tau1: spec.args.get("tau1").map(|_| positive(spec, "tau1", 1.0)).transpose()?,
+            tau2: not_negative(spec, "tau2", if absolute { 1e-4 } else { 0.01 })?,
+            eta: positive(spec, "eta", 0.01)?,
+            absolute,
+            through_gate: theoretical && way != Way::Quantile,
+        })
+    }
+
+    /// The same for terms that stand against λ itself: a λ without derivative would push one side only.
+    pub(crate) fn differentiable(spec: &Spec) -> Result<Lower, ParamError> {
+        let lower = Lower::from_spec(spec)?;
+        if lower.way == Way::Quantile {
+            return Err(ParamError::new("threshold", "quantile", DIFFERENTIABLE.range));
+        }
+        Ok(lower)
+    }
+
+    /// τ1 in units of the spread.
+    fn tau1(&self, strata: &Strata) -> f64 {
+        self.tau1.unwrap_or(if strata.is_whole() { 0.01 } else { 0.1 })
+    }
+}
+
+/// The spread of the scores: their standard deviation over the list, what the strata stand for counted; never 0.
+pub(crate) fn spread(scores: &[f64], input: &Input, strata: &Strata) -> f64 {
+    let weights = strata.plain_weights(Set::All);
+    let above = input.policy.relevant.above();
+    let weigh = |label: f32| weights[usize::from(label > above)];
+    let origin = scores.first().copied().unwrap_or(0.0);
+    let all = || scores.iter().zip(input.list.labels).map(|(s, label)| (s - origin, weigh(*label)));
+    let mean: f64 = all().map(|(x, w)| w * x).sum();
+    let variance: f64 = all().map(|(x, w)| w * (x - mean) * (x - mean)).sum();
+    let largest = scores.iter().fold(0.0, |top: f64, s| top.max(s.abs()));
+    // Scores that differ by rounding only have no spread.
+    let spread = variance.sqrt();
+    if spread > 1e-13 * largest { spread } else { 1.0 }
+}
+
+/// One lower-level problem: a block at one set of scores.
+#[derive(Clone, Copy)]
+pub(crate) struct Problem<'a> {
+    scores: &'a [f64],
+    labels: &'a [f32],
+    /// Labels above this are relevant.
+    relevant_above: f32,
+    /// ω of an item that is not relevant, and of one that is.
+    weights: [f64; 2],
+    /// λ and scores count from here: no digits are lost to an offset of all scores.
+    origin: f64,
+    /// D.
+    spread: f64,
+    /// (K + ½)/N.
+    kappa: f64,
+    /// K.
+    above: f64,
+    /// N of the set.
+    size: f64,
+    tau1: f64,
+    tau2: f64,
+    /// s̄ in units of D from the origin; 0 in the absolute form.
+    centre: f64,
+    absolute: bool,
+}
+
+/// L_λ and D·L_λλ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Slopes {
+    pub first: f64,
+    pub second: f64,
+}
+
+impl<'a> Problem<'a> {
+    pub fn new(
+        lower: &Lower,
+        block: Block,
+        strata: &Strata,
+        input: &Input<'a>,
+        scores: &'a [f64],
+        (origin, spread): (f64, f64),
+    ) -> Problem<'a> {
+        let size = strata.size(block.set) as f64;
+        let mut problem = Problem {
+            scores,
+            labels: input.list.labels,
+            relevant_above: input.policy.relevant.above(),
+            weights: strata.plain_weights(block.set),
+            origin,
+            spread,
+            kappa: (block.above as f64 + 0.5) / size,
+            above: block.above as f64,
+            size,
+            tau1: lower.tau1(strata),
+            tau2: if lower.absolute { lower.tau2 } else { lower.tau2 / size },
+            centre: 0.0,
+            absolute: lower.absolute,
+        };
+        if !lower.absolute {
+            problem.centre = problem.members().map(|(_, x, w)| w * x).sum();
+        }
+        problem
+    }
+
+    /// Items of the set: place, score in units of D from the origin, ω.
+    fn members(&self) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
+        self.scores.iter().zip(self.labels).enumerate().filter_map(|(j, (s, label))| {
+            let w = self.weights[usize::from(*label > self.relevant_above)];
+            (w > 0.0).then(|| (j, (s - self.origin) / self.spread, w))
+        })
+    }
+
+    /// Number of items at hand, of whatever set.
+    pub fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    /// D.
+    pub fn spread(&self) -> f64 {
+        self.spread
+    }
+
+    /// K/N·(1 − K/N) with the half item: what an online step is measured by.
+    pub fn balance(&self) -> f64 {
+        self.kappa * (1.0 - self.kappa)
+    }
+
+    /// The least that D·L_λλ can be.
+    pub fn floor(&self) -> f64 {
+        self.tau2
+    }
+
+    /// L_λ and D·L_λλ at λ, which counts from the origin in score units.
+    pub fn slopes(&self, lambda: f64) -> Slopes {
+        let at = lambda / self.spread;
+        let (mut first, mut second) = (0.0, 0.0);
+        for (_, x, w) in self.members() {
+            let z = (x - at) / self.tau1;
+            // Beyond 40 σ is 0 or 1 to rounding, and most items are.
+            if z > 40.0 {
+                first += w;
+            } else if z > -40.0 {
+                let sigma = sigmoid(z);
+                first += w * sigma;
+                second += w * sigma * (1.0 - sigma);
+            }
+        }
+        Slopes {
+            first: self.kappa + self.tau2 * (at - self.centre) - first,
+            second: self.tau2 + second / self.tau1,
+        }
+    }
+
+    /// Adds factor · dλ/ds_j · (D·L_λλ) to every item of the set.
+    pub fn add_implicit(&self, lambda: f64, factor: f64, gradient: &mut [f64]) {
+        let at = lambda / self.spread;
+        let shift = if self.absolute { 0.0 } else { self.tau2 };
+        for (j, x, w) in self.members() {
+            let sigma = sigmoid((x - at) / self.tau1);
+            gradient[j] += factor * w * (sigma * (1.0 - sigma) / self.tau1 + shift);
+        }
+    }
+
+    /// The (K+1)-th largest score of the set, from the origin: the first at which more than K items have passed.
+    pub fn quantile(&self, places: &mut [u32], work: &mut OrderWork) -> f64 {
+        descending(self.scores, places, work);
+        let (mut passed, mut last) = (0.0, 0.0);
+        for &j in places.iter() {
+            let j = j as usize;
+            let w = self.weights[usize::from(self.labels[j] > self.relevant_above)];
+            if w > 0.0 {
+                passed += w * self.size;
+                last = self.scores[j] - self.origin;
+                // Sums of weights are whole numbers up to rounding.
+                if passed > self.above + 1e-9 * self.size {
+                    break;
+                }
+            }
+        }
+        last
+    }
+
+    /// The lowest and the highest score of the set, from the origin.
+    pub fn range(&self) -> (f64, f64) {
+        let (low, high) = self
+            .members()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (_, x, _)| (low.min(x), high.max(x)));
+        (low * self.spread, high * self.spread)
+    }
+
+    /// The minimiser, by Newton's method inside a bracket: L_λ only rises.
+    pub fn solve(&self, start: f64) -> f64 {
+        let (low, high) = self.range();
+        let (mut low, mut high) = (low - self.spread, high + self.spread);
+        let mut reach = self.spread;
+        while self.slopes(low).first > 0.0 && reach < 1e12 * self.spread {
+            reach *= 4.0;
+            low -= reach;
+        }
+        while self.slopes(high).first < 0.0 && reach < 1e12 * self.spread {
+            reach *= 4.0;
+            high += reach;
+        }
+        let mut lambda = start.clamp(low, high);
+        for _ in 0..200 {
+            let Slopes { first, second } = self.slopes(lambda);
+            if first > 0.0 {
+                high = lambda;
+            } else {
+                low = lambda;
+            }
+            let step = first / second * self.spread;
+            if step.abs() <= f64::EPSILON * (self.tau1 * self.spread + lambda.abs()) {
+                break;
+            }
+            let newton = lambda - step;
+            lambda = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+        }
+        lambda
+    }
+}

@@ -1,0 +1,69 @@
+#![doc = include_str!("../pages/precision-at-recall.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::items::{Items, Side};
+use super::{ABSOLUTE, Bilevel, Block, DIFFERENTIABLE, ETA, Lower, Set, TAU1, TAU2};
+use crate::compositional::surrogate::{MARGIN, TEMPERATURE};
+use crate::compositional::tracker::GAMMA;
+use crate::compositional::{Rule, Strata, Surrogate};
+use crate::objective::Objective;
+use crate::params::{RELEVANT, share};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "recall",
+        default: "0.5",
+        range: "in (0, 1]",
+        about: "ρ: the share of relevant items that the threshold lets pass",
+    },
+    DIFFERENTIABLE,
+    TAU1,
+    TAU2,
+    ETA,
+    ABSOLUTE,
+    GAMMA,
+    crate::compositional::surrogate::PLAIN,
+    MARGIN,
+    TEMPERATURE,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "precision-at-recall:recall=0.9",
+    "precision-at-recall:threshold=exact",
+    "precision-at-recall:tau1=0.5",
+    "precision-at-recall:tau2=100",
+    "precision-at-recall:eta=0.5",
+    "precision-at-recall:absolute=true",
+    "precision-at-recall:gamma=0.5",
+    "precision-at-recall:surrogate=hinge",
+    "precision-at-recall:margin=2",
+    "precision-at-recall:surrogate=sigmoid:temperature=0.5",
+    "precision-at-recall:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let side = AtRecall { recall: share(spec, "recall", 0.5)? };
+    let upper = Items { side, surrogate: Surrogate::plain(spec)? };
+    Bilevel::boxed(upper, Lower::differentiable(spec)?, Rule::MovingAverage, spec)
+}
+
+/// Others are to stand below the threshold that reaches the recall.
+#[derive(Clone, Copy, Debug)]
+struct AtRecall {
+    recall: f64,
+}
+
+impl Side for AtRecall {
+    const OVER: Set = Set::Others;
+
+    fn block(&self, strata: &Strata) -> Option<Block> {
+        // The ⌈ρN+⌉-th largest is the one below which ⌈ρN+⌉ − 1 stand above.
+        let reached = (self.recall * strata.relevant as f64).ceil().max(1.0);
+        Block::new(Set::Relevant, reached as isize - 1, strata)
+    }
+
+    fn scale(&self, _: &Strata) -> (f64, f64) {
+        (0.0, 1.0)
+    }
+}

@@ -1,0 +1,155 @@
+/*!
+Gated ranks: Σ_i ψ(s_i − λ) f_i(g_i), a gate on the anchors of the compositional mechanism.
+
+```text
+∂F/∂s at fixed λ = Σ_i ψ_i ∂f_i/∂s + ψ'_i f_i on i;   ∂F/∂λ = −Σ_i ψ'_i f_i
+```
+
+Or a gate by rank, ψ(K − N u_i), without derivative: the formulation that thresholds are compared with.
+*/
+
+use toprank_core::{List, Policy};
+
+use super::{Block, Outcome, Scene, Set, Step, Upper, WIDTH};
+use crate::compositional::{Compositional, Gate, Open, Outer, Strata};
+use crate::objective::{Input, Needs, Objective, Out};
+use crate::state::{Column, ListState, Per};
+use crate::work::Work;
+
+/// Σ_i ψ(s_i − λ) f_i(g_i), λ the threshold below K items of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct GatedRanks<O> {
+    /// f and g.
+    pub ranks: Compositional<O>,
+    /// K.
+    pub k: u32,
+    /// ψ.
+    pub gate: Step,
+}
+
+impl<O: Outer> Upper for GatedRanks<O> {
+    fn blocks(&self, strata: &Strata) -> Option<[Option<Block>; 2]> {
+        (strata.drawn_relevant > 0).then(|| [Block::new(Set::All, self.k as isize, strata), None])
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        self.ranks.tracker.columns(O::REFERENCES.len(), Per::Relevant, WIDTH)
+    }
+
+    fn prepare(&self, whole: &List, policy: &Policy) -> f64 {
+        self.ranks.outer.prepare(whole, policy)
+    }
+
+    fn value(&self, scene: &Scene, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<Outcome> {
+        let mut gate = ByThreshold { scene, step: self.gate, slope: 0.0, slope_previous: 0.0 };
+        let loss = self.ranks.gated(scene.input, state, work, out, &mut gate)?;
+        Some(Outcome {
+            loss,
+            by_threshold: [gate.slope, 0.0],
+            by_threshold_previous: [gate.slope_previous, 0.0],
+        })
+    }
+}
+
+struct ByThreshold<'a, 'b, 'c> {
+    scene: &'a Scene<'b, 'c>,
+    step: Step,
+    /// ∂F/∂λ.
+    slope: f64,
+    slope_previous: f64,
+}
+
+impl Gate for ByThreshold<'_, '_, '_> {
+    fn weigh(&mut self, j: usize, _: f64, term: f64) -> (f64, f64) {
+        let (open, slope) = self.step.at(self.scene.now.above(0, self.scene.gate_score(j)));
+        if !self.scene.through_gate {
+            return (open, 0.0);
+        }
+        self.slope -= slope * term;
+        (open, slope)
+    }
+
+    fn weigh_previous(&mut self, j: usize, _: f64, term: f64) -> (f64, f64) {
+        let before = self.scene.previous.zip(self.scene.input.previous);
+        let x = before.and_then(|(thresholds, scores)| thresholds.above(0, scores[j]));
+        let (open, slope) = self.step.at(x);
+        if !self.scene.through_gate {
+            return (open, 0.0);
+        }
+        self.slope_previous -= slope * term;
+        (open, slope)
+    }
+}
+
+/// Σ_i ψ(K − N u_i) f_i(g_i): the gate follows the tracked rank and has no derivative.
+#[derive(Clone, Copy, Debug)]
+pub struct RankGated<O> {
+    /// f and g.
+    pub ranks: Compositional<O>,
+    /// K.
+    pub k: u32,
+    /// ψ of ranks: sharpness per place.
+    pub gate: Step,
+}
+
+struct ByRank<'a> {
+    k: f64,
+    step: Step,
+    /// Ranks at the frozen scores, by place in the draw; empty: the present ones count.
+    frozen: &'a [f64],
+}
+
+impl Gate for ByRank<'_> {
+    fn weigh(&mut self, j: usize, rank: f64, _: f64) -> (f64, f64) {
+        let rank = self.frozen.get(j).copied().unwrap_or(rank);
+        (self.step.at(Some(self.k - rank)).0, 0.0)
+    }
+}
+
+/// Keeps the ranks it is shown.
+struct Ranks(Vec<f64>);
+
+impl Gate for Ranks {
+    fn weigh(&mut self, j: usize, rank: f64, _: f64) -> (f64, f64) {
+        self.0[j] = rank;
+        (1.0, 0.0)
+    }
+}
+
+impl<O: Outer> RankGated<O> {
+    /// Ranks at the frozen scores. Only who checks derivatives gives such scores, so this may allocate.
+    fn frozen_ranks(&self, input: &Input, state: &ListState, work: &mut Work) -> Vec<f64> {
+        let Some(frozen) = input.frozen else { return Vec::new() };
+        let n = frozen.len();
+        let mut values = state.values.to_vec();
+        let mut state = ListState { values: &mut values, ..*state };
+        let input = Input { list: List { scores: frozen, ..input.list }, frozen: None, ..*input };
+        let (mut gradient, mut ranks) = (vec![0.0; n], Ranks(vec![0.0; n]));
+        let mut out = Out { gradient: &mut gradient, curvature: None, gradient_previous: None };
+        self.ranks.gated(&input, &mut state, work, &mut out, &mut ranks);
+        ranks.0
+    }
+}
+
+impl<O: Outer> Objective for RankGated<O> {
+    fn needs(&self) -> Needs {
+        self.ranks.needs()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        self.ranks.columns()
+    }
+
+    fn prepare(&self, whole: &List, policy: &Policy, state: &mut ListState, work: &mut Work) {
+        self.ranks.prepare(whole, policy, state, work);
+    }
+
+    fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        if self.k as usize >= state.items {
+            return self.ranks.gated(input, state, work, out, &mut Open);
+        }
+        let frozen = self.frozen_ranks(input, state, work);
+        let mut gate = ByRank { k: f64::from(self.k), step: self.gate, frozen: &frozen };
+        self.ranks.gated(input, state, work, out, &mut gate)
+    }
+}

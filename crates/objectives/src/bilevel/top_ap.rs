@@ -1,0 +1,67 @@
+#![doc = include_str!("../pages/top-ap.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::ranks::{GatedRanks, RankGated};
+use super::{ABSOLUTE, Bilevel, ETA, FORM, Lower, SHARPNESS, Step, TAU1, TAU2, THRESHOLD};
+use crate::compositional::ap::{AveragePrecision, inner};
+use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
+use crate::compositional::tracker::{GAMMA, LAGGED};
+use crate::compositional::{Compositional, Rule, SELF, Tracker};
+use crate::objective::Objective;
+use crate::params::{CUT, RELEVANT, word};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param { default: "10", ..CUT },
+    Param {
+        name: "gate",
+        default: "threshold",
+        range: "threshold or rank",
+        about: "count items above λ, or items whose tracked rank is within K (SONG eq. 24)",
+    },
+    FORM,
+    THRESHOLD,
+    SHARPNESS,
+    TAU1,
+    TAU2,
+    ETA,
+    ABSOLUTE,
+    GAMMA,
+    PLAIN,
+    MARGIN,
+    TEMPERATURE,
+    SELF,
+    LAGGED,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "top-ap@3",
+    "top-ap@1000",
+    "top-ap:gate=rank",
+    "top-ap:form=practical",
+    "top-ap:threshold=exact",
+    "top-ap:sharpness=5",
+    "top-ap:tau1=0.5",
+    "top-ap:tau2=100",
+    "top-ap:eta=0.5",
+    "top-ap:absolute=true",
+    "top-ap:gamma=0.5",
+    "top-ap:surrogate=hinge",
+    "top-ap:margin=2",
+    "top-ap:surrogate=sigmoid:temperature=0.5",
+    "top-ap:margin=0.5:self=one",
+    "top-ap:lagged=true",
+    "top-ap:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let k = spec.cut.unwrap_or(10);
+    let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
+    let ranks = Compositional::from_spec(AveragePrecision, inner(spec)?, tracker, spec)?;
+    let gate = Step::from_spec(spec, 2.0)?;
+    let lower = Lower::from_spec(spec)?;
+    if word(spec, "gate", "threshold", &[("threshold", false), ("rank", true)])? {
+        return Ok(Box::new(RankGated { ranks, k, gate }));
+    }
+    Ok(Box::new(Bilevel { upper: GatedRanks { ranks, k, gate }, lower, tracker }))
+}

@@ -1,0 +1,54 @@
+#![doc = include_str!("../pages/top-push-bilevel.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::pairs::{PairGate, Pairs, Region};
+use super::{ABSOLUTE, Bilevel, Block, ETA, FORM, Lower, SHARP, Set, Step, TAU1, TAU2, THRESHOLD};
+use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
+use crate::compositional::tracker::GAMMA;
+use crate::compositional::{Inner, Rule, Strata, Surrogate};
+use crate::objective::Objective;
+use crate::params::RELEVANT;
+
+pub(crate) const PARAMS: &[Param] =
+    &[FORM, THRESHOLD, SHARP, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, RISING, MARGIN, TEMPERATURE, RELEVANT];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "top-push-bilevel:form=practical",
+    "top-push-bilevel:threshold=exact",
+    "top-push-bilevel:threshold=quantile",
+    "top-push-bilevel:sharpness=3",
+    "top-push-bilevel:tau1=0.5",
+    "top-push-bilevel:tau2=100",
+    "top-push-bilevel:eta=0.5",
+    "top-push-bilevel:absolute=true",
+    "top-push-bilevel:gamma=0.5",
+    "top-push-bilevel:surrogate=hinge",
+    "top-push-bilevel:margin=2",
+    "top-push-bilevel:surrogate=sigmoid:temperature=0.5",
+    "top-push-bilevel:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let region = TopOne;
+    let upper =
+        Pairs { region, inner: Inner::Of(Surrogate::rising(spec)?), gate: Step::from_spec(spec, 10.0)? };
+    Bilevel::boxed(upper, Lower::from_spec(spec)?, Rule::MovingAverage, spec)
+}
+
+/// All relevant items against the highest other.
+#[derive(Clone, Copy, Debug)]
+struct TopOne;
+
+impl Region for TopOne {
+    // One threshold: the first gate has none.
+    const GATES: [PairGate; 2] =
+        [PairGate { on_relevant: true, above: true }, PairGate { on_relevant: false, above: true }];
+
+    fn blocks(&self, strata: &Strata) -> Option<[Option<Block>; 2]> {
+        Some([None, Block::new(Set::Others, 1, strata)])
+    }
+
+    fn selected(&self, strata: &Strata) -> [f64; 2] {
+        [strata.relevant as f64, 1.0]
+    }
+}
