@@ -4,7 +4,7 @@
 use toprank_core::Entry;
 
 use crate::objective::Objective;
-use crate::{bilevel, compositional, lambda, listwise, pairwise, pointwise};
+use crate::{bilevel, compositional, lambda, listwise, minmax, pairwise, pointwise};
 
 /// One line of the table.
 pub struct Listing {
@@ -17,6 +17,7 @@ pub struct Listing {
 
 const COMPOSITIONAL: &str = "compositional (X-risk)";
 const BILEVEL: &str = "bilevel (thresholds)";
+const MINMAX: &str = "min-max (duals)";
 const POINTWISE: &str = "pointwise";
 const PAIRWISE: &str = "pairwise";
 const LAMBDA: &str = "lambda";
@@ -54,6 +55,8 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("p-norm-push", COMPOSITIONAL, compositional::p_norm_push, "p-th power of how far others stand above"),
     line!("auroc", COMPOSITIONAL, compositional::auroc, "AUROC: a surrogate over all pairs of a relevant and another item"),
     line!("pauc-kl", COMPOSITIONAL, compositional::pauc_kl, "one-way partial AUC, KL form"),
+    line!("tpauc-kl", COMPOSITIONAL, compositional::tpauc_kl, "two-way partial AUC, KL form with three levels"),
+    line!("top-push-kl", COMPOSITIONAL, compositional::top_push_kl, "top push, KL form"),
     line!("k-song", BILEVEL, bilevel::k_song, "NDCG at K by a threshold and tracked smooth ranks"),
     line!("k-song-v1", BILEVEL, bilevel::k_song::v1, "Faster K-SONG: NDCG at K with MSVR trackers"),
     line!("k-song-v2", BILEVEL, bilevel::k_song::v2, "Faster K-SONG: NDCG at K with quadratic trackers"),
@@ -66,6 +69,12 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("tpauc-bilevel", BILEVEL, bilevel::tpauc, "two-way partial AUC by thresholds"),
     line!("pap", BILEVEL, bilevel::pap, "the K highest relevant items against the K highest others, by thresholds"),
     line!("top-push-bilevel", BILEVEL, bilevel::top_push, "top push by a threshold"),
+    line!("auroc-minmax", MINMAX, minmax::auroc, "AUROC with the square loss, by the means of the classes"),
+    line!("auroc-margin", MINMAX, minmax::auroc::margin, "AUROC, margin form: no reward beyond the margin"),
+    line!("pauc-cvar", MINMAX, minmax::pauc_cvar, "one-way partial AUC, CVaR form: the mean over the highest others"),
+    line!("tpauc-minmax", MINMAX, minmax::tpauc, "two-way partial AUC: the lowest relevant items against the highest others"),
+    line!("top-push", MINMAX, minmax::top_push, "relevant items against the highest other"),
+    line!("p-norm-push-minmax", MINMAX, minmax::p_norm_push, "p-norm push by its conjugate, without trackers"),
     line!("squared", POINTWISE, pointwise::squared, "squared difference of score and label"),
     line!("logistic", POINTWISE, pointwise::logistic, "the score as log-odds of being relevant"),
     line!("ordinal", POINTWISE, pointwise::ordinal, "one logistic question per grade: this grade or better?"),

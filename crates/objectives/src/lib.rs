@@ -29,6 +29,7 @@ mod goal;
 pub mod kernels;
 pub mod lambda;
 pub mod listwise;
+pub mod minmax;
 mod objective;
 pub mod pairwise;
 mod params;

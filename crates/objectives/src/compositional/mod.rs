@@ -32,6 +32,8 @@ mod smooth;
 pub mod song;
 pub mod strata;
 pub(crate) mod surrogate;
+pub mod top_push_kl;
+pub mod tpauc_kl;
 pub mod tracker;
 
 use toprank_core::{List, ParamError, Policy, Spec};
@@ -277,12 +279,14 @@ impl<O: Outer> Compositional<O> {
         ln_w: &mut f64,
         a: &mut [f64],
     ) -> f64 {
-        let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max) / lambda;
-        let sum: f64 = terms.iter().zip(weights).map(|(f, w)| w * (f / lambda - top).exp()).sum();
+        // Anchors without weight are not in the mean and may not set its scale.
+        let heard = terms.iter().zip(weights).filter(|(_, w)| *w > 0.0);
+        let top = heard.clone().fold(f64::NEG_INFINITY, |top, (f, _)| top.max(f / lambda));
+        let sum: f64 = heard.map(|(f, w)| w * (f / lambda - top).exp()).sum();
         let estimate = Estimate { now: top + sum.ln(), previous: None, floor: f64::NEG_INFINITY };
         let tracked = self.tracker.follow_log(rates, Cell { u: ln_w, v: None, before: None }, estimate);
         let used = if self.tracker.lagged { tracked.before } else { tracked.now };
-        for (a, f) in a.iter_mut().zip(terms) {
+        for (a, f) in a.iter_mut().zip(terms).filter(|(a, _)| **a != 0.0) {
             *a *= (f / lambda - used).exp();
         }
         lambda * tracked.now

@@ -10,20 +10,13 @@ use super::{
 use crate::objective::Objective;
 use crate::params::{RELEVANT, positive};
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param {
-        name: "lambda",
-        default: "1",
-        range: "in (0, ∞)",
-        about: "λ: small looks only at the highest others (top push), large at all (AUROC)",
-    },
-    GAMMA,
-    RISING,
-    MARGIN,
-    TEMPERATURE,
-    LAGGED,
-    RELEVANT,
-];
+pub(crate) const LAMBDA: Param = Param {
+    name: "lambda",
+    default: "1",
+    range: "in (0, ∞)",
+    about: "λ: small looks only at the highest others (top push), large at all (AUROC)",
+};
+pub(crate) const PARAMS: &[Param] = &[LAMBDA, GAMMA, RISING, MARGIN, TEMPERATURE, LAGGED, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "pauc-kl:lambda=0.3",
     "pauc-kl:gamma=0.5",
@@ -35,15 +28,26 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let lambda = positive(spec, "lambda", 1.0)?;
+    with(spec, 1.0)
+}
+
+/// With another default of λ.
+pub(super) fn with(spec: &Spec, default: f64) -> Result<Box<dyn Objective>, ParamError> {
+    let lambda = positive(spec, "lambda", default)?;
     let inner = Inner::ExpOf(Surrogate::rising(spec)?, lambda);
-    Compositional::boxed(Kl { lambda }, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
+    Compositional::boxed(
+        Kl { lambda, over: Over::Mean },
+        inner,
+        Tracker::from_spec(spec, Rule::MovingAverage)?,
+        spec,
+    )
 }
 
 /// f(g) = λ ln g.
 #[derive(Clone, Copy, Debug)]
-struct Kl {
-    lambda: f64,
+pub(super) struct Kl {
+    pub lambda: f64,
+    pub over: Over,
 }
 
 impl Outer for Kl {
@@ -51,7 +55,7 @@ impl Outer for Kl {
     const OFFSET: f64 = 0.0;
 
     fn over(&self) -> Over {
-        Over::Mean
+        self.over
     }
 
     fn takes_part(&self, strata: &Strata, _: f64) -> bool {

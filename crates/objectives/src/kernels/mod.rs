@@ -20,6 +20,10 @@ pub struct KernelWork {
     pub neural_sort: neural_sort::NeuralSort,
     /// Of [`order::descending`].
     pub order: order::OrderWork,
+    /// Orders that objectives keep while kernels run.
+    pub places: Vec<u32>,
+    /// A second one.
+    pub more_places: Vec<u32>,
     /// Of callers of [`sigmoid::SigmoidSums`].
     pub smooth: crate::work::Buffer<f64>,
     /// Of [`sigmoid::SigmoidSums`].

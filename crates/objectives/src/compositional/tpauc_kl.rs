@@ -1,0 +1,43 @@
+#![doc = include_str!("../pages/tpauc-kl.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::pauc_kl::{Kl, LAMBDA};
+use super::surrogate::{MARGIN, RISING, TEMPERATURE};
+use super::tracker::{GAMMA, LAGGED};
+use super::{Compositional, Inner, Over, Rule, Surrogate, Tracker};
+use crate::objective::Objective;
+use crate::params::{RELEVANT, positive};
+
+pub(crate) const PARAMS: &[Param] = &[
+    LAMBDA,
+    Param {
+        name: "worst",
+        default: "1",
+        range: "in (0, ∞)",
+        about: "λ': small looks only at the lowest relevant items, large at all",
+    },
+    GAMMA,
+    RISING,
+    MARGIN,
+    TEMPERATURE,
+    LAGGED,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "tpauc-kl:lambda=0.3",
+    "tpauc-kl:worst=0.3",
+    "tpauc-kl:gamma=0.5",
+    "tpauc-kl:surrogate=hinge",
+    "tpauc-kl:margin=2",
+    "tpauc-kl:surrogate=logistic:temperature=0.5",
+    "tpauc-kl:lagged=true",
+    "tpauc-kl:worst=10:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let lambda = positive(spec, "lambda", 1.0)?;
+    let over = Over::SoftWorst(positive(spec, "worst", 1.0)?);
+    let inner = Inner::ExpOf(Surrogate::rising(spec)?, lambda);
+    Compositional::boxed(Kl { lambda, over }, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
+}

@@ -1,0 +1,118 @@
+#![doc = include_str!("../pages/auroc-minmax.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
+use crate::compositional::surrogate::MARGIN;
+use crate::kernels::KernelWork;
+use crate::objective::{Objective, Out};
+use crate::params::{RELEVANT, not_negative};
+use crate::state::{Column, Per};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param { about: "c: how far apart the means of the classes should stand", ..MARGIN },
+    VARIABLES,
+    STEP,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "auroc-minmax:margin=2",
+    "auroc-minmax:variables=exact",
+    "auroc-minmax:rate=0.5",
+    "auroc-minmax:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    MinMax::boxed(ClassMeans { margin: not_negative(spec, "margin", 1.0)?, projected: false }, spec)
+}
+
+/// a, b, α.
+#[derive(Clone, Copy, Debug)]
+struct ClassMeans {
+    margin: f64,
+    /// α ≥ 0.
+    projected: bool,
+}
+
+impl ClassMeans {
+    /// a, b and α that are best for these means of the classes.
+    fn best(&self, [relevant, others]: [f64; 2]) -> [f64; 3] {
+        let alpha = self.margin + others - relevant;
+        [relevant, others, if self.projected { alpha.max(0.0) } else { alpha }]
+    }
+}
+
+fn means(classes: &Classes) -> [f64; 2] {
+    let score = |item: &u32| classes.scores[*item as usize];
+    let relevant = classes.relevant.iter().zip(classes.weights).map(|(i, w)| w * score(i)).sum();
+    let others = classes.others.iter().map(score).sum::<f64>() / classes.others.len() as f64;
+    [relevant, others]
+}
+
+impl Saddle for ClassMeans {
+    const LIST: usize = 3;
+    const EACH: usize = 0;
+
+    fn columns(&self) -> &'static [Column] {
+        &[Column { name: "a, b, alpha", per: Per::List, width: 3 }]
+    }
+
+    fn solve(&self, classes: &Classes, variables: &mut Variables, _: &mut [f64], _: &mut KernelWork) {
+        variables.list.copy_from_slice(&self.best(means(classes)));
+    }
+
+    fn value(
+        &self,
+        classes: &Classes,
+        variables: &mut Variables,
+        rate: Option<f64>,
+        out: &mut Out,
+        _: &mut [f64],
+        _: &mut KernelWork,
+    ) -> f64 {
+        let [a, b, alpha] = [variables.list[0], variables.list[1], variables.list[2]];
+        let [relevant, others] = means(classes);
+        let mut value = 2.0 * alpha * (self.margin + others - relevant) - alpha * alpha;
+        let mut add = |item: u32, w: f64, centre: f64, sign: f64| {
+            let j = item as usize;
+            let d = classes.scores[j] - centre;
+            value += w * d * d;
+            out.gradient[j] += 2.0 * w * (d + sign * alpha);
+            if let Some(h) = &mut out.curvature {
+                h[j] += 2.0 * w;
+            }
+        };
+        for (&i, &w) in classes.relevant.iter().zip(classes.weights) {
+            add(i, w, a, -1.0);
+        }
+        let each = 1.0 / classes.others.len() as f64;
+        for &j in classes.others {
+            add(j, each, b, 1.0);
+        }
+        if let Some(rate) = rate {
+            // Every variable is a quadratic of curvature 2: a gradient step is a part of the way to the best one.
+            for (value, best) in variables.list.iter_mut().zip(self.best([relevant, others])) {
+                *value += rate * (best - *value);
+            }
+        }
+        value
+    }
+}
+
+/// The margin form.
+pub mod margin {
+    #![doc = include_str!("../pages/auroc-margin.md")]
+    use super::{ClassMeans, MinMax, Objective, Param, ParamError, Spec, not_negative};
+
+    pub(crate) const PARAMS: &[Param] = super::PARAMS;
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "auroc-margin:margin=2",
+        "auroc-margin:variables=exact",
+        "auroc-margin:rate=0.5",
+        "auroc-margin:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        MinMax::boxed(ClassMeans { margin: not_negative(spec, "margin", 1.0)?, projected: true }, spec)
+    }
+}

@@ -1,0 +1,190 @@
+/*!
+Min-max X-risks: a loss that is itself the value of a small saddle problem in auxiliary variables v, a few per list and a
+few per relevant item. One mechanism for AUROC (a, b, α), CVaR forms of partial AUC (thresholds, dual weights) and
+conjugate forms of compositional losses.
+
+```text
+loss = min_p max_d F(s; p, d),   v = (p, d);   ∂loss/∂s = ∂F/∂s at fixed v: exact where v is the solution
+```
+
+Source: XR (paper 003), algorithm 1. An instance says what [`Saddle`] asks: the variables' solution at given scores, F with
+its gradient, and one step of the variables. The mechanism does the rest: classes and sampling weights of the draw, the
+variables' place in the state, first visits (v = the solution of the sample's own problem), and the choice between
+**online** (one step of v per visit, taken after the gradient) and **exact** (the solution at every visit).
+
+State: [`Saddle::LIST`] numbers per list and [`Saddle::EACH`] per relevant item.
+*/
+
+pub mod auroc;
+pub mod conjugate;
+pub mod p_norm_push;
+pub mod pauc_cvar;
+mod tail;
+pub mod top_push;
+pub mod tpauc;
+
+use toprank_core::{Param, ParamError, Spec};
+
+use crate::compositional::Strata;
+use crate::kernels::KernelWork;
+use crate::objective::{Input, Objective, Out};
+use crate::params::{share, word};
+use crate::state::{Column, ListState};
+use crate::work::Work;
+
+/// A list, or a draw from it, by classes.
+pub struct Classes<'a> {
+    /// Scores of all items.
+    pub scores: &'a [f64],
+    /// Places of the relevant items, ascending.
+    pub relevant: &'a [u32],
+    /// Places of the others, ascending.
+    pub others: &'a [u32],
+    /// Weights of the relevant items; they sum to 1.
+    pub weights: &'a [f64],
+    /// Counts.
+    pub strata: Strata,
+}
+
+/// The auxiliary variables of a draw.
+pub struct Variables<'a> {
+    /// Of the list.
+    pub list: &'a mut [f64],
+    /// Of its relevant items, [`Saddle::EACH`] one after the other.
+    pub each: &'a mut [f64],
+}
+
+/// What an instance of the mechanism says.
+pub trait Saddle: Send + Sync {
+    /// Variables per list.
+    const LIST: usize;
+    /// Variables per relevant item.
+    const EACH: usize;
+
+    /// Its columns: one of LIST numbers per list, one of EACH numbers per relevant item; those that are 0 wide left out.
+    fn columns(&self) -> &'static [Column];
+
+    /// True if a list with such counts takes part.
+    fn takes_part(&self, _: &Strata) -> bool {
+        true
+    }
+
+    /// Numbers of scratch memory for so many items.
+    fn scratch(&self, _items: usize) -> usize {
+        0
+    }
+
+    /// Fills the variables with the solution at these scores.
+    fn solve(&self, classes: &Classes, variables: &mut Variables, scratch: &mut [f64], work: &mut KernelWork);
+
+    /// F at the variables; adds ∂F/∂s to `out`. Then, where `rate` is given, takes one step of the variables.
+    fn value(
+        &self,
+        classes: &Classes,
+        variables: &mut Variables,
+        rate: Option<f64>,
+        out: &mut Out,
+        scratch: &mut [f64],
+        work: &mut KernelWork,
+    ) -> f64;
+}
+
+/// The mechanism with one saddle problem.
+#[derive(Clone, Copy, Debug)]
+pub struct MinMax<S> {
+    /// F.
+    pub saddle: S,
+    /// Length of an online step in (0, 1]; `None`: the solution at every visit.
+    pub rate: Option<f64>,
+}
+
+pub(crate) const VARIABLES: Param = Param {
+    name: "variables",
+    default: "online",
+    range: "online or exact",
+    about: "how the auxiliary variables are found: one step a visit, or the sample's own solution",
+};
+pub(crate) const STEP: Param = Param {
+    name: "rate",
+    default: "0.1",
+    range: "in (0, 1]",
+    about: "length of an online step of the variables",
+};
+
+impl<S: Saddle + 'static> MinMax<S> {
+    /// Reads `variables` and `rate`.
+    pub(crate) fn boxed(saddle: S, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let online = word(spec, "variables", VARIABLES.default, &[("online", true), ("exact", false)])?;
+        let rate = share(spec, "rate", 0.1)?;
+        Ok(Box::new(MinMax { saddle, rate: online.then_some(rate) }))
+    }
+}
+
+impl<S: Saddle> Objective for MinMax<S> {
+    fn columns(&self) -> &'static [Column] {
+        self.saddle.columns()
+    }
+
+    fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        let n = input.list.len();
+        let strata = Strata::of(input, state);
+        let (m, o) = (strata.drawn_relevant, strata.drawn_others);
+        if m == 0 || o == 0 || !self.saddle.takes_part(&strata) {
+            return None;
+        }
+        let [places] = work.places.cut([n]);
+        let (relevant, others) = places.split_at_mut(m);
+        let (mut i, mut j) = (0, 0);
+        for item in 0..n {
+            let (class, at) =
+                if input.is_relevant(item) { (&mut *relevant, &mut i) } else { (&mut *others, &mut j) };
+            class[*at] = item as u32;
+            *at += 1;
+        }
+        let total: f64 = relevant.iter().map(|&i| input.weight(i as usize)).sum();
+        if total == 0.0 {
+            return None;
+        }
+        let [weights, each, solved, scratch] =
+            work.floats.cut([m, m * S::EACH, m * S::EACH, self.saddle.scratch(n)]);
+        for (weight, &item) in weights.iter_mut().zip(relevant.iter()) {
+            *weight = input.weight(item as usize) / total;
+        }
+        let classes = Classes { scores: input.list.scores, relevant, others, weights, strata };
+
+        // The variables as they stood; the sample's own solution where there are none yet.
+        let slot = |item: u32| {
+            let place = input.sample.map_or(item, |items| items[item as usize]);
+            state.relevant.partition_point(|&known| known < place) * S::EACH
+        };
+        let (remembered, remembered_each) = state.values.split_at_mut(S::LIST);
+        let mut list = [0.0; 4];
+        let list = &mut list[..S::LIST];
+        list.copy_from_slice(remembered);
+        for (each, &item) in each.chunks_exact_mut(S::EACH.max(1)).zip(relevant.iter()) {
+            each.copy_from_slice(&remembered_each[slot(item)..][..S::EACH]);
+        }
+        let fresh = |values: &[f64]| values.iter().any(|value| value.is_nan());
+        if self.rate.is_none() || fresh(list) || fresh(each) {
+            let mut solved_list = [0.0; 4];
+            let solved_list = &mut solved_list[..S::LIST];
+            let mut solution = Variables { list: solved_list, each: solved };
+            self.saddle.solve(&classes, &mut solution, scratch, &mut work.kernel);
+            let all = self.rate.is_none();
+            for (value, solved) in
+                list.iter_mut().chain(each.iter_mut()).zip(solved_list.iter().chain(solved.iter()))
+            {
+                if all || value.is_nan() {
+                    *value = *solved;
+                }
+            }
+        }
+        let mut variables = Variables { list, each };
+        let loss = self.saddle.value(&classes, &mut variables, self.rate, out, scratch, &mut work.kernel);
+        remembered.copy_from_slice(variables.list);
+        for (each, &item) in variables.each.chunks_exact(S::EACH.max(1)).zip(relevant.iter()) {
+            remembered_each[slot(item)..][..S::EACH].copy_from_slice(each);
+        }
+        Some(loss)
+    }
+}

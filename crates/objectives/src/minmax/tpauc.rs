@@ -1,0 +1,173 @@
+#![doc = include_str!("../pages/tpauc-minmax.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::pauc_cvar::{Cvar, Highest, Others, SORTED};
+use super::tail::{proximal_threshold, tail_shares};
+use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
+use crate::bilevel::pauc::{FPR, OneWay};
+use crate::bilevel::tpauc::{TPR, TwoWay};
+use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
+use crate::compositional::{Inner, Strata, Surrogate};
+use crate::kernels::KernelWork;
+use crate::kernels::order::descending;
+use crate::objective::{Objective, Out};
+use crate::params::{RELEVANT, share};
+use crate::state::{Column, Per};
+
+pub(crate) const PARAMS: &[Param] =
+    &[Param { default: "0.3", ..FPR }, TPR, VARIABLES, STEP, RISING, MARGIN, TEMPERATURE, RELEVANT];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "tpauc-minmax:fpr=0.5",
+    "tpauc-minmax:tpr=0.2",
+    "tpauc-minmax:tpr=0",
+    "tpauc-minmax:variables=exact",
+    "tpauc-minmax:rate=0.9",
+    "tpauc-minmax:surrogate=hinge",
+    "tpauc-minmax:margin=2",
+    "tpauc-minmax:surrogate=logistic:temperature=0.5",
+    "tpauc-minmax:tpr=0.1:fpr=0.9:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let others = Others::Share(OneWay::up_to(share(spec, "fpr", 0.3)?));
+    let one_way = Cvar { others, surrogate: Surrogate::rising(spec)? };
+    MinMax::boxed(TwoWayCvar { one_way, region: TwoWay::from_spec(spec)? }, spec)
+}
+
+/// q' of the list; q_i and the weight s_i of every relevant item.
+#[derive(Clone, Copy, Debug)]
+struct TwoWayCvar {
+    one_way: Cvar,
+    region: TwoWay,
+}
+
+impl TwoWayCvar {
+    /// α = k1/N+ and β = k2/N-.
+    fn shares(&self, strata: &Strata) -> (f64, f64) {
+        let (k1, k2) = self.region.places(strata.relevant, strata.others());
+        (k1 as f64 / strata.relevant as f64, k2 as f64 / strata.others() as f64)
+    }
+}
+
+/// Numbers per item behind those of [`Highest`]: costs, shares, and what the mean of the highest needs.
+const MORE: usize = 5;
+
+/// Relevant items (their numbers among the relevant) by falling `key`.
+fn by_falling<'a>(key: &[f64], places: &'a mut Vec<u32>, work: &mut KernelWork) -> &'a [u32] {
+    places.clear();
+    places.resize(key.len(), 0);
+    descending(key, places, &mut work.order);
+    places
+}
+
+impl Saddle for TwoWayCvar {
+    const LIST: usize = 1;
+    const EACH: usize = 2;
+
+    fn columns(&self) -> &'static [Column] {
+        &[
+            Column { name: "q'", per: Per::List, width: 1 },
+            Column { name: "q, s", per: Per::Relevant, width: 2 },
+        ]
+    }
+
+    fn takes_part(&self, strata: &Strata) -> bool {
+        let (alpha, beta) = self.shares(strata);
+        alpha > 0.0 && beta > 0.0
+    }
+
+    fn scratch(&self, items: usize) -> usize {
+        (SORTED + MORE) * items
+    }
+
+    fn solve(
+        &self,
+        classes: &Classes,
+        variables: &mut Variables,
+        scratch: &mut [f64],
+        work: &mut KernelWork,
+    ) {
+        let (alpha, beta) = self.shares(&classes.strata);
+        let m = classes.relevant.len();
+        let mut places = std::mem::take(&mut work.places);
+        let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
+        let (costs, rest) = rest.split_at_mut(m);
+        let worst = &mut rest[..m];
+        for (i, &item) in classes.relevant.iter().enumerate() {
+            let score = classes.scores[item as usize];
+            variables.each[2 * i] = self.one_way.threshold(score, highest.sorted, beta);
+            // c_i, the mean over its highest others.
+            costs[i] = highest
+                .order
+                .iter()
+                .take_while(|j| highest.shares[**j as usize] > 0.0)
+                .map(|&j| {
+                    let j = j as usize;
+                    highest.shares[j] * self.one_way.surrogate.at(classes.scores[j] - score).0
+                })
+                .sum();
+        }
+        let mut by_cost = std::mem::take(&mut work.more_places);
+        let order = by_falling(costs, &mut by_cost, work);
+        let weight = |i: u32| classes.weights[i as usize];
+        tail_shares(order, weight, |a, b| costs[a as usize] == costs[b as usize], alpha, worst);
+        for (i, share) in worst.iter().enumerate() {
+            let w = classes.weights[i];
+            variables.each[2 * i + 1] = if w > 0.0 { share * alpha / w } else { 0.0 };
+        }
+        // q' = the cost of the first item beyond the worst α: where its weight is not used up.
+        let beyond = order.iter().find(|i| variables.each[2 * **i as usize + 1] < 1.0).or(order.last());
+        variables.list[0] = beyond.map_or(0.0, |i| costs[*i as usize]);
+        (work.places, work.more_places) = (places, by_cost);
+    }
+
+    fn value(
+        &self,
+        classes: &Classes,
+        variables: &mut Variables,
+        rate: Option<f64>,
+        out: &mut Out,
+        scratch: &mut [f64],
+        work: &mut KernelWork,
+    ) -> f64 {
+        let (alpha, beta) = self.shares(&classes.strata);
+        let m = classes.relevant.len();
+        let mut places = std::mem::take(&mut work.places);
+        let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
+        let (a, rest) = rest.split_at_mut(m);
+        for (i, a) in a.iter_mut().enumerate() {
+            *a = classes.weights[i] * variables.each[2 * i + 1] / alpha;
+        }
+        let Some(rate) = rate else {
+            let inner = Inner::Of(self.one_way.surrogate);
+            let value = highest.mean(classes, inner, a, out, rest, work);
+            work.places = places;
+            return value;
+        };
+        let q = variables.list[0];
+        let mut value = q;
+        let costs = &mut rest[..m];
+        for (i, cost) in costs.iter_mut().enumerate() {
+            let t = variables.each[2 * i];
+            let excess = self.one_way.excess(classes, i, t, &highest, a[i] / beta, out);
+            *cost = t + excess / beta;
+            value += a[i] * (*cost - q);
+            let score = classes.scores[classes.relevant[i] as usize];
+            variables.each[2 * i] = self.one_way.advance(t, score, highest.sorted, beta, rate, excess);
+        }
+        // s climbs along its gradient inside [0, 1]. q' goes along its own CVaR problem, as if s were the best one:
+        // along 1 − mean(s)/α the pair (q', s) would circle.
+        let unit = q.abs()
+            + costs.iter().zip(classes.weights).map(|(c, w)| w * (c - q).max(0.0)).sum::<f64>() / alpha;
+        for (i, cost) in costs.iter().enumerate() {
+            let s = &mut variables.each[2 * i + 1];
+            *s = if unit > 0.0 { (*s + rate * (cost - q) / unit).clamp(0.0, 1.0) } else { *s };
+        }
+        let mut by_cost = std::mem::take(&mut work.more_places);
+        let order = by_falling(costs, &mut by_cost, work);
+        variables.list[0] = proximal_threshold(q, rate * unit, alpha, m, |k| costs[order[k] as usize]);
+        (work.places, work.more_places) = (places, by_cost);
+        value
+    }
+}
