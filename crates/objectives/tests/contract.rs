@@ -183,6 +183,9 @@ fn adding_a_constant_to_all_scores_changes_nothing() {
         }
         assert!(close(&moved.gradient, &out.gradient, 1e-9), "{name}");
         assert!(close(&[moved.loss], &[out.loss], 1e-9), "{name}: {} {}", moved.loss, out.loss);
+        if name.contains("through-tpr") {
+            continue; // its v follows the scores and is a constant of the derivative
+        }
         for q in 0..lists.len() {
             let part = &out.gradient[lists.range(q)];
             let scale: f64 = part.iter().map(|g| g.abs()).sum();

@@ -16,6 +16,8 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "auroc:surrogate=sigmoid:temperature=0.5",
     "auroc:surrogate=exponential",
     "auroc:surrogate=barrier-hinge",
+    "auroc:surrogate=huber",
+    "auroc:surrogate=one-side-sigmoid",
     "auroc:margin=2",
     "auroc:relevant=2",
 ];

@@ -71,6 +71,8 @@ impl Inner {
         match self {
             Inner::Of(Surrogate::SquaredHinge { margin }) => Some(Hinge { squared: true, margin }),
             Inner::Of(Surrogate::Hinge { margin }) => Some(Hinge { squared: false, margin }),
+            // The first of its two squared hinges; the second has no margin.
+            Inner::Of(Surrogate::Huber { temperature }) => Some(Hinge { squared: true, margin: temperature }),
             _ => None,
         }
     }
@@ -110,6 +112,9 @@ impl Inner {
         if let Some(hinge) = self.hinge() {
             let mut sums = Sums { value: means.value, slope: means.slope, curve: means.curve };
             hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
+            if let Inner::Of(Surrogate::Huber { temperature }) = self {
+                subtract_second_hinge(temperature, terms, means, work);
+            }
         } else if let Inner::Of(Surrogate::Square { margin }) = self {
             forward_square(margin, terms, means);
         } else if let Some(smooth) = self.smooth() {
@@ -143,6 +148,9 @@ impl Inner {
         let (scores, anchors) = (terms.scores, terms.anchors);
         if self.is_log() {
             return self.backward_log(terms, a, means.value, out);
+        }
+        if let Inner::Of(Surrogate::Huber { temperature }) = self {
+            return backward_huber(temperature, terms, a, out, work);
         }
         if let Some(hinge) = self.hinge() {
             let bends = (&*means.slope, &*means.curve);
@@ -288,6 +296,49 @@ impl Adjoint<'_, '_> {
     }
 }
 
+/// From the sums of max(0, x + τ)² to those of the one-side Huber, ((x + τ)₊² − x₊²)/τ². Its bend is that of the first.
+fn subtract_second_hinge(tau: f64, terms: &Terms, means: &mut Means, work: &mut KernelWork) {
+    let m = terms.anchors.len();
+    let second = Hinge { squared: true, margin: 0.0 };
+    second.plan(terms.scores, terms.anchors, &mut work.hinge);
+    let [value, slope] = work.smooth.cut([m, m]);
+    let mut sums = Sums { value, slope, curve: &mut [] };
+    second.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
+    let scale = 1.0 / (tau * tau);
+    for i in 0..m {
+        means.value[i] = scale * (means.value[i] - value[i]);
+        means.slope[i] = scale * (means.slope[i] - slope[i]);
+    }
+    means.curve.iter_mut().for_each(|curve| *curve *= scale);
+}
+
+/// The adjoint: that of the two hinges, each with its own sums.
+fn backward_huber(tau: f64, terms: &Terms, a: &[f64], out: &mut Adjoint, work: &mut KernelWork) {
+    let m = terms.anchors.len();
+    let with_curve = if out.curvature.is_some() { m } else { 0 };
+    let [scaled, value, slope, curve] = work.smooth.cut([m, m, m, with_curve]);
+    for (sign, margin) in [(1.0, tau), (-1.0, 0.0)] {
+        let hinge = Hinge { squared: true, margin };
+        hinge.plan(terms.scores, terms.anchors, &mut work.hinge);
+        let curve = if margin > 0.0 { &mut *curve } else { &mut [] };
+        let mut sums = Sums { value, slope, curve };
+        hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
+        scaled.iter_mut().zip(a).for_each(|(scaled, a)| *scaled = sign * a / (tau * tau));
+        let curvature = if margin > 0.0 { out.curvature.as_deref_mut() } else { None };
+        let bends = (&*sums.slope, &*sums.curve);
+        hinge.backward(
+            terms.scores,
+            terms.omega,
+            terms.anchors,
+            scaled,
+            bends,
+            &mut work.hinge,
+            out.gradient,
+            curvature,
+        );
+    }
+}
+
 /// Σ_{j≠i} ω_j (s_j − s_i + c)² = variance part + W(mean − s_i + c)², the self pair taken out.
 fn forward_square(c: f64, terms: &Terms, means: &mut Means) {
     let (mean, weight) = weighted_mean(terms.all().map(|(_, x, w)| (x, w)));
@@ -335,13 +386,15 @@ mod tests {
     use super::*;
     use toprank_core::Stream;
 
-    const INNERS: [Inner; 10] = [
+    const INNERS: [Inner; 12] = [
         Inner::Of(Surrogate::SquaredHinge { margin: 1.0 }),
         Inner::Of(Surrogate::Hinge { margin: 0.5 }),
         Inner::Of(Surrogate::Square { margin: 1.0 }),
         Inner::Of(Surrogate::Logistic { temperature: 0.7, factor: 1.5 }),
         Inner::Of(Surrogate::Sigmoid { temperature: 0.3 }),
         Inner::Of(Surrogate::BarrierHinge),
+        Inner::Of(Surrogate::Huber { temperature: 0.4 }),
+        Inner::Of(Surrogate::OneSideSigmoid { temperature: 0.4 }),
         Inner::Of(Surrogate::Exponential { temperature: 2.0 }),
         Inner::ExpOf(Surrogate::SquaredHinge { margin: 1.0 }, 0.5),
         Inner::ExpOf(Surrogate::Hinge { margin: 1.0 }, 2.0),
@@ -426,7 +479,12 @@ mod tests {
                         let mut out = Adjoint { gradient: &mut g, curvature: Some(&mut h) };
                         inner.backward(&terms, &a, &found, &mut out, &mut work);
                         // The expansion promises 1e-10, its slopes 3e-10; everything else is exact to rounding.
-                        let bound = if inner.smooth().is_some() { 1e-9 } else { 1e-10 };
+                        // A difference of squares loses x/τ of its digits, 1e7 here.
+                        let bound = match inner {
+                            Inner::Of(Surrogate::Huber { .. }) => 1e-8,
+                            _ if inner.smooth().is_some() => 1e-9,
+                            _ => 1e-10,
+                        };
                         let close = |what: &str, found: &[f64], wanted: &[f64], least: f64| {
                             let scale = wanted.iter().fold(least, |m: f64, w| m.max(w.abs()));
                             for (f, w) in found.iter().zip(wanted) {

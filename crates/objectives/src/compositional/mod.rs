@@ -30,6 +30,7 @@ pub mod pauc_kl;
 pub mod precision;
 mod smooth;
 pub mod song;
+pub mod soprc;
 pub mod strata;
 pub(crate) mod surrogate;
 pub mod top_push_kl;

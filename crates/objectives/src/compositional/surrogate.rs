@@ -17,6 +17,8 @@ use crate::params::{not_negative, positive, word};
 /// | sigmoid | σ(x/τ) | yes | no |
 /// | exponential | e^{x/τ} | yes | yes |
 /// | barrier-hinge | max(200(x − 50) + 50, −200(x + 50), x + 50) | no | yes |
+/// | huber | 0 up to −τ, (1 + x/τ)² up to 0, then 1 + 2x/τ (one-side Huber) | yes | yes |
+/// | one-side-sigmoid | 0 up to 0, then tanh(x/2τ) | yes | no |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Surrogate {
     /// max(0, x + margin)².
@@ -53,6 +55,16 @@ pub enum Surrogate {
     },
     /// Steep outside [−50, 50].
     BarrierHinge,
+    /// 0 up to −τ, (1 + x/τ)² up to 0, then straight on: ((x + τ)₊² − x₊²)/τ².
+    Huber {
+        /// τ.
+        temperature: f64,
+    },
+    /// 0 up to 0, then tanh(x/2τ).
+    OneSideSigmoid {
+        /// τ.
+        temperature: f64,
+    },
 }
 
 const BARRIER_SLOPE: f64 = 200.0;
@@ -62,17 +74,19 @@ const BARRIER_WIDTH: f64 = 50.0;
 pub(crate) const SURROGATE: Param = Param {
     name: "surrogate",
     default: "squared-hinge",
-    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, exponential or barrier-hinge",
+    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, exponential, barrier-hinge, huber or one-side-sigmoid",
     about: "ℓ(x), the smooth stand-in for 1[x ≥ 0]",
 };
 /// Every surrogate whose means need no logarithm.
 pub(crate) const PLAIN: Param = Param {
-    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid or barrier-hinge",
+    range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, barrier-hinge, huber or one-side-sigmoid",
     ..SURROGATE
 };
 /// Those of them that never fall.
-pub(crate) const RISING: Param =
-    Param { range: "squared-hinge, hinge, logistic, logistic2 or sigmoid", ..SURROGATE };
+pub(crate) const RISING: Param = Param {
+    range: "squared-hinge, hinge, logistic, logistic2, sigmoid, huber or one-side-sigmoid",
+    ..SURROGATE
+};
 /// The margin of the hinges.
 pub(crate) const MARGIN: Param =
     Param { name: "margin", default: "1", range: "in [0, ∞)", about: "c of the hinges and of square" };
@@ -81,7 +95,7 @@ pub(crate) const TEMPERATURE: Param = Param {
     name: "temperature",
     default: "1",
     range: "in (0, ∞)",
-    about: "τ of logistic, sigmoid and exponential",
+    about: "τ of logistic, sigmoid, exponential, huber and one-side-sigmoid",
 };
 
 impl Surrogate {
@@ -98,6 +112,8 @@ impl Surrogate {
             ("sigmoid", Surrogate::Sigmoid { temperature }),
             ("exponential", Surrogate::Exponential { temperature }),
             ("barrier-hinge", Surrogate::BarrierHinge),
+            ("huber", Surrogate::Huber { temperature }),
+            ("one-side-sigmoid", Surrogate::OneSideSigmoid { temperature }),
         ];
         word(spec, "surrogate", SURROGATE.default, &names)
     }
@@ -163,18 +179,34 @@ impl Surrogate {
                     pieces.into_iter().fold(pieces[2], |top, p| if p.0 > top.0 { p } else { top });
                 (value, slope, 0.0)
             }
+            Surrogate::Huber { temperature: t } => {
+                let d = (1.0 + x / t).max(0.0);
+                match x > 0.0 {
+                    true => (1.0 + 2.0 * x / t, 2.0 / t, 0.0),
+                    false => (d * d, 2.0 * d / t, if d > 0.0 { 2.0 / (t * t) } else { 0.0 }),
+                }
+            }
+            Surrogate::OneSideSigmoid { temperature } if x > 0.0 => {
+                let sigma = sigmoid(x / temperature);
+                let slope = 2.0 * sigma * (1.0 - sigma) / temperature;
+                (2.0 * sigma - 1.0, slope, slope * (1.0 - 2.0 * sigma) / temperature)
+            }
+            Surrogate::OneSideSigmoid { .. } => (0.0, 0.0, 0.0),
         }
     }
 
     /// ℓ, ℓ' and a curvature > 0 wherever ℓ' is not 0, for Newton steps: ℓ'' where it is that, 1 for the straight
-    /// pieces of the hinges, σ(1 − σ)/τ² ≥ |ℓ''| for the sigmoid.
+    /// pieces of the hinges, 2/τ² for huber's, σ(1 − σ)/τ² ≥ |ℓ''| for the sigmoids.
     #[inline]
     pub fn with_bend(self, x: f64) -> (f64, f64, f64) {
         let (value, slope, curve) = self.at(x);
         let bend = match self {
             Surrogate::Hinge { .. } => slope,
             Surrogate::BarrierHinge => 1.0,
-            Surrogate::Sigmoid { temperature } => slope / temperature,
+            Surrogate::Sigmoid { temperature } | Surrogate::OneSideSigmoid { temperature } => {
+                slope / temperature
+            }
+            Surrogate::Huber { temperature } if slope > 0.0 => 2.0 / (temperature * temperature),
             _ => curve,
         };
         (value, slope, bend)
@@ -192,8 +224,8 @@ impl Surrogate {
             | Surrogate::Hinge { margin }
             | Surrogate::Square { margin } => margin >= 1.0,
             Surrogate::Logistic { factor, .. } => factor > 1.0,
-            Surrogate::Sigmoid { .. } => false,
-            Surrogate::Exponential { .. } | Surrogate::BarrierHinge => true,
+            Surrogate::Sigmoid { .. } | Surrogate::OneSideSigmoid { .. } => false,
+            Surrogate::Exponential { .. } | Surrogate::BarrierHinge | Surrogate::Huber { .. } => true,
         }
     }
 }
@@ -213,7 +245,7 @@ mod tests {
 
     #[test]
     fn slopes_are_the_derivatives() {
-        assert_eq!(all().len(), 8);
+        assert_eq!(all().len(), 10);
         for surrogate in all() {
             for x in [-60.3_f64, -2.2, -0.4, 0.3, 1.7, 60.2] {
                 let h = 1e-6 * f64::max(1.0, x.abs());

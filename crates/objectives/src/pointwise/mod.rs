@@ -1,6 +1,8 @@
 //! Losses of single items: each score should say what its label says. They are not ranking losses: adding a constant
 //! to all scores of a list changes them.
 
+pub mod cross_entropy;
+pub mod focal;
 pub mod logistic;
 pub mod ordinal;
 pub mod squared;

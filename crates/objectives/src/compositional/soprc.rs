@@ -1,0 +1,391 @@
+#![doc = include_str!("../pages/soprc.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::{Adjoint, Inner, Means, Strata, Surrogate, Terms};
+use crate::kernels::hinge::Omega;
+use crate::kernels::order::descending;
+use crate::objective::{Input, Objective, Out};
+use crate::params::{RELEVANT, flag, not_negative, positive, share, word};
+use crate::state::{Column, ListState, Per};
+use crate::work::Work;
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "tau1",
+        default: "0.1",
+        range: "in (0, ∞)",
+        about: "τ1 of the one-side Huber that counts others above a relevant item",
+    },
+    Param {
+        name: "tau2",
+        default: "0.001",
+        range: "in (0, ∞)",
+        about: "τ2 of the one-side sigmoid that counts relevant items above it",
+    },
+    Param {
+        name: "beta",
+        default: "0.1",
+        range: "in (0, 1]",
+        about: "β: weight of the newest batch in v, the score distribution of the relevant items",
+    },
+    Param {
+        name: "prior",
+        default: "true",
+        range: "true, batch or a number in (0, 1)",
+        about: "π: the share of relevant items in the list, in the batch (biased, an ablation), or as given",
+    },
+    Param {
+        name: "distribution",
+        default: "v",
+        range: "v or batch",
+        about: "relevant scores from the tracked distribution, or from the batch alone (an ablation)",
+    },
+    Param {
+        name: "points",
+        default: "one per relevant item",
+        range: "a whole number from 1 on",
+        about: "M: how many points of the distribution are kept, at most one per relevant item",
+    },
+    Param {
+        name: "bound",
+        default: "none",
+        range: "in (0, ∞)",
+        about: "B: scores are known to lie in [−B, B], which the ends of the interpolation keep to",
+    },
+    Param {
+        name: "penalty",
+        default: "1",
+        range: "in [0, ∞)",
+        about: "λ1 of the semi-variance of relevant scores below their mean",
+    },
+    Param {
+        name: "penalty-others",
+        default: "5",
+        range: "in [0, ∞)",
+        about: "λ2 of the semi-variance of other scores above their mean",
+    },
+    Param {
+        name: "through-tpr",
+        default: "false",
+        range: "true or false",
+        about: "let the gradient also go through the true positive rate (published code does not)",
+    },
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "soprc:tau1=1",
+    "soprc:tau2=0.2",
+    "soprc:beta=0.9",
+    "soprc:prior=batch",
+    "soprc:prior=0.01",
+    "soprc:distribution=batch",
+    "soprc:points=3",
+    "soprc:points=30:bound=0.5",
+    "soprc:penalty=0",
+    "soprc:penalty-others=0",
+    "soprc:tau2=0.2:through-tpr=true",
+    "soprc:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let prior = match spec.args.get("prior") {
+        None | Some("true") => Prior::True,
+        Some("batch") => Prior::Batch,
+        Some(_) => {
+            let range = "true, batch or a number in (0, 1)";
+            Prior::Given(spec.args.number("prior", 0.5, range, |x| x > 0.0 && x < 1.0)?)
+        }
+    };
+    let points =
+        spec.args.number("points", f64::MAX, "a whole number from 1 on", |x| x >= 1.0 && x.fract() == 0.0)?;
+    Ok(Box::new(Soprc {
+        tau1: positive(spec, "tau1", 0.1)?,
+        tau2: positive(spec, "tau2", 0.001)?,
+        beta: share(spec, "beta", 0.1)?,
+        prior,
+        tracked: word(spec, "distribution", "v", &[("v", true), ("batch", false)])?,
+        points: points as usize,
+        bound: spec.args.get("bound").map(|_| positive(spec, "bound", 1.0)).transpose()?,
+        penalties: [not_negative(spec, "penalty", 1.0)?, not_negative(spec, "penalty-others", 5.0)?],
+        through_tpr: flag(spec, "through-tpr", false)?,
+    }))
+}
+
+/// Where π comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Prior {
+    True,
+    Batch,
+    Given(f64),
+}
+
+impl Prior {
+    /// (1 − π)/π.
+    fn odds(self, strata: &Strata) -> f64 {
+        match self {
+            Prior::True => strata.others() as f64 / strata.relevant as f64,
+            Prior::Batch => strata.drawn_others as f64 / strata.drawn_relevant as f64,
+            Prior::Given(prior) => (1.0 - prior) / prior,
+        }
+    }
+}
+
+/// SOPRC; formula, source and cost are in the [module](self).
+#[derive(Clone, Copy, Debug)]
+struct Soprc {
+    tau1: f64,
+    tau2: f64,
+    beta: f64,
+    prior: Prior,
+    tracked: bool,
+    points: usize,
+    bound: Option<f64>,
+    penalties: [f64; 2],
+    through_tpr: bool,
+}
+
+/// A distribution of scores from a sample of it: fills `points` with its quantiles at (j − ½)/M, j = 1 … M, by linear
+/// interpolation of the sample, which falls and whose i-th of n stands at (i − ½)/n. Beyond the first and the last the
+/// line goes on, to scores of at most `bound` in size.
+///
+/// ```
+/// use toprank_objectives::compositional::soprc::interpolate;
+/// let mut points = [0.0; 4];
+/// interpolate(&[3.0, 1.0], None, &mut points);
+/// assert_eq!(points, [3.5, 2.5, 1.5, 0.5]);
+/// interpolate(&[1.0], None, &mut points); // a constant stays one
+/// assert_eq!(points, [1.0; 4]);
+/// ```
+pub fn interpolate(sample: &[f64], bound: Option<f64>, points: &mut [f64]) {
+    let n = sample.len();
+    let Some((&first, &last)) = sample.first().zip(sample.last()) else { return };
+    if n == 1 {
+        points.fill(first);
+        return;
+    }
+    let bound = bound.unwrap_or(f64::INFINITY);
+    // One node before the first and one behind the last.
+    let before = (2.0 * first - sample[1]).min(bound.max(first));
+    let behind = (2.0 * last - sample[n - 2]).max((-bound).min(last));
+    let node = |i: isize| match i {
+        -1 => before,
+        _ => sample.get(i as usize).copied().unwrap_or(behind),
+    };
+    let scale = n as f64 / points.len() as f64;
+    for (j, point) in points.iter_mut().enumerate() {
+        let at = (j as f64 + 0.5) * scale - 0.5;
+        let left = at.floor();
+        let share = at - left;
+        let (high, low) = (node(left as isize), node(left as isize + 1));
+        *point = if share == 0.0 { high } else { high + share * (low - high) };
+    }
+}
+
+impl Soprc {
+    /// (1 + Σ_v ℓ2(s − v))/(M + 1) and its slope in s; `v` falls.
+    fn tpr(&self, s: f64, v: &[f64]) -> (f64, f64) {
+        let divisor = (v.len() + 1) as f64;
+        // Beyond 40τ2 the sigmoid is 1 to rounding.
+        let sure = v.partition_point(|v| v - s > 40.0 * self.tau2);
+        let (mut sum, mut slope) = (1.0 + sure as f64, 0.0);
+        let surrogate = Surrogate::OneSideSigmoid { temperature: self.tau2 };
+        for v in v[sure..].iter().take_while(|v| **v >= s) {
+            let (value, own, _) = surrogate.at(v - s);
+            sum += value;
+            // At the bend itself: the middle of its two slopes, 0 and 1/(2τ2).
+            slope -= if *v == s { 0.25 / self.tau2 } else { own };
+        }
+        (sum / divisor, slope / divisor)
+    }
+
+    /// λ·mean over a class of (s − μ)² of those on the wrong side of the mean, added to the gradient.
+    fn semi_variance(&self, class: usize, input: &Input, items: &[u32], out: &mut Out) -> f64 {
+        let (lambda, n) = (self.penalties[class], items.len() as f64);
+        if lambda == 0.0 {
+            return 0.0;
+        }
+        let score = |j: &u32| input.list.scores[*j as usize];
+        let guess = items.iter().map(score).sum::<f64>() / n;
+        let mean = guess + items.iter().map(|j| score(j) - guess).sum::<f64>() / n;
+        let wrong = |d: f64| if class == 0 { d < 0.0 } else { d > 0.0 };
+        let (mut value, mut pull) = (0.0, 0.0);
+        for j in items {
+            let d = score(j) - mean;
+            if wrong(d) {
+                value += d * d;
+                pull += d;
+                out.gradient[*j as usize] += lambda * 2.0 * d / n;
+                if let Some(h) = &mut out.curvature {
+                    h[*j as usize] += lambda * 2.0 / n;
+                }
+            }
+        }
+        // Through the mean, on every item alike.
+        for j in items {
+            out.gradient[*j as usize] -= lambda * 2.0 * pull / (n * n);
+        }
+        lambda * value / n
+    }
+}
+
+impl Objective for Soprc {
+    fn columns(&self) -> &'static [Column] {
+        &[Column { name: "v", per: Per::Relevant, width: 1 }]
+    }
+
+    fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        let n = input.list.len();
+        let strata = Strata::of(input, state);
+        let (m, o) = (strata.drawn_relevant, strata.drawn_others);
+        if m == 0 || o == 0 {
+            return None;
+        }
+        let [places] = work.places.cut([n + m]);
+        let (relevant, rest) = places.split_at_mut(m);
+        let (others, order) = rest.split_at_mut(o);
+        let (mut i, mut k) = (0, 0);
+        for j in 0..n {
+            if input.is_relevant(j) {
+                relevant[i] = j as u32;
+                i += 1;
+            } else {
+                others[k] = j as u32;
+                k += 1;
+            }
+        }
+        let total: f64 = relevant.iter().map(|&j| input.weight(j as usize)).sum();
+        if total == 0.0 {
+            return None;
+        }
+        let points = self.points.min(strata.relevant);
+        let with_curve = if out.curvature.is_some() { m } else { 0 };
+        let [omega, own, sample, newest, fpr, slope, curve, a] =
+            work.floats.cut([n, m, m, points, m, m, with_curve, m]);
+
+        // v follows the relevant scores of the batch. It is a constant of the derivative.
+        let frozen = input.frozen();
+        for (own, &j) in own.iter_mut().zip(relevant.iter()) {
+            *own = frozen[j as usize];
+        }
+        descending(own, order, &mut work.kernel.order);
+        for (sample, &place) in sample.iter_mut().zip(order.iter()) {
+            *sample = own[place as usize];
+        }
+        let [v] = state.cut();
+        let v = &mut v[..points];
+        interpolate(sample, self.bound, newest);
+        if v[0].is_nan() {
+            v.copy_from_slice(newest);
+        } else {
+            v.iter_mut().zip(newest.iter()).for_each(|(v, new)| *v += self.beta * (new - *v));
+        }
+        let distribution: &[f64] = if self.tracked { v } else { sample };
+
+        // FPR of every relevant item, then the loss and its slopes.
+        for &j in others.iter() {
+            omega[j as usize] = 1.0 / o as f64;
+        }
+        let inner = Inner::Of(Surrogate::Huber { temperature: self.tau1 });
+        let scores = input.list.scores;
+        let terms = Terms { scores, omega: Omega::Each(omega), own: 0.0, anchors: relevant };
+        let mut means = Means { value: fpr, slope, curve };
+        inner.plan(scores, relevant, &mut work.kernel);
+        inner.forward(&terms, 0.0, &mut means, &mut work.kernel);
+        let odds = self.prior.odds(&strata);
+        let mut loss = 0.0;
+        for (i, a) in a.iter_mut().enumerate() {
+            let j = relevant[i] as usize;
+            let w = input.weight(j) / total;
+            let (tpr, tpr_slope) = self.tpr(if self.through_tpr { scores[j] } else { own[i] }, distribution);
+            let false_ones = odds * means.value[i];
+            let share = tpr / (tpr + false_ones);
+            loss += w * (1.0 - share);
+            // ∂/∂FPR = odds·T/(T + odds·FPR)², written so that nothing overflows.
+            *a = w * odds * share * share / tpr;
+            if self.through_tpr {
+                out.gradient[j] -= w * (1.0 - share) * share / tpr * tpr_slope;
+            }
+        }
+        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        inner.backward(&terms, a, &means, &mut adjoint, &mut work.kernel);
+        loss += self.semi_variance(0, input, relevant, out);
+        loss += self.semi_variance(1, input, others, out);
+        Some(loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{List, Lists, Policy};
+
+    use super::interpolate;
+    use crate::{Batch, Goal, Gradients};
+
+    #[test]
+    fn two_items_by_hand() {
+        // FPR = ℓ1(0.1): the other stands 0.05 above: 1 + 2·0.05/0.1 = 2; TPR = (1 + 0)/2; odds 1.
+        let goal = Goal::parse("soprc:penalty=0:penalty-others=0", &Policy::default()).unwrap();
+        let (loss, gradient) = goal.of_list(&List::new(&[0.0, 0.05], &[1.0, 0.0])).unwrap();
+        assert!((loss - 2.0 / (0.5 + 2.0)).abs() < 1e-12, "{loss}");
+        // ∂/∂FPR = T/(T + FPR)² = 0.5/6.25, ℓ1' = 20.
+        assert!((gradient[1] - 20.0 * 0.5 / 6.25).abs() < 1e-12 && (gradient[0] + gradient[1]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_semi_variance_looks_at_the_wrong_side_of_the_mean_only() {
+        let with = |text: &str| {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            goal.of_list(&List::new(&[0.0, 3.0, -5.0, -9.0], &[1.0, 1.0, 0.0, 0.0])).unwrap().0
+        };
+        let none = with("soprc:penalty=0:penalty-others=0");
+        // The relevant one 1.5 below its mean; the other one 2 above its mean.
+        assert!((with("soprc:penalty=1:penalty-others=0") - none - 1.5 * 1.5 / 2.0).abs() < 1e-12);
+        assert!((with("soprc:penalty=0:penalty-others=5") - none - 5.0 * 2.0 * 2.0 / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nodes_stand_in_the_middle_of_their_share_and_ends_keep_to_the_bound() {
+        let mut points = [0.0; 6];
+        interpolate(&[3.0, 2.0, 0.0], None, &mut points);
+        assert_eq!(points, [3.25, 2.75, 2.25, 1.5, 0.5, -0.5]);
+        interpolate(&[3.0, 2.0, 0.0], Some(3.0), &mut points);
+        assert_eq!(points, [3.0, 2.75, 2.25, 1.5, 0.5, -0.5], "the top end at 3, the low one at −2");
+        let mut same = [0.0; 3];
+        interpolate(&[3.0, 2.0, 0.0], None, &mut same);
+        assert_eq!(same, [3.0, 2.0, 0.0], "all of them: nothing to interpolate");
+    }
+
+    #[test]
+    fn v_is_a_moving_average_from_the_first_batch_on() {
+        let goal = Goal::parse("soprc:beta=0.25", &Policy::default()).unwrap();
+        let lists = Lists::from_lengths(&[3], vec![1.0, 0.0, 1.0]);
+        let mut state = goal.state(&lists).unwrap();
+        let mut out = Gradients::default();
+        let mut after = |scores: &[f64]| {
+            goal.step(&Batch::all(&lists, scores), &mut state, &mut out).unwrap();
+            let mut list = state.of_list(0, 3);
+            let [v] = list.cut();
+            v.to_vec()
+        };
+        assert_eq!(after(&[1.0, 9.0, 2.0]), [2.0, 1.0]);
+        assert_eq!(after(&[4.0, 9.0, 0.0]), [2.0 + 0.25 * 2.0, 1.0 - 0.25]);
+    }
+
+    #[test]
+    fn the_true_prior_makes_the_loss_blind_to_how_often_others_are_drawn() {
+        // Every other twice: the measure's FPR is the same, the batch's prior is not.
+        let of = |text: &str, copies: usize| {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            let mut labels = vec![1.0, 1.0];
+            let mut scores = vec![0.2, 0.4];
+            for _ in 0..copies {
+                labels.extend([0.0, 0.0, 0.0]);
+                scores.extend([0.1, 0.25, 0.38]);
+            }
+            goal.of_list(&List::new(&scores, &labels)).unwrap().0
+        };
+        assert!((of("soprc:prior=0.1", 1) - of("soprc:prior=0.1", 2)).abs() < 1e-12);
+        assert!((of("soprc", 1) - of("soprc", 2)).abs() > 1e-3);
+    }
+}

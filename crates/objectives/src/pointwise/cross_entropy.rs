@@ -1,0 +1,92 @@
+#![doc = include_str!("../pages/cross-entropy.md")]
+
+use toprank_core::{Param, ParamError, Spec};
+
+use super::{OfItem, SUM, over_items};
+use crate::kernels::scalar::{sigmoid, softplus};
+use crate::objective::{Curvature, Input, Objective, Out};
+use crate::params::{RELEVANT, flag, positive};
+use crate::state::ListState;
+use crate::work::Work;
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "relevant-weight",
+        default: "1",
+        range: "balanced or in (0, ∞)",
+        about: "weight of a relevant item against another; balanced: N-/N+ of the list, so that both classes count alike",
+    },
+    SUM,
+    RELEVANT,
+];
+pub(crate) const EXAMPLES: &[&str] = &[
+    "cross-entropy:relevant-weight=5",
+    "cross-entropy:relevant-weight=balanced",
+    "cross-entropy:sum=true",
+    "cross-entropy:relevant=2",
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let relevant_weight = match spec.args.get("relevant-weight") {
+        Some("balanced") => None,
+        _ => Some(positive(spec, "relevant-weight", 1.0)?),
+    };
+    Ok(Box::new(CrossEntropy { relevant_weight, sum: flag(spec, "sum", false)? }))
+}
+
+/// Weighted cross-entropy; formula, source and cost are in the [module](self).
+#[derive(Clone, Copy, Debug)]
+struct CrossEntropy {
+    /// `None`: balanced.
+    relevant_weight: Option<f64>,
+    sum: bool,
+}
+
+impl Objective for CrossEntropy {
+    fn curvature(&self) -> Curvature {
+        Curvature::Exact
+    }
+
+    fn shift_invariant(&self) -> bool {
+        false
+    }
+
+    fn list(&self, input: &Input, state: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
+        // The counts of the whole list: a sample's own would undo how it was drawn.
+        let (relevant, others) = (state.relevant.len() as f64, (state.items - state.relevant.len()) as f64);
+        let balanced = if relevant > 0.0 && others > 0.0 { others / relevant } else { 1.0 };
+        let heavy = self.relevant_weight.unwrap_or(balanced);
+        over_items(input, out, self.sum, |j, s| {
+            let (w, sign) = if input.is_relevant(j) { (heavy, -1.0) } else { (1.0, 1.0) };
+            OfItem {
+                loss: w * softplus(sign * s),
+                slope: w * sign * sigmoid(sign * s),
+                curve: w * sigmoid(s) * sigmoid(-s),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{List, Policy};
+
+    use crate::Goal;
+
+    fn of(text: &str, scores: &[f64], labels: &[f32]) -> (f64, Vec<f64>) {
+        Goal::parse(text, &Policy::default()).unwrap().of_list(&List::new(scores, labels)).unwrap()
+    }
+
+    #[test]
+    fn without_weights_it_is_the_logistic_loss() {
+        let (scores, labels) = ([0.3, -2.0, 1.0], [1.0, 0.0, 0.0]);
+        assert_eq!(of("cross-entropy", &scores, &labels), of("logistic", &scores, &labels));
+    }
+
+    #[test]
+    fn balanced_gives_both_classes_the_same_pull_at_equal_scores() {
+        let (loss, gradient) = of("cross-entropy:relevant-weight=balanced", &[0.0; 4], &[1.0, 0.0, 0.0, 0.0]);
+        assert!((loss - (3.0 + 3.0) * 2f64.ln() / 4.0).abs() < 1e-15);
+        assert_eq!(gradient, [-3.0 * 0.5 / 4.0, 0.125, 0.125, 0.125]);
+    }
+}
