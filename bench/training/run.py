@@ -1,6 +1,6 @@
 """Full training steps: ours against PyTorch (+ LibAUC's SONG), side by side in one run.
 
-    cargo build --release -p toprank --no-default-features --features avx512 --example training_bench
+    cargo build --release --workspace --example training_bench
     python bench/training/run.py [--out bench/training/result.csv] [--rounds 7] [--threads 1 2]
 
 Generated data in the shape of MSLR: 136 features; 48 % of a list is relevant as there, and 10 % for comparison (a

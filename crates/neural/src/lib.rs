@@ -6,10 +6,11 @@
 //! - burn types stay inside this room, but for those who bring their own module;
 //! - random numbers of dropout and noise come from the stream of the step, never from a process-wide generator.
 //!
-//! **Fast.** A step of a network takes and gives back large blocks of memory. So that glibc keeps them instead of asking
+//! **Fast.** Linear models and perceptrons with the default bend and no norm do not build burn's graph: their products
+//! and sweeps are written out (`direct.rs`) and keep their memory. A step of the other networks takes and gives back large blocks of memory. So that glibc keeps them instead of asking
 //! the system again and again, start your program with `MALLOC_MMAP_THRESHOLD_=1073741824
 //! MALLOC_TRIM_THRESHOLD_=2147483648 MALLOC_TOP_PAD_=67108864` in its environment (bench/training does so for both
-//! sides). The feature `avx512` doubles the speed of matrix products where the processor has it.
+//! sides). Matrix products use AVX-512 where the processor has it.
 //!
 //! ```
 //! use toprank_core::{Features, ModelInput, Stream};
@@ -41,6 +42,7 @@
 
 mod catalog;
 pub mod context;
+mod direct;
 mod init;
 mod layers;
 mod leaves;

@@ -4,6 +4,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
 
+use crate::direct::Direct;
 use crate::params::{NOISE, noise};
 use crate::{Network, Pass, RankModule, layers};
 
@@ -21,7 +22,8 @@ struct LinearModel {
 
 impl Architecture for LinearModel {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
-        Ok(Box::new(Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?))
+        let network = Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?;
+        Ok(Box::new(Direct::new(network, &[], 0.0, self.noise)))
     }
 }
 

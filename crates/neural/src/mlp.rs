@@ -7,6 +7,7 @@ use toprank_core::{Architecture, Block, Differentiable, ModelError, Param, Param
 
 use toprank_core::stream::Random;
 
+use crate::direct::Direct;
 use crate::params::{ACTIVATION, NOISE, activation, dropout, noise, word};
 use crate::{Activation, BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
 
@@ -99,7 +100,11 @@ impl Mlp {
 
 impl Architecture for Mlp {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
-        Ok(Box::new(Network::new(self.module(width, outputs), width, outputs)?))
+        let network = Network::new(self.module(width, outputs), width, outputs)?;
+        if self.norm == Norm::None && self.activation == Activation::Relu {
+            return Ok(Box::new(Direct::new(network, &self.hidden, self.dropout, self.noise)));
+        }
+        Ok(Box::new(network))
     }
 }
 

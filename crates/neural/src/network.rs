@@ -135,7 +135,7 @@ impl<M: RankModule> Network<M> {
         Ok((module, out, pass))
     }
 
-    fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
+    pub(crate) fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
         let rows = input.rows.len();
         for (what, found, expected) in [
             ("parameters", parameters.len(), self.start.len()),
@@ -155,7 +155,7 @@ impl<M: RankModule> Network<M> {
         Ok(())
     }
 
-    fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
+    pub(crate) fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
         // Without a way out of the loop it runs in vectors.
         if features.iter().fold(true, |finite, value| finite & value.is_finite()) {
             return Ok(());
@@ -232,14 +232,7 @@ struct Graph<M> {
 impl<M: RankModule> Backward for Graph<M> {
     fn backward(self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
         let [rows, outputs] = self.scores.dims();
-        for (what, found, expected) in [
-            ("derivatives of scores", dscore.len(), rows * outputs),
-            ("places for the gradient", gradient.len(), self.parameters),
-        ] {
-            if found != expected {
-                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
-            }
-        }
+        check_back(dscore, rows * outputs, gradient, self.parameters)?;
         let options = (&self.scores.device(), self.scores.dtype());
         let dscore = Tensor::from_data(TensorData::new(dscore.to_vec(), [rows, outputs]), options);
         let gradients = (self.scores * dscore).sum().backward();
@@ -248,8 +241,25 @@ impl<M: RankModule> Backward for Graph<M> {
     }
 }
 
+pub(crate) fn check_back(
+    dscore: &[f64],
+    scores: usize,
+    gradient: &[f32],
+    parameters: usize,
+) -> Result<(), ModelError> {
+    for (what, found, expected) in [
+        ("derivatives of scores", dscore.len(), scores),
+        ("places for the gradient", gradient.len(), parameters),
+    ] {
+        if found != expected {
+            return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
+        }
+    }
+    Ok(())
+}
+
 /// A shard without rows.
-struct Nothing;
+pub(crate) struct Nothing;
 
 impl Backward for Nothing {
     fn backward(self: Box<Self>, _: &[f64], _: &mut [f32]) -> Result<(), ModelError> {

@@ -12,8 +12,7 @@ use crate::leaves::floats;
 /// Masks and noise come from one stream per shard and layer; the layers count in the order of their calls.
 pub struct Pass<'a> {
     offsets: &'a [usize],
-    train: Option<Stream>,
-    layer: u32,
+    random: Layers,
     device: Device,
     dtype: DType,
     padding: Option<Padding>,
@@ -34,12 +33,12 @@ struct Padding {
 
 impl<'a> Pass<'a> {
     pub(crate) fn new(offsets: &'a [usize], train: Option<Stream>, device: Device, dtype: DType) -> Pass<'a> {
-        Pass { offsets, train, layer: 0, device, dtype, padding: None, statistics: Vec::new() }
+        Pass { offsets, random: Layers::new(train), device, dtype, padding: None, statistics: Vec::new() }
     }
 
     /// True in training, where dropout, noise and the statistics of the shard apply.
     pub fn training(&self) -> bool {
-        self.train.is_some()
+        self.random.train.is_some()
     }
 
     /// List d of the shard is rows `offsets()[d]..offsets()[d + 1]`.
@@ -53,18 +52,10 @@ impl<'a> Pass<'a> {
     /// If `share` is not in [0, 1).
     pub fn dropout<const D: usize>(&mut self, x: Tensor<D>, share: f64) -> Tensor<D> {
         assert!((0.0..1.0).contains(&share), "dropout must be in [0, 1), but is {share}");
-        let dropped = (share * 65_536.0).round().min(65_535.0) as u32;
-        let Some(mut random) = self.random().filter(|_| dropped > 0) else { return x };
-        let kept = 65_536.0 / (65_536 - dropped) as f32;
-        let mut mask = vec![0.0; x.shape().num_elements()];
-        for four in mask.chunks_mut(4) {
-            let bits = random.bits();
-            for (k, value) in four.iter_mut().enumerate() {
-                let draw = (bits >> (16 * k)) as u32 & 0xffff;
-                *value = if draw < dropped { 0.0 } else { kept };
-            }
-        }
-        let mask = self.constant(mask, x.dims());
+        let Some(random) = self.random.next().filter(|_| dropped(share) > 0) else { return x };
+        let mut values = vec![0.0; x.shape().num_elements()];
+        mask(&mut values, share, random);
+        let mask = self.constant(values, x.dims());
         x * mask
     }
 
@@ -72,19 +63,9 @@ impl<'a> Pass<'a> {
     ///
     /// Source: Box, Muller, "A note on the generation of random normal deviates", 1958.
     pub fn noise<const D: usize>(&mut self, x: Tensor<D>, sd: f64) -> Tensor<D> {
-        let Some(mut random) = self.random().filter(|_| sd > 0.0) else { return x };
+        let Some(random) = self.random.next().filter(|_| sd > 0.0) else { return x };
         let mut noise = vec![0.0; x.shape().num_elements()];
-        for two in noise.chunks_mut(2) {
-            let bits = random.bits();
-            // Halves of 2⁻³² keep the logarithm away from 0.
-            let [u, v] =
-                [bits as u32, (bits >> 32) as u32].map(|k: u32| (k as f32 + 0.5) * (1.0 / 4_294_967_296.0));
-            let radius = sd as f32 * (-2.0 * u.ln()).sqrt();
-            let (sin, cos) = (std::f32::consts::TAU * v).sin_cos();
-            for (value, turn) in two.iter_mut().zip([cos, sin]) {
-                *value = radius * turn;
-            }
-        }
+        add_noise(&mut noise, sd, random);
         let noise = self.constant(noise, x.dims());
         x + noise
     }
@@ -127,16 +108,60 @@ impl<'a> Pass<'a> {
         self.padding.get_or_insert_with(|| Padding::new(offsets, device))
     }
 
-    /// The random numbers of the next layer.
-    fn random(&mut self) -> Option<Random> {
+    fn constant<const D: usize>(&self, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
+        Tensor::from_data(TensorData::new(values, shape), (&self.device, self.dtype))
+    }
+}
+
+/// The random numbers of layers that draw some, in the order of their calls.
+pub(crate) struct Layers {
+    train: Option<Stream>,
+    layer: u32,
+}
+
+impl Layers {
+    pub(crate) fn new(train: Option<Stream>) -> Layers {
+        Layers { train, layer: 0 }
+    }
+
+    /// Those of the next layer; none in prediction.
+    pub(crate) fn next(&mut self) -> Option<Random> {
         let stream = self.train?;
         self.layer += 1;
         let purpose = stream.purpose.wrapping_add(self.layer.wrapping_mul(0x9e37_79b9));
         Some(Stream { purpose, ..stream }.open())
     }
+}
 
-    fn constant<const D: usize>(&self, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
-        Tensor::from_data(TensorData::new(values, shape), (&self.device, self.dtype))
+/// Of 2¹⁶ numbers, those that dropout sets to 0.
+pub(crate) fn dropped(share: f64) -> u32 {
+    (share * 65_536.0).round().min(65_535.0) as u32
+}
+
+/// What dropout multiplies by: 0, or the inverse of the share that is kept.
+pub(crate) fn mask(to: &mut [f32], share: f64, mut random: Random) {
+    let dropped = dropped(share);
+    let kept = 65_536.0 / (65_536 - dropped) as f32;
+    for four in to.chunks_mut(4) {
+        let bits = random.bits();
+        for (k, value) in four.iter_mut().enumerate() {
+            let draw = (bits >> (16 * k)) as u32 & 0xffff;
+            *value = if draw < dropped { 0.0 } else { kept };
+        }
+    }
+}
+
+pub(crate) fn add_noise(to: &mut [f32], sd: f64, mut random: Random) {
+    for two in to.chunks_mut(2) {
+        let bits = random.bits();
+        // Halves of 2⁻³² keep the logarithm away from 0.
+        let [u, v] =
+            [bits as u32, (bits >> 32) as u32].map(|k: u32| (k as f32 + 0.5) * (1.0 / 4_294_967_296.0));
+        let radius = sd as f32 * (-2.0 * u.ln()).sqrt();
+        let (sin, cos) = (std::f32::consts::TAU * v).sin_cos();
+        for (value, turn) in two.iter_mut().zip([cos, sin]) {
+            *value += radius * turn;
+        }
     }
 }
 

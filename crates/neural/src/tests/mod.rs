@@ -1,5 +1,6 @@
 //! What every network promises.
 
+mod direct;
 mod gradients;
 mod layers;
 mod promises;
