@@ -12,6 +12,7 @@ mod failure;
 mod fuse;
 mod generate;
 mod gradient;
+mod heap;
 mod inspect;
 mod interrupt;
 mod judged;

@@ -31,6 +31,7 @@ pub struct Quickstart {
 impl Quickstart {
     /// Runs one command after the other.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        crate::heap::keep();
         if common.json {
             return Err(Failure::usage("quickstart prints several results; expected no --json"));
         }

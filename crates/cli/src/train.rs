@@ -171,6 +171,7 @@ struct Origin {
 impl Train {
     /// Reads, trains, writes the model.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        crate::heap::keep();
         let every = Duration::try_from_secs_f64(self.checkpoint_every)
             .map_err(|_| Failure::usage("--checkpoint-every must be a number of seconds from 0 on"))?;
         let (config, origin, kept) = match &self.resume {

@@ -70,6 +70,7 @@ type Judges = Vec<(Dataset, Dataset)>;
 impl Tune {
     /// Draws, trains, judges, keeps.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        crate::heap::keep();
         let file = self.config.display();
         let text =
             std::fs::read_to_string(&self.config).map_err(|e| Failure::failed(format!("{file}: {e}")))?;

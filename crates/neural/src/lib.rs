@@ -8,7 +8,7 @@
 //!
 //! **Fast.** Linear models and perceptrons with the default bend and no norm do not build burn's graph: their products
 //! and sweeps are written out (`direct.rs`) and keep their memory. A step of the other networks takes and gives back large blocks of memory. So that glibc keeps them instead of asking
-//! the system again and again, start your program with `MALLOC_MMAP_THRESHOLD_=1073741824
+//! the system again and again (the command does so by itself), start your program with `MALLOC_MMAP_THRESHOLD_=1073741824
 //! MALLOC_TRIM_THRESHOLD_=2147483648 MALLOC_TOP_PAD_=67108864` in its environment (bench/training does so for both
 //! sides). Matrix products use AVX-512 where the processor has it.
 //!

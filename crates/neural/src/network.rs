@@ -135,7 +135,12 @@ impl<M: RankModule> Network<M> {
         Ok((module, out, pass))
     }
 
-    pub(crate) fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
+    pub(crate) fn check(
+        &self,
+        parameters: &[f32],
+        input: &ModelInput,
+        scores: &[f64],
+    ) -> Result<(), ModelError> {
         let rows = input.rows.len();
         for (what, found, expected) in [
             ("parameters", parameters.len(), self.start.len()),

@@ -23,7 +23,8 @@ fn scores_and_gradients_by_hand_equal_those_of_the_graph_at_sizes_beyond_one_til
         let at = parameters(&*by_hand);
         let dscore = derivatives(rows * outputs);
         for train in [None, Some(Stream::new(9, "train"))] {
-            let (found, expected) = (scores(&*by_hand, &at, &input, train), scores(&*graph, &at, &input, train));
+            let (found, expected) =
+                (scores(&*by_hand, &at, &input, train), scores(&*graph, &at, &input, train));
             assert_near(&found, &expected, 1e-5, text);
             let found = gradient(&*by_hand, &at, &input, train, &dscore);
             let expected = gradient(&*graph, &at, &input, train, &dscore);
