@@ -127,22 +127,18 @@ fn main() -> Anyhow<()> {
 }
 
 /// The same model and objective on every fold of a set, once for each seed.
-fn runs(
-    set: &'static str,
-    model: &str,
-    objective: &str,
-    seeds: std::ops::RangeInclusive<u64>,
-) -> impl Iterator<Item = Run> {
-    let (model, objective) = (model.to_string(), objective.to_string());
+fn runs(set: &'static str, model: &str, objective: &str, seeds: std::ops::RangeInclusive<u64>) -> Vec<Run> {
     let folds = if set == SAMPLE { 1 } else { 5 };
-    seeds.flat_map(move |seed| (0..folds).map(move |fold| (seed, fold))).map(move |(seed, fold)| Run {
+    let each = seeds.flat_map(|seed| (0..folds).map(move |fold| (seed, fold)));
+    each.map(|(seed, fold)| Run {
         set,
-        model: model.clone(),
-        objective: objective.clone(),
+        model: model.into(),
+        objective: objective.into(),
         more: String::new(),
         seed,
         fold,
     })
+    .collect()
 }
 
 /// Every objective with a linear model on the two small sets.
