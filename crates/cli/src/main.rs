@@ -17,6 +17,7 @@ mod inspect;
 mod interrupt;
 mod judged;
 mod manual;
+mod pagerank;
 mod predict;
 mod progress;
 mod quickstart;
@@ -40,6 +41,7 @@ Examples:
   toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
   toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
   toprank predict --model model.toprank --data test.txt -o scores.txt
+  toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
   toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
 
 Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
@@ -83,6 +85,8 @@ enum Command {
     Train(Box<train::Train>),
     Predict(predict::Predict),
     Tune(tune::Tune),
+    #[command(name = "pagerank")]
+    PageRank(pagerank::PageRank),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
     Models(catalogs::Models),
@@ -129,6 +133,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Train(command) => command.run(common),
         Command::Predict(command) => command.run(common),
         Command::Tune(command) => command.run(common),
+        Command::PageRank(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),
         Command::Models(command) => command.run(common),

@@ -77,6 +77,7 @@ impl Reading {
             keep,
             label_xml: flags.label_xml,
             max_features: flags.max_features,
+            unlabelled: false,
         }
     }
 

@@ -70,6 +70,10 @@ pub trait Differentiable: Send + Sync {
     /// Fresh parameters.
     fn init(&self, stream: Stream, parameters: &mut [f32]);
 
+    /// Brings parameters back to where they mean something, after a step of an optimiser: weights of a walk must stay
+    /// positive. Most models take any parameters.
+    fn project(&self, _parameters: &mut [f32]) {}
+
     /// Scores of a shard, `outputs` numbers per row, and what is needed to learn from their gradient. `train`: the
     /// random numbers of dropout and noise in this step; `None`: none, as in prediction.
     fn forward<'a>(

@@ -14,6 +14,7 @@ pub mod dataset;
 pub mod error;
 pub mod formats;
 pub mod generate;
+pub mod graph;
 pub mod group;
 #[cfg(feature = "parquet")]
 mod guard;
@@ -32,6 +33,7 @@ pub mod transform;
 pub use dataset::{Column, Dataset, Matrix, Sparse};
 pub use error::{Fault, ReadError};
 pub use formats::{Absent, Format, ReadOptions, read, write};
+pub use graph::{Graph, QueryGraphs};
 pub use judged::{
     Aligned, JoinOptions, Joined, MissingLists, Qrels, Run, align, join, read_qrels, read_run, write_run,
 };

@@ -84,6 +84,7 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("ranknet", PAIRWISE, pairwise::ranknet, "logistic loss of pairs in the wrong order"),
     line!("ranksvm", PAIRWISE, pairwise::ranksvm, "hinge loss of pairs that do not stand a margin apart"),
     line!("squared-hinge", PAIRWISE, pairwise::squared_hinge, "squared hinge loss of pairs that do not stand a margin apart"),
+    line!("margin", PAIRWISE, pairwise::margin, "squared hinge of pairs, added up: the loss of supervised PageRank"),
     line!("bpr", PAIRWISE, pairwise::bpr, "logistic loss of pairs of a relevant and another item"),
     line!("lambdarank", LAMBDA, lambda::lambdarank, "logistic loss of pairs weighted by what their swap changes in NDCG"),
     line!("lambda-map", LAMBDA, lambda::lambda_map, "logistic loss of pairs weighted by what their swap changes in average precision"),

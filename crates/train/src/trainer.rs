@@ -343,6 +343,7 @@ impl<'a> Trainer<'a> {
         let previous = (self.optimiser.needs_previous() && self.position.has_previous)
             .then_some(self.gradient_previous.as_slice());
         self.optimiser.step(&step, &mut self.parameters, &self.gradient, previous);
+        self.model.project(&mut self.parameters);
         let places = statistics.into_iter().flatten();
         for (place, measured) in places.zip(measured) {
             self.parameters[place] += STATISTIC_RATE * (measured - self.parameters[place]);

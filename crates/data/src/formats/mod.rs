@@ -100,13 +100,17 @@ pub struct ReadOptions {
     pub list: Option<String>,
     /// Column of the label (tables; default `label`); rating column of interactions.
     pub label: Option<String>,
+    /// Tables of something else than lists (nodes and edges of graphs): no column is taken for the label, and every
+    /// entry comes back as not judged.
+    pub unlabelled: bool,
     /// Several label columns: multi-label data, one list per label.
     pub labels: Vec<String>,
     /// Column of the item weight.
     pub weight: Option<String>,
     /// Column of the list weight (constant within a list).
     pub list_weight: Option<String>,
-    /// Column of the item name; item column of interactions.
+    /// Column of the item name; item column of interactions. Here and for all single columns of tables, `a|b` means:
+    /// `a` if there is one, else `b`.
     pub item: Option<String>,
     /// Column of the time of an interaction.
     pub time: Option<String>,

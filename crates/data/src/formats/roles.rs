@@ -106,7 +106,7 @@ impl Roles {
                 let found = format!("{} label columns", roles.labels.len());
                 return Err(ReadError::options(file, found, "at most 65535"));
             }
-        } else {
+        } else if !options.unlabelled {
             let label = table.one(options.label.as_ref(), LABEL)?.ok_or_else(|| {
                 let found = format!("no label column among {}", table.listing());
                 let expected = format!("a column called {}", LABEL.join(", "));
@@ -213,9 +213,14 @@ impl Columns<'_> {
         self.names.iter().position(|there| there == name)
     }
 
+    /// The column called so; of alternatives `a|b` the first that is there.
+    fn first_of(&self, name: &str) -> Option<usize> {
+        self.place(name).or_else(|| name.split('|').find_map(|name| self.place(name)))
+    }
+
     fn one(&self, asked: Option<&String>, usual: &[&str]) -> Result<Option<usize>, ReadError> {
         match asked {
-            Some(name) => self.place(name).map(Some).ok_or_else(|| self.not_there(name)),
+            Some(name) => self.first_of(name).map(Some).ok_or_else(|| self.not_there(name)),
             None => Ok(usual.iter().find_map(|name| self.place(name))),
         }
     }
@@ -224,7 +229,7 @@ impl Columns<'_> {
     fn many(&self, asked: &[String], free: impl Fn(usize) -> bool) -> Result<Vec<usize>, ReadError> {
         let mut taken = vec![false; if asked.is_empty() { 0 } else { self.names.len() }];
         for wanted in asked {
-            if let Some(column) = self.place(wanted) {
+            if let Some(column) = self.first_of(wanted) {
                 taken[column] = true;
                 continue;
             }
@@ -246,7 +251,7 @@ impl Columns<'_> {
         let found = if wanted.contains('*') {
             format!("no free column matches {wanted}")
         } else {
-            format!("no column is called {wanted}")
+            format!("no column is called {}", wanted.replace('|', " or "))
         };
         ReadError::options(self.file, found, format!("one of {}", self.listing()))
     }

@@ -242,7 +242,7 @@ impl Table {
             data.list_names = Some(names.clone());
             data.output_names = Some(names);
         } else {
-            let labels = labels.swap_remove(0);
+            let labels = labels.pop().unwrap_or_else(|| vec![f32::NAN; self.rows]);
             data.lists =
                 Lists { offsets: cut.offsets, labels, item_weights, list_weights, ..Lists::default() };
             data.list_names = roles.list.map(|_| cut.names);

@@ -18,7 +18,7 @@ pub(super) const MARGIN: Param = Param {
 /// max(0, c − (s_i − s_j)), or its square.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HingeLoss<const SQUARED: bool> {
-    margin: f64,
+    pub(super) margin: f64,
 }
 
 impl<const SQUARED: bool> HingeLoss<SQUARED> {

@@ -71,6 +71,11 @@ impl<L: PairLoss + 'static> Pairwise<L> {
     pub fn boxed(spec: &Spec, loss: L, grade: Grade) -> Result<Box<dyn Objective>, ParamError> {
         Ok(Box::new(Pairwise { loss, grade, sum: flag(spec, "sum", false)? }))
     }
+
+    /// The sum over pairs, always.
+    pub fn summed(loss: L, grade: Grade) -> Pairwise<L> {
+        Pairwise { loss, grade, sum: true }
+    }
 }
 
 impl<L: PairLoss> Objective for Pairwise<L> {

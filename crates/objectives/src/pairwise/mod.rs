@@ -6,6 +6,7 @@
 pub mod bpr;
 mod hinge;
 mod logistic;
+pub mod margin;
 mod mechanism;
 pub mod ranknet;
 pub mod ranksvm;

@@ -1,0 +1,117 @@
+//! `toprank pagerank evaluate`: a learned walk against plain ones.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use toprank::core::Policy;
+use toprank::data::QueryGraphs;
+use toprank::metrics::significance::{self, Pairs};
+use toprank::metrics::{Measure, bootstrap, evaluate};
+use toprank::train::{TrainError, WalkFile};
+use toprank::walks::{Stop, Walk};
+
+use super::Graphs;
+use crate::failure::Failure;
+use crate::table::{Style, Table};
+use crate::{Common, print, print_json};
+
+const AFTER_HELP: &str = "\
+Example:
+  toprank pagerank evaluate --model walk.toprank --graphs test --metrics ndcg@10,map
+
+Compared are the learned walk, the untuned one (all weights 1) and the number of edges into a node. Only judged nodes are
+ranked; judged nodes that are not in the graph count as not retrieved. p: paired t test against the untuned walk.";
+
+/// Judge a learned walk beside the untuned one and in-degree
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Evaluate {
+    /// The learned walk
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    #[command(flatten)]
+    graphs: Graphs,
+    /// Metrics, separated by commas (see `toprank metrics`)
+    #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,map")]
+    metrics: String,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    output: Style,
+}
+
+/// Scores of the judged nodes of all lists.
+pub(super) fn scores(
+    graphs: &QueryGraphs,
+    walk: Walk,
+    phi: &[f64],
+    lists: &[u32],
+) -> Result<Vec<f64>, Failure> {
+    let solved = walk.solve(graphs, lists, phi, Stop::at(1e-10)).map_err(TrainError::from)?;
+    let judged = graphs.lists(lists, false);
+    let mut scores = Vec::with_capacity(judged.entries());
+    for k in 0..lists.len() {
+        let rows = judged.range(k).map(|entry| graphs.of_row(judged.row(entry) as u32).1);
+        scores.extend(rows.map(|node| solved.score(k, node)));
+    }
+    Ok(scores)
+}
+
+impl Evaluate {
+    /// Reads, solves, judges, prints.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let file = WalkFile::load(&self.model)?;
+        let graphs = self.graphs.read(&self.graphs.graphs)?;
+        let which: Vec<u32> = (0..graphs.len() as u32).collect();
+        let lists = graphs.lists(&which, false);
+        if lists.entries() == 0 {
+            return Err(Failure::data(format!("{}: nothing is judged", self.graphs.graphs.display())));
+        }
+        let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
+        let walk = file.walk()?;
+        let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
+        let untuned = vec![1.0; phi.len()];
+        let node = |entry: usize| graphs.of_row(lists.row(entry) as u32).1 as usize;
+        let runs = [
+            ("learned", scores(&graphs, walk, &phi, &which)?),
+            ("untuned", scores(&graphs, walk, &untuned, &which)?),
+            (
+                "in-degree",
+                (0..lists.entries()).map(|e| graphs.graph.inward().range(node(e)).len() as f64).collect(),
+            ),
+        ];
+        let mut table = Table::new(["ranking", "metric", "value", "95 % interval", "lists", "p"]).words(1);
+        let mut rows: Vec<Value> = Vec::new();
+        let results: Vec<_> = runs
+            .iter()
+            .map(|(_, scores)| evaluate(&lists, scores, &measures).map_err(Failure::data))
+            .collect::<Result<_, _>>()?;
+        let test = significance::parse("t")?.remove(0);
+        for (m, measure) in measures.iter().enumerate() {
+            for (r, (name, _)) in runs.iter().enumerate() {
+                let result = &results[r].results[m];
+                let interval =
+                    bootstrap::interval(&result.per_list, None, &bootstrap::IntervalOptions::default());
+                let p = (r != 1)
+                    .then(|| Pairs::new(&results[1].results[m].per_list, &result.per_list, None))
+                    .filter(|pairs| pairs.len() > 1)
+                    .and_then(|pairs| test.1.run(&pairs, 1).p);
+                table.row([
+                    (*name).to_string(),
+                    measure.name().to_string(),
+                    result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
+                    format!("[{:.4}, {:.4}]", interval.low, interval.high),
+                    result.counts.used.to_string(),
+                    p.map_or(String::new(), |p| format!("{p:.2e}")),
+                ]);
+                rows.push(json!({
+                    "ranking": name, "metric": measure.name(), "value": result.mean,
+                    "low": interval.low, "high": interval.high, "lists": result.counts.used, "p": p,
+                }));
+            }
+        }
+        if common.json || self.output == Style::Json {
+            return print_json(&json!({"results": rows}));
+        }
+        print(&table.render(self.output))
+    }
+}

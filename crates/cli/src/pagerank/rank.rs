@@ -1,0 +1,194 @@
+//! `toprank pagerank rank`: PageRank of an edge list.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use toprank::data::graph::{EdgeOptions, Graph, read_edges};
+use toprank::data::lines::Lines;
+use toprank::data::{ReadError, Source, sink};
+use toprank::walks::{Solver, Stop, Surfer, rank};
+
+use super::{Restart, number};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::table::{Style, Table};
+use crate::{Common, note, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
+  toprank pagerank rank --edges web.txt.gz --damping 0.85 -o scores.tsv
+  toprank pagerank rank --edges clicks.csv --source from --target to --weight count     (BrowseRank's weighting)
+  toprank pagerank rank --edges edges.csv --seeds seeds.txt                             (personalised, topic-sensitive)
+
+Edges are read from CSV, TSV, SNAP lists (blanks or tabs, # comments) or Parquet: the first two columns are source and
+target. An edge that stands twice counts twice, a self loop is an edge like any other. A seeds file has a node a line,
+with a weight behind a tab if seeds differ. The error bound is certain: the scores are no further than that from the true
+ones, added up over all nodes.";
+
+/// PageRank of a graph: plain, weighted, personalised; with a certified error
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Rank {
+    /// Edge list; - is standard input
+    #[arg(long, value_name = "FILE")]
+    edges: PathBuf,
+    /// Column of the source, by name or number [default: the first]
+    #[arg(long, value_name = "COLUMN")]
+    source: Option<String>,
+    /// Column of the target [default: the second]
+    #[arg(long, value_name = "COLUMN")]
+    target: Option<String>,
+    /// Column of the weight [default: every edge weighs the same]
+    #[arg(long, value_name = "COLUMN")]
+    weight: Option<String>,
+    /// Every line is an edge in both directions
+    #[arg(long)]
+    undirected: bool,
+    /// Nodes where walks start, one a line [default: anywhere]
+    #[arg(long, value_name = "FILE")]
+    seeds: Option<PathBuf>,
+    #[command(flatten)]
+    restart: Restart,
+    /// How it is solved
+    #[arg(long, value_enum, default_value = "seidel")]
+    solver: SolverName,
+    /// Largest error, added up over all nodes
+    #[arg(long, value_name = "E", default_value_t = 1e-9, allow_negative_numbers = true)]
+    error: f64,
+    /// Nodes to print
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Write the scores of all nodes: node, tab, score
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SolverName {
+    /// Gauss–Seidel that keeps the mass: fewest products
+    Seidel,
+    /// Power method
+    Power,
+    /// Nesterov and Nemirovski's mean, number of products known beforehand
+    Nn,
+}
+
+impl Rank {
+    /// Reads, solves, prints.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let alpha = self.restart.alpha()?;
+        if !(self.error > 0.0 && self.error.is_finite()) {
+            return Err(Failure::usage(format!("--error must be above 0, but is {}", self.error)));
+        }
+        let options = EdgeOptions {
+            source: self.source.clone(),
+            target: self.target.clone(),
+            weight: self.weight.clone(),
+            undirected: self.undirected,
+        };
+        let graph = {
+            let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.edges.display()));
+            read_edges(&Source::path(&self.edges), &options)?
+        };
+        let surfer = Surfer {
+            restart: alpha,
+            seeds: self.seeds.as_ref().map(|path| seeds(path, &graph, &self.edges)).transpose()?,
+            dangling: self.restart.dangling.into(),
+            solver: match self.solver {
+                SolverName::Seidel => Solver::Seidel,
+                SolverName::Power => Solver::Power,
+                SolverName::Nn => Solver::NesterovNemirovski,
+            },
+            stop: Stop::at(self.error),
+            ..Surfer::default()
+        };
+        let ranking = rank(&graph, &surfer).map_err(Failure::data)?;
+        if ranking.error_bound > self.error {
+            let reached = number(ranking.error_bound);
+            note(
+                common,
+                format!("the error is certain only up to {reached}: rounding stands in the way of less"),
+            );
+        }
+        if let Some(path) = &self.output {
+            sink::write_file(path, |out| {
+                for (node, score) in ranking.scores.iter().enumerate() {
+                    writeln!(out, "{}\t{score:e}", graph.names().get(node))?;
+                }
+                Ok(())
+            })?;
+        }
+        let mut order: Vec<u32> = (0..graph.nodes() as u32).collect();
+        let better = |a: &u32, b: &u32| {
+            ranking.scores[*b as usize].total_cmp(&ranking.scores[*a as usize]).then(a.cmp(b))
+        };
+        let top = self.top.min(order.len());
+        if top > 0 && top < order.len() {
+            order.select_nth_unstable_by(top - 1, better);
+        }
+        order.truncate(top);
+        order.sort_unstable_by(better);
+        if common.json {
+            let top: Vec<_> = order
+                .iter()
+                .map(|&node| json!({"name": graph.names().get(node as usize), "score": ranking.scores[node as usize]}))
+                .collect();
+            return print_json(&json!({
+                "top": top,
+                "error_bound": ranking.error_bound,
+                "products": ranking.products,
+                "nodes": graph.nodes(),
+                "edges": graph.edges(),
+                "dangling": ranking.dangling,
+                "restart": alpha,
+                "solver": format!("{:?}", self.solver).to_lowercase(),
+            }));
+        }
+        let mut table = Table::new(["node", "score"]);
+        for node in order {
+            let name = graph.names().get(node as usize).into_owned();
+            table.row([name, format!("{:.6e}", ranking.scores[node as usize])]);
+        }
+        let mut text = table.render(Style::Table);
+        text += &format!(
+            "{} nodes ({} without a way out), {} edges; {} products, error at most {:.1e}\n",
+            graph.nodes(),
+            ranking.dangling,
+            graph.edges(),
+            ranking.products,
+            ranking.error_bound
+        );
+        print(&text)
+    }
+}
+
+fn seeds(path: &PathBuf, graph: &Graph, edges: &PathBuf) -> Result<Vec<(u32, f64)>, Failure> {
+    let source = Source::path(path);
+    let mut lines = Lines::open(&source)?;
+    let mut seeds = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        let text = String::from_utf8_lossy(line).trim().to_string();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let place = |error: ReadError| error.at_line(lines.number());
+        // A name may hold blanks; only a tab cuts it from a weight.
+        let (name, weight) = match text.split_once('\t') {
+            None => (text.as_str(), 1.0),
+            Some((name, weight)) => {
+                let weight = weight.trim().parse().ok().filter(|w: &f64| *w >= 0.0 && w.is_finite());
+                let bad = || {
+                    place(ReadError::data(source.name(), format!("{text:?}"), "node, tab, weight from 0 on"))
+                };
+                (name.trim(), weight.ok_or_else(bad)?)
+            }
+        };
+        let node = graph.names().find(name).ok_or_else(|| {
+            let found = format!("the seed {name:?}");
+            place(ReadError::data(source.name(), found, format!("nodes of {}", edges.display())))
+        })?;
+        seeds.push((node, weight));
+    }
+    Ok(seeds)
+}

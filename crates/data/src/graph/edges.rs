@@ -1,0 +1,520 @@
+/*!
+Edge lists: one edge a line, two columns that name its ends.
+
+```text
+while the next pieces of whole lines are fetched
+    the pieces at hand are parsed in parallel: two numbers a line, or two words
+    numbers stay numbers until the first word; then everything gets a number by first appearance
+```
+
+Columns are separated by tabs, commas, semicolons, bars or blanks, whatever the first line has; fields may be quoted;
+lines that are empty or start with `#` or `%` are skipped (SNAP, KONECT); gzip and zstd are unpacked. The first line holds
+the names of the columns if a column was asked for by name, or if it does not hold numbers as the lines below it do,
+unless one of its words is a node of a later line. Parquet, Arrow and other tables are read by their own readers.
+*/
+
+use rayon::prelude::*;
+
+use super::{Graph, MOST_EDGES, NodeNames};
+use crate::error::{ReadError, show, show_names};
+use crate::formats::{self, ReadOptions};
+use crate::group::Interner;
+use crate::pieces::Pieces;
+use crate::source::Source;
+
+/// Usual names of the column of sources, and of that of targets.
+pub(crate) const SOURCE: &str = "source|from|src|node1|id1|head";
+pub(crate) const TARGET: &str = "target|to|dst|node2|id2|tail";
+
+/// What to take from an edge list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EdgeOptions {
+    /// Column of the source, by name or number from 1; `None`: the first.
+    pub source: Option<String>,
+    /// Column of the target; `None`: the second.
+    pub target: Option<String>,
+    /// Column of the weight; `None`: every edge weighs 1.
+    pub weight: Option<String>,
+    /// Every line is an edge in both directions (a self loop once).
+    pub undirected: bool,
+}
+
+/// Pieces parsed at a time.
+const AT_ONCE: usize = 32;
+
+/// Reads a graph from an edge list. Cost: about 10 ns a line and thread for numbers, 100 ns for words; 8 bytes an edge
+/// while reading.
+///
+/// ```
+/// use toprank_data::{Source, graph::{EdgeOptions, read_edges}};
+/// let text = Source::bytes("web.txt", *b"# SNAP\n10\t20\n20\t30\n10\t30\n");
+/// let graph = read_edges(&text, &EdgeOptions::default()).unwrap();
+/// assert_eq!((graph.nodes(), graph.edges()), (3, 3));
+/// assert_eq!(graph.names().get(2), "30");
+/// ```
+pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<Graph, ReadError> {
+    let (head, source) = source.peek()?;
+    let is_table = ["parquet", "arrow", "toprank-data"].iter().filter_map(|name| formats::by_name(name));
+    let mut ends = if is_table.into_iter().any(|format| (format.sniff)(&head)) {
+        from_table(&source, options)?
+    } else {
+        from_text(&source, &head, options)?
+    };
+    if ends.sources.is_empty() {
+        return Err(ReadError::data(source.name(), "no edge", "at least one line with two nodes"));
+    }
+    if options.undirected {
+        ends.mirror();
+    }
+    ends.graph(source.name())
+}
+
+/// Edges on their way to a graph.
+#[derive(Default)]
+struct Ends {
+    /// `None`: sources and targets are the names themselves.
+    words: Option<Box<Interner>>,
+    sources: Vec<u32>,
+    targets: Vec<u32>,
+    weights: Option<Vec<f32>>,
+}
+
+impl Ends {
+    fn mirror(&mut self) {
+        for edge in 0..self.sources.len() {
+            let (source, target) = (self.sources[edge], self.targets[edge]);
+            if source != target {
+                self.sources.push(target);
+                self.targets.push(source);
+                if let Some(weights) = &mut self.weights {
+                    weights.push(weights[edge]);
+                }
+            }
+        }
+    }
+
+    /// Names for all numbers seen until now.
+    fn to_words(&mut self) -> &mut Interner {
+        if self.words.is_none() {
+            let mut words = Interner::default();
+            for edge in 0..self.sources.len() {
+                self.sources[edge] = words.number(&self.sources[edge].to_string());
+                self.targets[edge] = words.number(&self.targets[edge].to_string());
+            }
+            self.words = Some(Box::new(words));
+        }
+        self.words.get_or_insert_default()
+    }
+
+    fn graph(self, file: &str) -> Result<Graph, ReadError> {
+        let Ends { words, mut sources, mut targets, weights } = self;
+        if sources.len() > MOST_EDGES {
+            let found = format!("{} edges", sources.len());
+            return Err(ReadError::data(file, found, "at most 4294967295"));
+        }
+        let names = match words {
+            Some(words) => NodeNames::Words(words),
+            None => NodeNames::Numbers(renumber(&mut sources, &mut targets)),
+        };
+        Graph::new(names, &sources, &targets, weights.as_deref())
+    }
+}
+
+/// Numbers that are names become places among all of them, ascending.
+fn renumber(sources: &mut [u32], targets: &mut [u32]) -> Vec<u32> {
+    let most = |ends: &[u32]| ends.par_iter().copied().max().unwrap_or(0);
+    let last = most(sources).max(most(targets)) as usize;
+    if last / 8 > sources.len() + 1024 {
+        // Far apart: a table of all numbers would be larger than the edges.
+        let mut numbers: Vec<u32> = sources.iter().chain(&*targets).copied().collect();
+        numbers.par_sort_unstable();
+        numbers.dedup();
+        let place = |end: &mut u32| *end = numbers.partition_point(|number| number < end) as u32;
+        sources.par_iter_mut().for_each(place);
+        targets.par_iter_mut().for_each(place);
+        return numbers;
+    }
+    let mut place = vec![0u32; last + 1];
+    for ends in [&*sources, &*targets] {
+        ends.iter().for_each(|&end| place[end as usize] = 1);
+    }
+    let mut numbers = Vec::new();
+    for (number, place) in place.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
+        *place = numbers.len() as u32;
+        numbers.push(number as u32);
+    }
+    if numbers.len() <= last {
+        sources.par_iter_mut().for_each(|end| *end = place[*end as usize]);
+        targets.par_iter_mut().for_each(|end| *end = place[*end as usize]);
+    }
+    numbers
+}
+
+fn from_table(source: &Source, options: &EdgeOptions) -> Result<Ends, ReadError> {
+    let from = options.source.clone().unwrap_or_else(|| SOURCE.into());
+    let to = options.target.clone().unwrap_or_else(|| TARGET.into());
+    let read = ReadOptions {
+        unlabelled: true,
+        list: None,
+        item: Some(from),
+        keep: vec![to],
+        weight: options.weight.clone(),
+        regroup: true,
+        ..ReadOptions::default()
+    };
+    let data = formats::read(source, &read)?;
+    let mut words = Interner::default();
+    let mut ends = Ends { weights: data.lists.item_weights, ..Ends::default() };
+    if let (Some(from), Some((_, to))) = (&data.item_names, data.extra.first()) {
+        for (from, to) in from.iter().zip(to.iter()) {
+            ends.sources.push(words.number(from));
+            ends.targets.push(words.number(to));
+        }
+    }
+    ends.words = Some(Box::new(words));
+    Ok(ends)
+}
+
+/// How lines are cut and which columns count.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    /// `None`: any run of blanks and tabs.
+    separator: Option<u8>,
+    source: usize,
+    target: usize,
+    weight: Option<usize>,
+}
+
+fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends, ReadError> {
+    let file = source.name();
+    let mut heads = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).split(|&byte| byte == b'\n');
+    let mut data = heads.by_ref().map(<[u8]>::trim_ascii).filter(|line| !is_comment(line));
+    let first = data.next().unwrap_or_default();
+    let second = data.next().unwrap_or_default();
+    let separator = b",\t;|".iter().copied().find(|separator| first.contains(separator));
+    let mut names = Vec::new();
+    cut(first, separator, &mut names);
+    let names: Vec<String> =
+        names.iter().map(|field| String::from_utf8_lossy(unquote(field)).into_owned()).collect();
+    let asked = [&options.source, &options.target, &options.weight];
+    let by_name = |asked: &Option<String>| {
+        asked.as_ref().is_some_and(|name| names.contains(name) && name.parse::<usize>().is_err())
+    };
+    let named = asked.iter().any(|asked| by_name(asked));
+    let place = |asked: &Option<String>, default: usize, what: &str| match asked {
+        None => Ok(default),
+        Some(name) => names
+            .iter()
+            .position(|there| there == name)
+            .or_else(|| name.parse::<usize>().ok().filter(|&n| n > 0).map(|n| n - 1))
+            .ok_or_else(|| {
+                let expected = format!("one of {}", show_names(names.iter().map(String::as_str)));
+                ReadError::options(file, format!("no column {name} for the {what}"), expected)
+            }),
+    };
+    let columns = Columns {
+        separator,
+        source: place(&options.source, 0, "source")?,
+        target: place(&options.target, 1, "target")?,
+        weight: match &options.weight {
+            None => None,
+            weight => Some(place(weight, 2, "weight")?),
+        },
+    };
+    let numeric = |line: &[u8]| {
+        let mut fields = Vec::new();
+        cut(line, separator, &mut fields);
+        [columns.source, columns.target].iter().all(|&c| fields.get(c).is_some_and(|f| whole(f).is_some()))
+    };
+    // Words above words may be names of columns or nodes: decided at the end, when all nodes are known.
+    let heading = if named || (!numeric(first) && numeric(second)) {
+        Heading::Yes
+    } else if !numeric(first) && separator.is_some() && file.ends_with_any(&[".csv", ".tsv"]) {
+        Heading::UnlessNode
+    } else {
+        Heading::No
+    };
+    gather(source, columns, heading)
+}
+
+trait EndsWithAny {
+    fn ends_with_any(&self, extensions: &[&str]) -> bool;
+}
+
+impl EndsWithAny for str {
+    fn ends_with_any(&self, extensions: &[&str]) -> bool {
+        let plain = self.trim_end_matches(".gz").trim_end_matches(".zst").to_ascii_lowercase();
+        extensions.iter().any(|extension| plain.ends_with(extension))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Heading {
+    Yes,
+    No,
+    UnlessNode,
+}
+
+fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<Ends, ReadError> {
+    let file = source.name();
+    let mut pieces = Pieces::open(source)?;
+    let mut ends = Ends { weights: columns.weight.map(|_| Vec::new()), ..Ends::default() };
+    let mut line = 1u64;
+    let mut first_line: Option<Vec<u8>> = None;
+    let mut texts: Vec<Vec<u8>> = vec![Vec::new(); AT_ONCE];
+    let mut next: Vec<Vec<u8>> = vec![Vec::new(); AT_ONCE];
+    let fill = |pieces: &mut Pieces, texts: &mut [Vec<u8>]| {
+        texts.iter_mut().for_each(Vec::clear);
+        for text in texts {
+            pieces.next(text)?;
+            if text.is_empty() {
+                break;
+            }
+        }
+        Ok::<(), ReadError>(())
+    };
+    fill(&mut pieces, &mut texts)?;
+    if heading != Heading::No {
+        first_line = take_heading(&mut texts[0], &mut line);
+    }
+    while !texts[0].is_empty() {
+        let (filled, parsed) = rayon::join(
+            || fill(&mut pieces, &mut next),
+            || texts.par_iter().map(|text| parse(text, &columns, false)).collect::<Vec<Piece>>(),
+        );
+        for (piece, text) in parsed.into_iter().zip(&texts) {
+            if let Some((at, found, expected)) = piece.fault {
+                return Err(ReadError::data(file, found, expected).at_line(line + at));
+            }
+            add(&mut ends, &piece, text);
+            line += piece.lines;
+        }
+        filled?;
+        std::mem::swap(&mut texts, &mut next);
+    }
+    if let (Heading::UnlessNode, Some(first)) = (heading, &first_line) {
+        let mut fields = Vec::new();
+        cut(first, columns.separator, &mut fields);
+        let ends_of = [columns.source, columns.target].map(|c| fields.get(c).map(|field| unquote(field)));
+        let is_node = |name: &Option<&[u8]>| {
+            let name = name.and_then(|name| std::str::from_utf8(name).ok());
+            name.zip(ends.words.as_ref()).is_some_and(|(name, words)| words.find(name).is_some())
+        };
+        if ends_of.iter().any(is_node) {
+            heading = Heading::No;
+        }
+        if heading == Heading::No {
+            let piece = parse(first, &columns, false);
+            if let Some((_, found, expected)) = piece.fault {
+                return Err(ReadError::data(file, found, expected).at_line(1));
+            }
+            add(&mut ends, &piece, first);
+        }
+    }
+    Ok(ends)
+}
+
+/// Takes the first line that is no comment out of the text.
+fn take_heading(text: &mut Vec<u8>, line: &mut u64) -> Option<Vec<u8>> {
+    let mut start = 0;
+    while start < text.len() {
+        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length + 1);
+        *line += 1;
+        if !is_comment(text[start..end].trim_ascii()) {
+            let first = text[start..end].to_vec();
+            text.drain(..end);
+            return Some(first);
+        }
+        start = end;
+    }
+    None
+}
+
+/// A piece of text once it is parsed, up to its first fault.
+#[derive(Default)]
+struct Piece {
+    lines: u64,
+    /// Two numbers an edge; empty once a word was found.
+    numbers: Vec<u32>,
+    /// Two ranges of the text an edge, if some end is a word.
+    words: Option<Vec<std::ops::Range<u32>>>,
+    weights: Vec<f32>,
+    /// Line within the piece, what was found, what was expected.
+    fault: Option<(u64, String, &'static str)>,
+}
+
+fn add(ends: &mut Ends, piece: &Piece, text: &[u8]) {
+    if let Some(weights) = &mut ends.weights {
+        weights.extend_from_slice(&piece.weights);
+    }
+    if let Some(ranges) = &piece.words {
+        ends.to_words();
+        let Ends { words, sources, targets, .. } = ends;
+        let words = words.get_or_insert_default();
+        let mut number = |range: &std::ops::Range<u32>| {
+            let field = unquote(&text[range.start as usize..range.end as usize]);
+            words.number(&String::from_utf8_lossy(field).replace("\"\"", "\""))
+        };
+        for pair in ranges.as_chunks::<2>().0 {
+            sources.push(number(&pair[0]));
+            targets.push(number(&pair[1]));
+        }
+        return;
+    }
+    let pairs = piece.numbers.as_chunks::<2>().0;
+    match &mut ends.words {
+        None => {
+            ends.sources.extend(pairs.iter().map(|pair| pair[0]));
+            ends.targets.extend(pairs.iter().map(|pair| pair[1]));
+        }
+        Some(words) => {
+            for pair in pairs {
+                ends.sources.push(words.number(&pair[0].to_string()));
+                ends.targets.push(words.number(&pair[1].to_string()));
+            }
+        }
+    }
+}
+
+/// Numbers as long as every end is one; at the first word the piece is read again as `words`.
+fn parse(text: &[u8], columns: &Columns, words: bool) -> Piece {
+    // A line of two numbers has 4 bytes at least; most have 12.
+    let mut piece = Piece { numbers: Vec::with_capacity(text.len() / 6), ..Piece::default() };
+    piece.words = words.then(Vec::new);
+    let plain = columns.source == 0 && columns.target == 1 && columns.weight.is_none() && !words;
+    let mut fields: Vec<&[u8]> = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        if plain && let Some((source, target, end)) = two_numbers(text, start, columns.separator) {
+            piece.numbers.extend([source, target]);
+            piece.lines += 1;
+            start = end;
+            continue;
+        }
+        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length + 1);
+        let line = text[start..end].trim_ascii();
+        start = end;
+        piece.lines += 1;
+        if is_comment(line) {
+            continue;
+        }
+        cut(line, columns.separator, &mut fields);
+        let (source, target) = match two_ends(line, &fields, columns) {
+            Ok(ends) => ends,
+            Err((found, expected)) => {
+                piece.fault = Some((piece.lines - 1, found, expected));
+                return piece;
+            }
+        };
+        if let Some(column) = columns.weight {
+            let field = fields.get(column).copied().unwrap_or_default();
+            let weight = fast_float2::parse::<f32, _>(field).ok();
+            let Some(weight) = weight.filter(|weight| weight.is_finite() && *weight >= 0.0) else {
+                let found = format!("the weight {}", show(field));
+                piece.fault = Some((piece.lines - 1, found, "a finite number from 0 on"));
+                return piece;
+            };
+            piece.weights.push(weight);
+        }
+        match (whole(source), whole(target), &mut piece.words) {
+            (_, _, Some(words)) => words.extend([source, target].map(|field| range(text, field))),
+            (Some(source), Some(target), None) => piece.numbers.extend([source, target]),
+            (_, _, None) => return parse(text, columns, true),
+        }
+    }
+    piece
+}
+
+/// The fields of source and target, or what is wrong.
+fn two_ends<'a>(
+    line: &[u8],
+    fields: &[&'a [u8]],
+    columns: &Columns,
+) -> Result<(&'a [u8], &'a [u8]), (String, &'static str)> {
+    let field = |c: usize| fields.get(c).copied().filter(|field| !unquote(field).is_empty());
+    let (Some(source), Some(target)) = (field(columns.source), field(columns.target)) else {
+        let found = format!("{} fields in {}", fields.len(), show(line));
+        return Err((found, "a source and a target on every line"));
+    };
+    if std::str::from_utf8(source).is_err() || std::str::from_utf8(target).is_err() {
+        return Err((format!("{} is not UTF-8", show(line)), "UTF-8 text"));
+    }
+    Ok((source, target))
+}
+
+/// Where a field stands in the text.
+fn range(text: &[u8], field: &[u8]) -> std::ops::Range<u32> {
+    let start = field.as_ptr() as usize - text.as_ptr() as usize;
+    start as u32..(start + field.len()) as u32
+}
+
+/// The two numbers of a plain line and where the next one starts.
+#[inline]
+fn two_numbers(text: &[u8], start: usize, separator: Option<u8>) -> Option<(u32, u32, usize)> {
+    let (source, at) = digits(text, start)?;
+    let mut at = match separator {
+        Some(separator) => (*text.get(at)? == separator).then_some(at + 1)?,
+        None => {
+            let blanks = text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            (blanks > 0).then_some(at + blanks)?
+        }
+    };
+    let (target, end) = digits(text, at)?;
+    at = end;
+    if text.get(at) == Some(&b'\r') {
+        at += 1;
+    }
+    (*text.get(at)? == b'\n').then_some((source, target, at + 1))
+}
+
+/// A whole number as [`whole`] takes it, and where it ends.
+#[inline]
+fn digits(text: &[u8], start: usize) -> Option<(u32, usize)> {
+    let mut value = 0u64;
+    let mut at = start;
+    while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        value = value * 10 + u64::from(digit);
+        at += 1;
+        if at - start > 10 {
+            return None;
+        }
+    }
+    let leading = text.get(start) == Some(&b'0') && at - start > 1;
+    (at > start && !leading && value < u64::from(u32::MAX)).then_some((value as u32, at))
+}
+
+/// The number, if the field is one as we would write it: then it can stand for the name.
+fn whole(field: &[u8]) -> Option<u32> {
+    digits(field, 0).filter(|(_, end)| *end == field.len()).map(|(value, _)| value)
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    matches!(line.first(), None | Some(b'#' | b'%'))
+}
+
+/// Cuts a line into fields; quoted ones keep their quotes.
+fn cut<'a>(line: &'a [u8], separator: Option<u8>, fields: &mut Vec<&'a [u8]>) {
+    fields.clear();
+    let Some(separator) = separator else {
+        fields.extend(line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty()));
+        return;
+    };
+    if memchr::memchr(b'"', line).is_none() {
+        fields.extend(line.split(|&byte| byte == separator).map(<[u8]>::trim_ascii));
+        return;
+    }
+    let (mut start, mut quoted) = (0, false);
+    for (at, &byte) in line.iter().enumerate() {
+        if byte == b'"' {
+            quoted = !quoted;
+        } else if byte == separator && !quoted {
+            fields.push(line[start..at].trim_ascii());
+            start = at + 1;
+        }
+    }
+    fields.push(line[start..].trim_ascii());
+}
+
+fn unquote(field: &[u8]) -> &[u8] {
+    field.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(field)
+}

@@ -1,0 +1,142 @@
+/*!
+Nodes that no edge points at need no solver: x_i = α v_i at once, and what they give is a constant of their targets.
+
+In graphs of the web most nodes are like that. The core that is left (nodes with an edge into them, and the edges between
+such nodes) is solved alone,
+
+```text
+x_C = b + (1 − α) P̂_CCᵀ x_C,   b_j = α v_j + (1 − α) Σ_{i outside, i → j} P̂_ij α v_i,
+```
+
+with the mass outside in the scale and ‖b‖₁ in place of α in the bound (module `seidel`). Worth it once if at most
+[`WORTH`] of the edges are left: extracting the core costs about as much as three products.
+*/
+
+use rayon::prelude::*;
+use toprank_data::graph::Adjacency;
+
+use crate::chain::{BLOCK, Chain, Dangling, Weights, block_sum};
+use crate::seidel::{Outside, solve_inside};
+use crate::solve::{Certificate, Stop, Work};
+
+/// Largest share of edges inside the core for which it is extracted.
+const WORTH: f64 = 0.4;
+
+/// The core of a chain.
+pub(crate) struct Core {
+    /// Nodes of the chain that are in it, ascending.
+    nodes: Vec<u32>,
+    inward: Adjacency,
+    weights: Option<Vec<f32>>,
+    scale: Vec<f64>,
+    /// b / α.
+    base: Vec<f64>,
+    outside: Outside,
+}
+
+impl Core {
+    /// The core, if it is small enough to be worth it.
+    pub(crate) fn of(chain: &Chain) -> Option<Core> {
+        let (n, alpha) = (chain.nodes(), chain.alpha);
+        let offsets = &chain.inward.offsets;
+        let edges = chain.edges();
+        let plain = chain.first == 0 && !matches!(chain.weights, Weights::Double(..));
+        if !plain || chain.dangling != Dangling::Restart || edges < 1 << 16 || alpha >= 1.0 {
+            return None;
+        }
+        let is_inside = |i: usize| offsets[i + 1] > offsets[i];
+        let inside: Vec<bool> = (0..n).into_par_iter().with_min_len(BLOCK).map(is_inside).collect();
+        // Edges out of the nodes outside, counted before anything is built.
+        let ends = &chain.inward.ends;
+        let left: usize =
+            ends.par_chunks(BLOCK * 4).map(|ends| ends.iter().filter(|&&i| inside[i as usize]).count()).sum();
+        if left as f64 > WORTH * edges as f64 {
+            return None;
+        }
+        let nodes: Vec<u32> = (0..n as u32).filter(|&i| inside[i as usize]).collect();
+        let mut number = vec![u32::MAX; n];
+        nodes.iter().enumerate().for_each(|(place, &node)| number[node as usize] = place as u32);
+        let given = |i: usize| alpha * chain.restart[i] * chain.scale[i];
+        // Blocks of nodes, each with its own edges, joined in order.
+        let parts: Vec<(Vec<u32>, Vec<u32>, Vec<f32>, Vec<f64>)> = nodes
+            .par_chunks(1024)
+            .map(|nodes| {
+                let (mut counts, mut ends, mut kept, mut base) = (vec![], vec![], vec![], vec![]);
+                for &node in nodes {
+                    let mut constant = 0.0;
+                    let before = ends.len();
+                    for edge in chain.inward.range(node as usize) {
+                        let source = chain.inward.ends[edge] as usize;
+                        if inside[source] {
+                            ends.push(number[source]);
+                            if let Weights::Single(weights) = chain.weights {
+                                kept.push(weights[edge]);
+                            }
+                        } else {
+                            let weight = match chain.weights {
+                                Weights::Single(weights) => f64::from(weights[edge]),
+                                _ => 1.0,
+                            };
+                            constant += given(source) * weight;
+                        }
+                    }
+                    counts.push((ends.len() - before) as u32);
+                    base.push(chain.restart[node as usize] + (1.0 - alpha) * constant / alpha);
+                }
+                (counts, ends, kept, base)
+            })
+            .collect();
+        let mut core = Core {
+            scale: nodes.iter().map(|&node| chain.scale[node as usize]).collect(),
+            nodes,
+            inward: Adjacency { offsets: vec![0], ends: Vec::with_capacity(left) },
+            weights: matches!(chain.weights, Weights::Single(_)).then(Vec::new),
+            base: Vec::new(),
+            outside: Outside { mass: 0.0, dangling: 0.0, base: 0.0 },
+        };
+        let mut end = 0;
+        for (counts, ends, kept, base) in parts {
+            core.inward.offsets.extend(counts.iter().map(|count| {
+                end += count;
+                end
+            }));
+            core.inward.ends.extend(ends);
+            core.base.extend(base);
+            if let Some(weights) = &mut core.weights {
+                weights.extend(kept);
+            }
+        }
+        let known = |i: usize| if inside[i] { 0.0 } else { alpha * chain.restart[i] };
+        core.outside = Outside {
+            mass: block_sum(n, known),
+            dangling: block_sum(n, |i| if chain.scale[i] == 0.0 { known(i) } else { 0.0 }),
+            base: alpha * block_sum(core.base.len(), |j| core.base[j]),
+        };
+        Some(core)
+    }
+
+    /// Number of edges in the core.
+    pub(crate) fn edges(&self) -> usize {
+        self.inward.ends.len()
+    }
+
+    /// Solves the core and writes the values of all nodes of the chain, normalised.
+    pub(crate) fn solve(&self, chain: &Chain, stop: Stop, work: &mut Work, x: &mut Vec<f64>) -> Certificate {
+        let own = Chain {
+            inward: &self.inward,
+            first: 0,
+            weights: self.weights.as_deref().map_or(Weights::Even, Weights::Single),
+            scale: &self.scale,
+            restart: &self.base,
+            ..*chain
+        };
+        work.fit(self.nodes.len());
+        let mut inside = self.base.clone();
+        let certificate = solve_inside(&own, self.outside, stop, work, &mut inside);
+        let mass = self.outside.mass + block_sum(inside.len(), |j| inside[j]);
+        x.clear();
+        x.extend(chain.restart.iter().map(|v| chain.alpha * v / mass));
+        self.nodes.iter().zip(&inside).for_each(|(&node, value)| x[node as usize] = value / mass);
+        certificate
+    }
+}
