@@ -16,6 +16,7 @@ fn every_toprank_line_of_the_readme_runs() {
     shell.file("scores.txt", "1\n2\n3\n4\n5\n6\n");
     shell.file("scores_a.txt", "6\n5\n3\n4\n5\n6\n");
     shell.file("scores_b.txt", "1\n2\n3\n4\n6\n5\n");
+    shell.file("edges.csv", "source,target\na,b\nb,c\nc,a\n");
     shell.file("qrels.test", "1 0 a 1\n1 0 b 0\n2 0 a 1\n");
     shell.file("results.test", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.8 tag\n2 Q0 a 1 0.8 tag\n");
     let readme = include_str!("../../../README.md");

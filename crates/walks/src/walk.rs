@@ -77,7 +77,7 @@ impl Default for Walk {
 /// How precisely a gradient is wanted: the error of y in span, relative to the span of z.
 pub const ADJOINT_ERROR: f64 = 1e-10;
 
-/// One list, solved.
+/// One walk, solved: a graph and seeds, which several lists may share.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub list: usize,
@@ -97,6 +97,8 @@ pub struct Solved<'a> {
     graphs: &'a QueryGraphs,
     transitions: Vec<Transition>,
     places: Vec<Place>,
+    /// Place of each list.
+    of_list: Vec<usize>,
 }
 
 impl Walk {
@@ -130,7 +132,16 @@ impl Walk {
             .par_iter()
             .map(|&g| Transition::new(graphs, g as usize, phi))
             .collect::<Result<_, ModelError>>()?;
-        let places = lists
+        // Lists with the same graph and the same seeds are one walk.
+        let key = |q: u32| (graphs.graph_of[q as usize], graphs.seeds_of(q as usize));
+        let mut sorted: Vec<u32> = lists.to_vec();
+        sorted.sort_by(|&a, &b| key(a).cmp(&key(b)).then(a.cmp(&b)));
+        sorted.dedup_by(|a, b| key(*a) == key(*b));
+        let of_list = lists
+            .iter()
+            .map(|&q| sorted.partition_point(|&other| key(other) < key(q)))
+            .collect::<Vec<usize>>();
+        let places = sorted
             .par_iter()
             .map_init(Work::default, |work, &q| {
                 let q = q as usize;
@@ -144,7 +155,7 @@ impl Walk {
                 Ok(Place { list: q, graph, restart, seeds, pi, certificate })
             })
             .collect::<Result<_, ModelError>>()?;
-        Ok(Solved { walk: *self, graphs, transitions, places })
+        Ok(Solved { walk: *self, graphs, transitions, places, of_list })
     }
 
     pub(crate) fn chain<'a>(
@@ -176,7 +187,8 @@ impl Transition {
 impl Solved<'_> {
     /// The k-th list and its graph's transition.
     pub(crate) fn place(&self, k: usize) -> (&Place, &Transition) {
-        (&self.places[k], &self.transitions[self.places[k].graph])
+        let place = &self.places[self.of_list[k]];
+        (place, &self.transitions[place.graph])
     }
 
     pub(crate) fn walk(&self) -> &Walk {
@@ -189,17 +201,17 @@ impl Solved<'_> {
 
     /// Number of lists.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.of_list.len()
     }
 
     /// True if no list was solved.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.of_list.is_empty()
     }
 
     /// Probabilities of the nodes of the graph of the k-th list, in their order.
     pub fn distribution(&self, k: usize) -> &[f64] {
-        &self.places[k].pi
+        &self.place(k).0.pi
     }
 
     /// Largest bound on the error of any list, and most products for one.
@@ -213,9 +225,8 @@ impl Solved<'_> {
 
     /// Score of `node` (of the whole graph) under the k-th list.
     pub fn score(&self, k: usize, node: u32) -> f64 {
-        let place = &self.places[k];
-        let first = self.transitions[place.graph].first;
-        self.walk.score.of(place.pi[node as usize - first], place.pi.len())
+        let (place, transition) = self.place(k);
+        self.walk.score.of(place.pi[node as usize - transition.first], place.pi.len())
     }
 
     /// ∂loss/∂φ, given ∂loss/∂score of some nodes of each list (`node` of the whole graph, one list after the other:
@@ -233,9 +244,12 @@ impl Solved<'_> {
         error: f64,
         gradient: &mut [f64],
     ) {
-        assert_eq!(offsets.len(), self.places.len() + 1, "one run of nodes for each list");
+        assert_eq!(offsets.len(), self.len() + 1, "one run of nodes for each list");
+        // The lists of each place, ascending.
+        let mut lists: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
+        self.of_list.iter().enumerate().for_each(|(k, &place)| lists[place].push(k));
         let m = gradient.len();
-        // Fixed runs of lists, each added up in order, then the runs in order.
+        // Fixed runs of places, each added up in order, then the runs in order.
         const RUN: usize = 8;
         let runs: Vec<Vec<f64>> = self
             .places
@@ -244,15 +258,18 @@ impl Solved<'_> {
             .map(|(run, places)| {
                 let mut sum = vec![0.0; m];
                 let mut work = Adjoint::default();
-                for (k, place) in places.iter().enumerate() {
-                    let own = offsets[run * RUN + k]..offsets[run * RUN + k + 1];
+                for (at, place) in places.iter().enumerate() {
                     let transition = &self.transitions[place.graph];
                     let n = place.pi.len();
                     work.z.clear();
                     work.z.resize(n, 0.0);
-                    for (&node, dscore) in nodes[own.clone()].iter().zip(&dscore[own]) {
-                        let i = node as usize - transition.first;
-                        work.z[i] += dscore * self.walk.score.slope(place.pi[i], n);
+                    // What several lists say of one walk adds up: one adjoint for all of them.
+                    for &k in &lists[run * RUN + at] {
+                        let own = offsets[k]..offsets[k + 1];
+                        for (&node, dscore) in nodes[own.clone()].iter().zip(&dscore[own]) {
+                            let i = node as usize - transition.first;
+                            work.z[i] += dscore * self.walk.score.slope(place.pi[i], n);
+                        }
                     }
                     if work.z.iter().any(|z| *z != 0.0) {
                         work.solve(self, place, error);

@@ -308,18 +308,23 @@ impl QueryGraphs {
 
     /// Rows are (list, node of its graph): numbered one list after the other.
     fn number_rows(&mut self, file: &str) -> Result<(), ReadError> {
-        let mut rows = 0u64;
+        let rows = self.number_lists();
+        if rows > u64::from(u32::MAX) {
+            let found = format!("{} lists over graphs with {rows} nodes in all", self.len());
+            return Err(ReadError::data(file, found, "at most 4294967295: use fewer lists at a time"));
+        }
+        Ok(())
+    }
+
+    fn number_lists(&mut self) -> u64 {
+        let mut rows = 0;
         self.row_starts.clear();
         self.row_starts.push(0);
         for q in 0..self.len() {
             rows += self.nodes_of(q).len() as u64;
             self.row_starts.push(rows);
         }
-        if rows > u64::from(u32::MAX) {
-            let found = format!("{} lists over graphs with {rows} nodes in all", self.len());
-            return Err(ReadError::data(file, found, "at most 4294967295: use fewer lists at a time"));
-        }
-        Ok(())
+        rows
     }
 
     /// Number of lists.
@@ -415,6 +420,25 @@ impl QueryGraphs {
     pub fn divide(&mut self, nodes: &[f32], own: &[f32]) {
         divide(&mut self.node_features, nodes);
         divide(&mut self.edge_features.own, own);
+    }
+
+    /// Makes lists over a shared graph: their names, and their judged nodes with labels, ascending. Every list has the
+    /// seeds that the first one had.
+    ///
+    /// # Panics
+    /// If there is no list, if there are several graphs, or not as many names as lists.
+    pub fn set_lists(&mut self, names: &[String], judged: &[Vec<(u32, f32)>]) {
+        assert!(self.parts.len() == 2 && names.len() == judged.len(), "names of lists over one graph");
+        let seeds = self.seeds_of(0).to_vec();
+        self.share(&names.iter().collect(), &|_| seeds.clone());
+        self.judged = JudgedNodes { offsets: vec![0], ..JudgedNodes::default() };
+        for nodes in judged {
+            self.judged.nodes.extend(nodes.iter().map(|entry| entry.0));
+            self.judged.labels.extend(nodes.iter().map(|entry| entry.1));
+            self.judged.offsets.push(self.judged.nodes.len() as u64);
+        }
+        self.judged.missed = Ragged { offsets: vec![0; judged.len() + 1], values: Vec::new() };
+        self.number_lists();
     }
 
     /// Makes each of `lists` a list over the one graph.

@@ -1,0 +1,215 @@
+//! `toprank pagerank`: from files to rankings and learned walks.
+
+mod common;
+
+use common::{Toprank, json};
+
+const EDGES: &str = "source,target,w\na,b,2\na,c,1\nb,c,3\nc,a,1\nc,d,0.5\nd,e,1\nb,a,0.25\n";
+
+#[test]
+fn rank_prints_the_best_nodes_and_a_certified_error() {
+    let shell = Toprank::new();
+    shell.file("edges.csv", EDGES);
+    let out = json(&shell.ok("pagerank rank --edges edges.csv --restart 0.15 --top 3 --json"));
+    let top = out["top"].as_array().unwrap();
+    assert_eq!((top.len(), top[0]["name"].as_str()), (3, Some("c")));
+    assert!(out["error_bound"].as_f64().unwrap() <= 1e-9);
+    assert_eq!(
+        (out["nodes"].as_u64(), out["edges"].as_u64(), out["dangling"].as_u64()),
+        (Some(5), Some(7), Some(1))
+    );
+    // Damping is the complement, and the other solvers agree.
+    for other in ["--damping 0.85", "--solver power", "--solver nn", "--threads 1"] {
+        let same = json(&shell.ok(&format!("pagerank rank --edges edges.csv --top 3 --json {other}")));
+        for (a, b) in top.iter().zip(same["top"].as_array().unwrap()) {
+            assert_eq!(a["name"], b["name"], "{other}");
+            assert!((a["score"].as_f64().unwrap() - b["score"].as_f64().unwrap()).abs() < 2e-9, "{other}");
+        }
+    }
+    let table = shell.ok("pagerank rank --edges edges.csv");
+    assert!(table.starts_with("node") && table.contains("error at most"), "{table}");
+}
+
+#[test]
+fn weights_seeds_and_dangling_rules_change_what_they_say() {
+    let shell = Toprank::new();
+    shell.file("edges.csv", EDGES);
+    shell.file("seeds.txt", "# topic\nd\ne\t3\n");
+    let first = |args: &str| {
+        let out = json(&shell.ok(&format!("pagerank rank --edges edges.csv --top 5 --json {args}")));
+        out["top"].as_array().unwrap().iter().map(|n| n["score"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let plain = first("");
+    assert!((plain.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    for args in [
+        "--weight w",
+        "--seeds seeds.txt",
+        "--undirected",
+        "--restart 0.5",
+        "--source target --target source",
+    ] {
+        assert_ne!(first(args), plain, "{args}");
+    }
+    let own = first("--seeds seeds.txt --dangling restart");
+    assert_ne!(first("--seeds seeds.txt --dangling uniform"), own);
+    // A restart of 1 is the seeds themselves.
+    assert_eq!(first("--seeds seeds.txt --restart 1")[..2], [0.75, 0.25]);
+    shell.ok("pagerank rank --edges edges.csv -o all.tsv --quiet");
+    assert_eq!(shell.read("all.tsv").lines().count(), 5);
+}
+
+#[test]
+fn bad_input_of_rank_is_told_in_words() {
+    let shell = Toprank::new();
+    shell.file("edges.csv", EDGES);
+    shell.file("bad.csv", "source,target,w\na,b,-1\n");
+    shell.file("half.csv", "1,2\n3\n");
+    shell.file("seeds.txt", "a\nx\n");
+    shell.file("none.txt", "a\t0\n");
+    for (code, args, words) in [
+        (2, "--edges edges.csv --restart 0", "--restart must be above 0 and at most 1, but is 0"),
+        (2, "--edges edges.csv --restart 1.5", "--restart must be"),
+        (2, "--edges edges.csv --damping 1", "--damping must be at least 0 and below 1, but is 1"),
+        (2, "--edges edges.csv --error 0", "--error must be above 0"),
+        (2, "--edges edges.csv --weight x", "no column x for the weight"),
+        (3, "--edges bad.csv --weight w", "bad.csv:2: the weight \"-1\""),
+        (3, "--edges half.csv", "half.csv:2:"),
+        (
+            3,
+            "--edges edges.csv --seeds seeds.txt",
+            "seeds.txt:2: the seed \"x\"; expected nodes of edges.csv",
+        ),
+        (3, "--edges edges.csv --seeds none.txt", "add up to 0"),
+        (1, "--edges missing.csv", "missing.csv"),
+    ] {
+        let error = shell.fails(code, &format!("pagerank rank {args}"));
+        assert!(error.contains(words), "{error}\nexpected {words}");
+    }
+}
+
+#[test]
+fn a_walk_is_learned_kept_and_used() {
+    let shell = Toprank::new();
+    shell.ok("generate graphs --queries 40 --nodes 20 --seed 1 -o graphs --quiet");
+    shell.ok("generate graphs --queries 20 --nodes 20 --seed 1 -o test --quiet");
+    let args = "pagerank train --graphs graphs --objective margin --method gbn --steps 15 -o walk.toprank --json \
+                --curve curve.csv --plot weights.svg";
+    let out = json(&shell.ok(args));
+    let loss = |key: &str| out["loss"][key].as_f64().unwrap();
+    assert!(loss("learned") < loss("untuned"), "{out}");
+    assert_eq!(out["weights"].as_object().unwrap().len(), 8 + 6);
+    assert!(shell.read("curve.csv").starts_with("step,loss,gradient_norm,lipschitz\n1,"));
+    assert!(shell.read("weights.svg").starts_with("<svg"));
+    // The same bytes on one thread.
+    let first = shell.bytes("walk.toprank");
+    shell.ok(&format!("{args} --threads 1"));
+    assert_eq!(shell.bytes("walk.toprank"), first);
+
+    shell.ok("pagerank predict --model walk.toprank --graphs test -o scores.txt --quiet");
+    let scores = shell.read("scores.txt");
+    let nodes = shell.read("test/nodes.tsv");
+    assert!(scores.starts_with("query\tnode\tscore\n"));
+    assert_eq!(scores.lines().count(), nodes.lines().count());
+    shell.ok("pagerank predict --model walk.toprank --graphs test --run -o walk.run --quiet");
+    assert_eq!(shell.read("walk.run").lines().count() + 1, nodes.lines().count());
+
+    let judged =
+        json(&shell.ok("pagerank evaluate --model walk.toprank --graphs test --metrics ndcg@5,map --json"));
+    let results = judged["results"].as_array().unwrap();
+    assert_eq!(results.len(), 6);
+    assert_eq!(results[0]["ranking"], "learned");
+    assert!(shell.ok("pagerank evaluate --model walk.toprank --graphs test").contains("in-degree"));
+}
+
+#[test]
+fn every_method_and_objective_learns() {
+    let shell = Toprank::new();
+    shell.ok("generate graphs --queries 25 --nodes 12 --seed 2 -o graphs --quiet");
+    for args in [
+        "--method gfn --steps 40",
+        "--method gbp --step-size 20 --steps 5",
+        "--method adam --steps 10",
+        "--objective song --steps 10",
+        "--objective ndcg@5 --steps 5 --valid graphs",
+        "--objective ranknet --steps 5 --score log --dangling uniform --radius 0.5",
+        "--objective margin:b=0 --steps 3 --edge-features both --no-scale",
+    ] {
+        let out = json(&shell.ok(&format!("pagerank train --graphs graphs -o w.toprank --json {args}")));
+        let (before, after) =
+            (out["loss"]["untuned"].as_f64().unwrap(), out["loss"]["learned"].as_f64().unwrap());
+        assert!(after <= before, "{args}: {before} {after}");
+        let extra = if args.contains("both") { "--edge-features both" } else { "" };
+        shell.ok(&format!("pagerank predict --model w.toprank --graphs graphs -o s.txt --quiet {extra}"));
+    }
+    let table = shell.ok("pagerank train --graphs graphs --steps 2 -o w.toprank --quiet");
+    assert!(table.contains("weight of") && table.contains("restart f1"), "{table}");
+}
+
+#[test]
+fn bad_input_of_learning_is_told_in_words() {
+    let shell = Toprank::new();
+    shell.ok("generate graphs --queries 5 --nodes 8 --seed 3 -o graphs --quiet");
+    shell.ok("generate graphs --queries 5 --nodes 8 --node-features 3 --seed 3 -o narrow --quiet");
+    shell.ok("pagerank train --graphs graphs --steps 2 -o w.toprank --quiet");
+    for (code, args, words) in [
+        (2, "train --graphs graphs -o x --restart 0", "--restart must be"),
+        (3, "train --graphs graphs -o x --restart 1", "restart 1, expected between 0 and 1"),
+        (2, "train --graphs graphs -o x --radius 1", "--radius must be above 0 and below 1"),
+        (2, "train --graphs graphs -o x --epsilon 0", "epsilon"),
+        (2, "train --graphs graphs -o x --objective nonsense", "nonsense"),
+        (1, "train --graphs nowhere -o x", "nowhere"),
+        (3, "train --graphs graphs --valid narrow -o x", "other features"),
+        (3, "predict --model w.toprank --graphs narrow", "no feature \"f4\" of nodes"),
+        (3, "predict --model graphs/nodes.tsv --graphs graphs", "graphs/nodes.tsv"),
+    ] {
+        let error = shell.fails(code, &format!("pagerank {args}"));
+        assert!(error.contains(words), "{error}\nexpected {words}");
+    }
+    let nodes = shell.read("graphs/nodes.tsv");
+    let negative: String = nodes
+        .lines()
+        .enumerate()
+        .map(|(i, line)| if i == 1 { line.to_string() + "-" } else { line.to_string() } + "\n")
+        .collect();
+    shell.file("graphs/nodes.tsv", &negative);
+    assert!(shell.fails(3, "pagerank train --graphs graphs -o x").contains("nodes.tsv:2:"));
+}
+
+#[test]
+fn sessions_become_graphs() {
+    let shell = Toprank::new();
+    shell.file(
+        "sessions.tsv",
+        "user\ttime\tpage\tquery\nu\t0\ta\tq\nu\t60\tb\t\nu\t90\tc\t\nv\t5\ta\tq\nv\t9\tc\t\nw\t1\tb\tr\n",
+    );
+    let out = json(&shell.ok("pagerank sessions --log sessions.tsv -o graphs --json"));
+    assert_eq!(
+        (out["graphs"].as_u64(), out["sessions"].as_u64(), out["nodes"].as_u64()),
+        (Some(2), Some(3), Some(4))
+    );
+    shell.file("graphs/judgements.tsv", "query\tnode\tlabel\nq\ta\t0\nq\tb\t1\nq\tc\t2\n");
+    shell.ok("pagerank train --graphs graphs --edge-features both --steps 5 -o w.toprank --quiet");
+    shell.ok("pagerank predict --model w.toprank --graphs graphs --edge-features both -o s.txt --quiet");
+    assert_eq!(shell.read("s.txt").lines().count(), 5);
+    assert!(shell.fails(2, "pagerank sessions --log sessions.tsv -o g --gap -1").contains("a gap of -1"));
+    assert!(shell.fails(2, "pagerank sessions --log sessions.tsv -o g --page url").contains("url"));
+}
+
+#[test]
+fn the_help_teaches() {
+    let shell = Toprank::new();
+    let help = shell.ok("pagerank --help");
+    for words in [
+        "damping factor",
+        "generate graphs",
+        "judgements",
+        "rank",
+        "sessions",
+        "train",
+        "predict",
+        "evaluate",
+    ] {
+        assert!(help.contains(words), "{words}");
+    }
+    assert!(shell.ok("pagerank train --help").contains("gfn   random directions"));
+}
