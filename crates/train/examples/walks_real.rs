@@ -201,7 +201,7 @@ fn wikispeedia(csv: &mut String) {
     Stream::new(1, "targets").open().shuffle(&mut targets);
     let half = targets.len() / 2;
     let training: BTreeSet<usize> = targets[..half].iter().copied().collect();
-    let mut visits = vec![0.0; wiki.articles.len()];
+    let mut visits: Vec<f64> = vec![0.0; wiki.articles.len()];
     let mut clicks: HashMap<(usize, usize), f64> = HashMap::new();
     for game in wiki.games.iter().filter(|game| training.contains(&game[game.len() - 1])) {
         for pair in game.windows(2) {
