@@ -26,7 +26,7 @@ use crate::work::Work;
 #[derive(Clone)]
 pub struct Goal {
     name: String,
-    line: &'static Listing,
+    line: Option<&'static Listing>,
     objective: Arc<dyn Objective>,
     policy: Policy,
 }
@@ -54,7 +54,12 @@ impl Goal {
         for (key, value) in spec.args.0.iter().filter(|(key, _)| Policy::KEYS.contains(&key.as_str())) {
             policy.set(key, value)?;
         }
-        Ok(Goal { name: spec.to_string(), line, objective: (line.entry.make)(&spec)?.into(), policy })
+        Ok(Goal {
+            name: spec.to_string(),
+            line: Some(line),
+            objective: (line.entry.make)(&spec)?.into(),
+            policy,
+        })
     }
 
     /// Its name in reports: as the user gave it, aliases resolved.
@@ -62,8 +67,13 @@ impl Goal {
         &self.name
     }
 
-    /// Its line in the catalog.
-    pub fn listing(&self) -> &'static Listing {
+    /// An objective of one's own, that is not in the catalog; see `examples/own_x_risk.rs`.
+    pub fn own(name: &str, objective: impl Objective + 'static, policy: &Policy) -> Goal {
+        Goal { name: name.to_string(), line: None, objective: Arc::new(objective), policy: policy.clone() }
+    }
+
+    /// Its line in the catalog; `None`: one's own.
+    pub fn listing(&self) -> Option<&'static Listing> {
         self.line
     }
 
@@ -97,8 +107,9 @@ impl Goal {
     }
 
     fn check_labels(&self, lists: &Lists) -> Result<(), GoalError> {
-        let gain =
-            self.line.entry.params.iter().any(|param| param.name == "gain").then_some(&self.policy.gain);
+        let heeds_gain =
+            self.line.is_none_or(|line| line.entry.params.iter().any(|param| param.name == "gain"));
+        let gain = heeds_gain.then_some(&self.policy.gain);
         for q in 0..lists.len() {
             let missed = lists.missed.as_ref().map_or(&[][..], |missed| missed.of(q));
             for (item, &y) in lists.labels[lists.range(q)].iter().chain(missed).enumerate() {

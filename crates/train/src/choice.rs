@@ -17,32 +17,61 @@ pub struct Choice {
     pub metric: Option<String>,
 }
 
-/// Metric → objective; `@` takes the metric's cut-off along.
-const SERVED_BY: &[(&str, &str)] = &[
-    ("ndcg", "ndcg-loss2"),
-    ("dcg", "ndcg-loss2"),
-    ("err", "lambda-err"),
-    ("map", "ap"),
-    ("mrr", "lambda-mrr"),
-    ("p", "lambda-p@"),
-    ("recall", "recall@"),
-    ("success", "lambda-mrr"),
-    ("f1", "lambda-p@"),
-    ("rprec", "ap"),
-    ("rbp", "ap"),
-    ("iprec", "ap"),
-    ("11pt", "ap"),
-    ("bpref", "ap"),
-    ("auroc", "ranknet"),
-    ("pauc", "pauc-kl"),
-    ("auprc", "ap"),
-    ("pap", "pauc-kl"),
-    ("top-push", "p-norm-push"),
-    ("p-norm-push", "p-norm-push"),
-    ("pairs", "ranknet"),
-    ("kendall", "ranknet"),
-    ("spearman", "ranknet"),
+/// Metric → objective: the first line of the metric whose parameter (if it names one) is given. `@` takes the metric's
+/// cut-off along, `=*` the value of its parameter of that name.
+const SERVED_BY: &[(&str, &str, &str)] = &[
+    ("ndcg", "", "ndcg-loss2"),
+    ("dcg", "", "ndcg-loss2"),
+    ("err", "", "lambda-err"),
+    ("map", "", "ap"),
+    ("mrr", "", "lambda-mrr"),
+    ("p", "recall", "precision-at-recall:recall=*"),
+    ("p", "", "lambda-p@"),
+    ("recall", "", "recall@"),
+    ("success", "", "lambda-mrr"),
+    ("f1", "", "lambda-p@"),
+    ("rprec", "", "ap"),
+    ("rbp", "", "ap"),
+    ("iprec", "", "ap"),
+    ("11pt", "", "ap"),
+    ("bpref", "", "ap"),
+    ("auroc", "", "auroc"),
+    ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*"),
+    ("pauc", "from", "pauc-bilevel:fpr=*:from=*"),
+    ("pauc", "fpr", "pauc-cvar:fpr=*"),
+    ("pauc", "", "auroc"),
+    ("auprc", "", "ap"),
+    ("pap", "", "pap@"),
+    ("top-push", "", "top-push"),
+    ("p-norm-push", "", "p-norm-push"),
+    ("pairs", "", "ranknet"),
+    ("kendall", "", "ranknet"),
+    ("spearman", "", "ranknet"),
 ];
+
+/// Parameters of a metric that no objective serves together.
+const NOT_TOGETHER: (&str, [&str; 2]) = ("pauc", ["from", "tpr"]);
+
+/// The objective that serves a metric as it was asked for.
+fn served(measure: &Measure, spec: &Spec) -> Option<String> {
+    let entry = measure.entry();
+    let (metric, both) = NOT_TOGETHER;
+    if entry.name == metric && both.iter().all(|key| spec.args.get(key).is_some()) {
+        return None;
+    }
+    let fits = |with: &str| with.is_empty() || spec.args.get(with).is_some();
+    let (.., line) = SERVED_BY.iter().find(|(metric, with, _)| *metric == entry.name && fits(with))?;
+    let line = line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default());
+    let values = line.split(':').map(|part| match part.strip_suffix("=*") {
+        None => part.to_string(),
+        Some(key) => {
+            let default =
+                entry.params.iter().find(|param| param.name == key).map_or("", |param| param.default);
+            format!("{key}={}", spec.args.get(key).unwrap_or(default))
+        }
+    });
+    Some(values.collect::<Vec<String>>().join(":"))
+}
 
 /// The objective for `wanted`: one of the catalog of objectives as it is, or the one that serves this metric.
 pub fn choose(wanted: &str, algorithm: Option<&str>) -> Result<Choice, ParamError> {
@@ -53,11 +82,7 @@ pub fn choose(wanted: &str, algorithm: Option<&str>) -> Result<Choice, ParamErro
         return Ok(Choice { algorithm: algorithm.to_string(), metric });
     }
     let goal = Goal::parse(wanted, &Policy::default());
-    let served = measure.and_then(|measure| {
-        let name = measure.entry().name;
-        let (_, line) = SERVED_BY.iter().find(|(metric, _)| *metric == name)?;
-        Some(line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default()))
-    });
+    let served = measure.and_then(|measure| served(&measure, &spec));
     match (goal, served) {
         (Ok(goal), _) => Ok(Choice { algorithm: goal.name().to_string(), metric }),
         (Err(_), Some(algorithm)) => Ok(Choice { algorithm, metric }),
@@ -87,16 +112,45 @@ mod tests {
 
     #[test]
     fn every_line_names_a_metric_and_an_objective() {
-        for (metric, line) in SERVED_BY {
+        for (metric, with, line) in SERVED_BY {
             if let Some(entry) = toprank_metrics::find(metric) {
                 assert_eq!(entry.name, *metric, "a metric is listed under its own name");
+                let has = |key: &str| entry.params.iter().any(|param| param.name == key);
+                assert!(with.is_empty() || has(with), "{metric} has no parameter {with}");
             } else {
                 panic!("no metric {metric}");
             }
-            for line in [line.replace('@', ""), line.replace('@', "@10")] {
+            for line in [line.replace('@', ""), line.replace('@', "@10")].map(|line| line.replace('*', "0.5"))
+            {
+                let line = line.replace("from=0.5", "from=0.2");
                 Goal::parse(&line, &Policy::default()).unwrap_or_else(|error| panic!("{line}: {error}"));
             }
         }
+    }
+
+    #[test]
+    fn a_metric_of_the_top_takes_its_region_along() {
+        for (wanted, algorithm) in [
+            ("auroc", "auroc"),
+            ("pauc:fpr=0.1", "pauc-cvar:fpr=0.1"),
+            ("pauc:fpr=0.3:tpr=0.5", "tpauc-minmax:fpr=0.3:tpr=0.5"),
+            ("pauc:tpr=0.5", "tpauc-minmax:fpr=1:tpr=0.5"),
+            ("pauc:fpr=0.2:from=0.05", "pauc-bilevel:fpr=0.2:from=0.05"),
+            ("pauc", "auroc"),
+            ("auprc", "ap"),
+            ("p@100", "lambda-p@100"),
+            ("p:recall=0.8", "precision-at-recall:recall=0.8"),
+            ("p@recall=0.8", "precision-at-recall:recall=0.8"),
+            ("pap@20", "pap@20"),
+            ("top-push", "top-push"),
+        ] {
+            let choice = choose(wanted, None).unwrap();
+            assert_eq!(choice.algorithm, algorithm, "{wanted}");
+            assert!(choice.metric.is_some(), "{wanted} is a metric, too");
+            Goal::parse(&choice.algorithm, &Policy::default()).unwrap();
+        }
+        assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None).is_err());
+        assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl")).unwrap().algorithm, "pauc-kl");
     }
 
     #[test]

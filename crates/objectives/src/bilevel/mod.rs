@@ -221,6 +221,21 @@ impl<'a> Memory<'a> {
     }
 }
 
+/// The thresholds that a list of a bilevel objective has reached; `None`: there is none, or none yet.
+pub fn thresholds(state: &ListState) -> [Option<f64>; 2] {
+    let numbers = &state.values[1..WIDTH];
+    std::array::from_fn(|b| {
+        let lambda = numbers[4 + b * BLOCK];
+        (!lambda.is_nan()).then_some(numbers[0] + lambda)
+    })
+}
+
+/// Puts threshold `b` of a list that has been visited elsewhere: a warm start, or a test of how it comes back.
+pub fn move_threshold(state: &mut ListState, b: usize, to: f64) {
+    let numbers = &mut state.values[1..WIDTH];
+    numbers[4 + b * BLOCK] = to - numbers[0];
+}
+
 /// When a list is visited.
 #[derive(Clone, Copy)]
 struct Visit {

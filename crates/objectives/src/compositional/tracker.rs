@@ -344,8 +344,13 @@ impl Tracker {
         })
     }
 
+    /// u ← (1−γ)u + γĝ.
+    pub const fn moving_average(gamma: f64) -> Tracker {
+        Tracker { gamma: Schedule::Constant(gamma), ..Tracker::MINI_BATCH }
+    }
+
     /// The mini-batch: u = ĝ.
-    pub(crate) const MINI_BATCH: Tracker = Tracker {
+    pub const MINI_BATCH: Tracker = Tracker {
         rule: Rule::MovingAverage,
         gamma: Schedule::Constant(1.0),
         beta: Schedule::Constant(0.0),

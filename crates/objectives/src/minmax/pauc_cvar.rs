@@ -129,7 +129,8 @@ impl Cvar {
     /// The least t that only the worst `beta` losses are above: the loss of the first other beyond them.
     pub fn threshold(&self, score: f64, sorted: &[f64], beta: f64) -> f64 {
         let beyond = (beta * sorted.len() as f64 * (1.0 + 1e-12)).floor() as usize;
-        self.surrogate.at(sorted[beyond.min(sorted.len() - 1)] - score).0
+        // Where all of them count t is 0, below every loss that has a slope.
+        sorted.get(beyond).map_or(0.0, |s| self.surrogate.at(s - score).0)
     }
 
     /// mean_j (ℓ_ij − t)_+ over the others; adds a/n- times its derivative to the gradient.

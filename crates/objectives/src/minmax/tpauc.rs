@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::pauc_cvar::{Cvar, Highest, Others, SORTED};
-use super::tail::{proximal_threshold, tail_shares};
+use super::tail::tail_shares;
 use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
 use crate::bilevel::pauc::{FPR, OneWay};
 use crate::bilevel::tpauc::{TPR, TwoWay};
@@ -156,18 +156,20 @@ impl Saddle for TwoWayCvar {
             let score = classes.scores[classes.relevant[i] as usize];
             variables.each[2 * i] = self.one_way.advance(t, score, highest.sorted, beta, rate, excess);
         }
-        // s climbs along its gradient inside [0, 1]. q' goes along its own CVaR problem, as if s were the best one:
-        // along 1 − mean(s)/α the pair (q', s) would circle.
-        let unit = q.abs()
-            + costs.iter().zip(classes.weights).map(|(c, w)| w * (c - q).max(0.0)).sum::<f64>() / alpha;
+        // s climbs along its gradient inside [0, 1]; q' falls along its own at the extrapolated s, 2s⁺ − s: with s⁺ or s
+        // alone the pair would circle (the primal-dual method of Chambolle and Pock). The unit makes steps plain numbers.
+        let unit: f64 = costs.iter().zip(classes.weights).map(|(c, w)| w * (c.abs() + (c - q).abs())).sum();
+        let mut extrapolated = 0.0;
         for (i, cost) in costs.iter().enumerate() {
             let s = &mut variables.each[2 * i + 1];
-            *s = if unit > 0.0 { (*s + rate * (cost - q) / unit).clamp(0.0, 1.0) } else { *s };
+            let old = *s;
+            if unit > 0.0 {
+                *s = (old + rate * (cost - q) / unit).clamp(0.0, 1.0);
+            }
+            extrapolated += classes.weights[i] * (2.0 * *s - old);
         }
-        let mut by_cost = std::mem::take(&mut work.more_places);
-        let order = by_falling(costs, &mut by_cost, work);
-        variables.list[0] = proximal_threshold(q, rate * unit, alpha, m, |k| costs[order[k] as usize]);
-        (work.places, work.more_places) = (places, by_cost);
+        variables.list[0] = q - rate * unit * (alpha - extrapolated);
+        work.places = places;
         value
     }
 }

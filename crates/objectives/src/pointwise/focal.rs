@@ -82,7 +82,7 @@ mod tests {
         let (loss, _) = of("focal", &[3f64.ln(), 3f64.ln()], &[1.0, 0.0]);
         let relevant = 0.25 * 0.25f64.powi(2) * -(0.75f64.ln());
         let other = 0.75 * 0.75f64.powi(2) * -(0.25f64.ln());
-        assert!((loss - (relevant + other) / 2.0).abs() < 1e-15, "{loss}");
+        assert!((loss - f64::midpoint(relevant, other)).abs() < 1e-15, "{loss}");
     }
 
     #[test]
