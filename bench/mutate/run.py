@@ -9,7 +9,7 @@
 A mutation is a file, an exact text and its replacement: a flipped sign, a dropped term, a shifted index. It is made in
 a copy of the checkout under target/mutate, with a target folder of its own that is used again from one mutation to the
 next, so a mutation costs one incremental build and the tests up to the first that fails: first those beside the file,
-then the peers' values and the traps, then the contract of all objectives, then all others. A test that does not end counts as failed. Exit code 0: every
+then the peers' values, the traps and the top, then the contract of all objectives, then all others. A test that does not end counts as failed. Exit code 0: every
 mutation was caught, 1: at least one survived, 2: the table or the checkout is at fault. Needs Python 3.11 and a Rust
 toolchain.
 """
@@ -121,7 +121,7 @@ def failures(binary, module, every):
 def stages(file, tests):
     """What to build and run, in which order: (arguments of cargo, only tests of this module)."""
     module = file.removesuffix(".rs").removesuffix("/mod").replace("/", "::")
-    quick = ["--test", "peers", "--test", "traps"]
+    quick = ["--test", "peers", "--test", "traps", "--test", "top"]
     others = [argument for name in tests if name not in ("contract", *quick) for argument in ("--test", name)]
     return [(["--lib"], module + "::"), (quick, ""), (["--test", "contract"], ""), (["--lib"], ""), (others, "")]
 
