@@ -5,8 +5,8 @@
 //! cargo run --release -p toprank --no-default-features --example paper001 -- bench/paper001
 //! ```
 //!
-//! 100,000 scores of three kinds, one in ten relevant. Batches of 1000 hold relevant items at rates of 0.01 to 0.2; 500
-//! batches after 50 that warm v up. Every estimate uses the step function in place of the surrogates. Writes estimates.csv,
+//! Five times 100,000 scores of three kinds, one in ten relevant. Batches of 1000 hold relevant items at rates of 0.01 to
+//! 0.2; 500 batches after 50 that warm v up. Every estimate uses the step function in place of the surrogates. Writes estimates.csv,
 //! interpolation.csv and a plot of each for every kind of scores.
 
 use std::fmt::Write as _;
@@ -23,6 +23,8 @@ const OTHERS: usize = 90_000;
 const BATCH: usize = 1000;
 const BETA: f64 = 0.1;
 const WARM_UP: usize = 50;
+/// Populations, each drawn anew.
+const POPULATIONS: u64 = 5;
 /// Shares of relevant items in a batch.
 pub const RATES: [f64; 5] = [0.01, 0.02, 0.03, 0.1, 0.2];
 
@@ -66,8 +68,9 @@ pub struct Population {
 }
 
 impl Population {
-    pub fn new(kind: Kind) -> Population {
-        let mut random = Stream::new(1, "paper 001").of_list(kind as u32).open();
+    /// Drawn anew for each seed.
+    pub fn new(kind: Kind, seed: u64) -> Population {
+        let mut random = Stream::new(seed, "paper 001").of_list(kind as u32).open();
         let mut of = |relevant: bool, n: usize| {
             let mut scores: Vec<f64> = (0..n).map(|_| kind.draw(relevant, &mut random)).collect();
             scores.sort_by(|a, b| b.total_cmp(a));
@@ -80,6 +83,11 @@ impl Population {
     pub fn loss(&self) -> f64 {
         batch_loss(&self.relevant, &self.others)
     }
+}
+
+/// The mean over populations.
+pub fn true_loss(populations: &[Population]) -> f64 {
+    populations.iter().map(Population::loss).sum::<f64>() / populations.len() as f64
 }
 
 /// How many of the falling scores are at least `s`.
@@ -163,7 +171,9 @@ impl<'a> Sampler<'a> {
 /// Mean and standard deviation over batches.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
+    /// Mean.
     pub mean: f64,
+    /// Standard deviation of a single batch.
     pub sd: f64,
 }
 
@@ -179,15 +189,22 @@ impl Estimate {
 /// The estimators, in the order of [`estimates`].
 pub const ESTIMATORS: [&str; 3] = ["soprc", "soprc, nodes as printed", "mini-batch AP"];
 
-/// What each estimator says at one rate of relevant items.
-pub fn estimates(population: &Population, rate: f64, batches: usize) -> [Estimate; 3] {
+/// What each estimator says at one rate of relevant items, over `batches` of every population.
+pub fn estimates(populations: &[Population], rate: f64, batches: usize) -> [Estimate; 3] {
+    let mut found: [Vec<f64>; 3] = Default::default();
+    for population in populations {
+        follow_batches(population, rate, batches, &mut found);
+    }
+    found.map(|values| Estimate::of(&values))
+}
+
+fn follow_batches(population: &Population, rate: f64, batches: usize, found: &mut [Vec<f64>; 3]) {
     let relevant = (rate * BATCH as f64).round() as usize;
     let stream = Stream::new(2, "paper 001").of_list(relevant as u32);
     let mut sampler = Sampler::new(population, stream);
     let mut ours: Vec<f64> = Vec::new();
     let mut printed: Vec<f64> = Vec::new();
     let mut newest = vec![0.0; RELEVANT];
-    let mut found: [Vec<f64>; 3] = Default::default();
     let follow = |v: &mut Vec<f64>, newest: &[f64]| {
         if v.is_empty() {
             v.extend_from_slice(newest);
@@ -206,7 +223,6 @@ pub fn estimates(population: &Population, rate: f64, batches: usize) -> [Estimat
             found[2].push(batch_loss(&relevant, &others));
         }
     }
-    found.map(|values| Estimate::of(&values))
 }
 
 /// Distance of the mean interpolation of `draws` samples of `n` from the true scores: mean and largest, by the
@@ -241,12 +257,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut csv = String::from("scores,rate,estimator,mean,sd,true_loss,relative_error\n");
     let mut errors = String::from("scores,relevant_items,nodes,mean_error,largest_error\n");
     for (kind, name) in KINDS {
-        let population = Population::new(kind);
-        let truth = population.loss();
+        let populations: Vec<Population> =
+            (1..=POPULATIONS).map(|seed| Population::new(kind, seed)).collect();
+        let truth = true_loss(&populations);
         let mut series: Vec<Series> =
             ESTIMATORS.iter().map(|name| Series { name: (*name).into(), points: Vec::new() }).collect();
         for rate in RATES {
-            for (k, estimate) in estimates(&population, rate, 500).into_iter().enumerate() {
+            for (k, estimate) in estimates(&populations, rate, 500).into_iter().enumerate() {
                 let (mean, off) = (estimate.mean, estimate.mean / truth - 1.0);
                 writeln!(
                     csv,
@@ -267,7 +284,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .save(&folder.join(format!("estimates-{name}.svg")))?;
         let mut series = [("ours", Vec::new()), ("as printed", Vec::new())];
         for n in [5, 10, 20, 30, 50, 100, 200, 500] {
-            let found = interpolation_errors(&population, n, 500);
+            let found = interpolation_errors(&populations[0], n, 500);
             for ((nodes, points), [mean, largest]) in series.iter_mut().zip(found) {
                 writeln!(errors, "{name},{n},{nodes},{mean:.5},{largest:.5}")?;
                 points.push(((n as f64).log10(), mean));

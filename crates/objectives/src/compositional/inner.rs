@@ -10,6 +10,7 @@ one log-sum-exp, others pair by pair. Only ratios e^{ψ − ln g} leave the loga
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::{Hinge, Omega, Sums};
 
+use super::huber::{backward_huber, subtract_second_hinge};
 use super::smooth::Smooth;
 use super::surrogate::Surrogate;
 
@@ -293,49 +294,6 @@ impl Adjoint<'_, '_> {
         if let Some(h) = &mut self.curvature {
             h[j] += by.abs();
         }
-    }
-}
-
-/// From the sums of max(0, x + τ)² to those of the one-side Huber, ((x + τ)₊² − x₊²)/τ². Its bend is that of the first.
-fn subtract_second_hinge(tau: f64, terms: &Terms, means: &mut Means, work: &mut KernelWork) {
-    let m = terms.anchors.len();
-    let second = Hinge { squared: true, margin: 0.0 };
-    second.plan(terms.scores, terms.anchors, &mut work.hinge);
-    let [value, slope] = work.smooth.cut([m, m]);
-    let mut sums = Sums { value, slope, curve: &mut [] };
-    second.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
-    let scale = 1.0 / (tau * tau);
-    for i in 0..m {
-        means.value[i] = scale * (means.value[i] - value[i]);
-        means.slope[i] = scale * (means.slope[i] - slope[i]);
-    }
-    means.curve.iter_mut().for_each(|curve| *curve *= scale);
-}
-
-/// The adjoint: that of the two hinges, each with its own sums.
-fn backward_huber(tau: f64, terms: &Terms, a: &[f64], out: &mut Adjoint, work: &mut KernelWork) {
-    let m = terms.anchors.len();
-    let with_curve = if out.curvature.is_some() { m } else { 0 };
-    let [scaled, value, slope, curve] = work.smooth.cut([m, m, m, with_curve]);
-    for (sign, margin) in [(1.0, tau), (-1.0, 0.0)] {
-        let hinge = Hinge { squared: true, margin };
-        hinge.plan(terms.scores, terms.anchors, &mut work.hinge);
-        let curve = if margin > 0.0 { &mut *curve } else { &mut [] };
-        let mut sums = Sums { value, slope, curve };
-        hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
-        scaled.iter_mut().zip(a).for_each(|(scaled, a)| *scaled = sign * a / (tau * tau));
-        let curvature = if margin > 0.0 { out.curvature.as_deref_mut() } else { None };
-        let bends = (&*sums.slope, &*sums.curve);
-        hinge.backward(
-            terms.scores,
-            terms.omega,
-            terms.anchors,
-            scaled,
-            bends,
-            &mut work.hinge,
-            out.gradient,
-            curvature,
-        );
     }
 }
 

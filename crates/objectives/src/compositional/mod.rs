@@ -23,6 +23,9 @@ adds |f'_i| ω_j ℓ'' to both its items.
 
 pub mod ap;
 pub mod auroc;
+mod columns;
+mod gate;
+mod huber;
 mod inner;
 pub mod listwise_ce;
 pub mod p_norm_push;
@@ -46,6 +49,8 @@ use crate::params::word;
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
+use columns::Columns;
+pub use gate::{Gate, Open};
 pub use inner::Inner;
 pub(crate) use inner::{Adjoint, Means, Terms};
 pub use strata::{Reference, Set, Strata};
@@ -85,28 +90,6 @@ pub enum Over {
     /// λ' ln w, w tracks the mean over anchors of e^{f/λ'}: a third level, in logarithms. Small λ' looks only at the
     /// worst anchors, a large one is [`Over::Mean`].
     SoftWorst(f64),
-}
-
-/// A factor on the term of every anchor, which may depend on where the anchor stands.
-pub trait Gate {
-    /// ψ and ∂ψ/∂s_j of the anchor at place `j` of the draw; `rank` is N u of its last component, `term` its term
-    /// without the gate.
-    fn weigh(&mut self, j: usize, rank: f64, term: f64) -> (f64, f64);
-
-    /// ψ and its slope at the previous scores.
-    fn weigh_previous(&mut self, j: usize, rank: f64, term: f64) -> (f64, f64) {
-        self.weigh(j, rank, term)
-    }
-}
-
-/// ψ = 1.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Open;
-
-impl Gate for Open {
-    fn weigh(&mut self, _: usize, _: f64, _: f64) -> (f64, f64) {
-        (1.0, 0.0)
-    }
 }
 
 /// What an instance of the mechanism says.
@@ -307,33 +290,6 @@ impl<O: Outer> Compositional<O> {
 impl<'a> Drawn<'a> {
     fn terms(&self, c: usize, scores: &'a [f64]) -> Terms<'a> {
         Terms { scores, omega: self.omega[c], own: self.own[c], anchors: self.anchors }
-    }
-}
-
-/// The columns of a list's state.
-struct Columns<'a> {
-    u: &'a mut [f64],
-    quadratic: Option<[&'a mut [f64]; 3]>,
-}
-
-impl<'a> Columns<'a> {
-    fn of<'b: 'a>(state: &'a mut ListState<'b>, rule: Rule) -> Columns<'a> {
-        if rule == Rule::Quadratic {
-            let [_, u, v, before, stamp] = state.cut();
-            Columns { u, quadratic: Some([v, before, stamp]) }
-        } else {
-            let [_, u] = state.cut();
-            Columns { u, quadratic: None }
-        }
-    }
-
-    fn cell(&mut self, slot: usize, component: usize, components: usize) -> Cell<'_> {
-        let at = slot * components + component;
-        let (v, before) = match &mut self.quadratic {
-            None => (None, None),
-            Some([v, before, stamp]) => (Some(&mut v[at]), Some((&mut before[at], &mut stamp[at]))),
-        };
-        Cell { u: &mut self.u[at], v, before }
     }
 }
 

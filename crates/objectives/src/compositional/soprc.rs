@@ -145,17 +145,17 @@ struct Soprc {
     through_tpr: bool,
 }
 
-/// A distribution of scores from a sample of it: fills `points` with its quantiles at (j − ½)/M, j = 1 … M, by linear
-/// interpolation of the sample, which falls and whose i-th of n stands at (i − ½)/n. Beyond the first and the last the
-/// line goes on, to scores of at most `bound` in size.
+/// A distribution of scores from a sample of it: fills `points` with M of its quantiles by linear interpolation of the
+/// sample, which falls. The i-th of n stands at (i − 3/8)/(n + 1/4), where the mean of the i-th largest of n lies (Blom),
+/// and so do the points among M. Beyond the first and the last the line goes on, to scores of at most `bound` in size.
 ///
 /// ```
 /// use toprank_objectives::compositional::soprc::interpolate;
-/// let mut points = [0.0; 4];
-/// interpolate(&[3.0, 1.0], None, &mut points);
-/// assert_eq!(points, [3.5, 2.5, 1.5, 0.5]);
+/// let mut points = [0.0; 3];
+/// interpolate(&[3.0, 1.0, 0.0], None, &mut points); // as many as there are
+/// assert_eq!(points, [3.0, 1.0, 0.0]);
 /// interpolate(&[1.0], None, &mut points); // a constant stays one
-/// assert_eq!(points, [1.0; 4]);
+/// assert_eq!(points, [1.0; 3]);
 /// ```
 pub fn interpolate(sample: &[f64], bound: Option<f64>, points: &mut [f64]) {
     let n = sample.len();
@@ -172,9 +172,9 @@ pub fn interpolate(sample: &[f64], bound: Option<f64>, points: &mut [f64]) {
         -1 => before,
         _ => sample.get(i as usize).copied().unwrap_or(behind),
     };
-    let scale = n as f64 / points.len() as f64;
+    let scale = (n as f64 + 0.25) / (points.len() as f64 + 0.25);
     for (j, point) in points.iter_mut().enumerate() {
-        let at = (j as f64 + 0.5) * scale - 0.5;
+        let at = (j as f64 + 0.625) * scale - 0.625;
         let left = at.floor();
         let share = at - left;
         let (high, low) = (node(left as isize), node(left as isize + 1));
@@ -345,15 +345,28 @@ mod tests {
     }
 
     #[test]
-    fn nodes_stand_in_the_middle_of_their_share_and_ends_keep_to_the_bound() {
+    fn nodes_stand_where_the_mean_of_their_rank_lies_and_ends_keep_to_the_bound() {
         let mut points = [0.0; 6];
-        interpolate(&[3.0, 2.0, 0.0], None, &mut points);
-        assert_eq!(points, [3.25, 2.75, 2.25, 1.5, 0.5, -0.5]);
+        let at = |j: usize| (j as f64 + 0.625) * 3.25 / 6.25 - 0.625;
+        // A straight line stays one, beyond its ends, too.
+        interpolate(&[3.0, 2.0, 1.0], None, &mut points);
+        for (j, point) in points.iter().enumerate() {
+            assert!((point - (3.0 - at(j))).abs() < 1e-14, "{points:?}");
+        }
         interpolate(&[3.0, 2.0, 0.0], Some(3.0), &mut points);
-        assert_eq!(points, [3.0, 2.75, 2.25, 1.5, 0.5, -0.5], "the top end at 3, the low one at −2");
-        let mut same = [0.0; 3];
-        interpolate(&[3.0, 2.0, 0.0], None, &mut same);
-        assert_eq!(same, [3.0, 2.0, 0.0], "all of them: nothing to interpolate");
+        assert_eq!(points[0], 3.0, "the top end stops at 3");
+        assert!(
+            (points[5] - (0.0 - 2.0 * (at(5) - 2.0))).abs() < 1e-14,
+            "the low one at −2 goes on: {points:?}"
+        );
+        // Means of the order statistics of ten normal numbers give back the distribution they are from.
+        let means = [1.53875, 1.00136, 0.65606, 0.37576, 0.12267];
+        let ten: Vec<f64> = means.iter().copied().chain(means.iter().rev().map(|x| -x)).collect();
+        let mut many = vec![0.0; 1000];
+        interpolate(&ten, None, &mut many);
+        for (place, quantile) in [(60, 1.5497), (249, 0.67449), (499, 0.0)] {
+            assert!((many[place] - quantile).abs() < 0.02, "{} for {quantile}", many[place]);
+        }
     }
 
     #[test]

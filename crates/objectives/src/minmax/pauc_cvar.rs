@@ -64,6 +64,15 @@ pub(super) struct Highest<'a> {
     pub shares: &'a mut [f64],
 }
 
+/// Selected pairs beyond which the sample's own solution is taken instead of an online step, which goes pair by pair; so
+/// many of them need no memory of other samples.
+const MOST_PAIRS: f64 = 1e7;
+
+/// True if an online step would be too long.
+pub(super) fn too_many(classes: &Classes, beta: f64) -> bool {
+    beta * classes.relevant.len() as f64 * classes.others.len() as f64 > MOST_PAIRS
+}
+
 /// Numbers of scratch that [`Highest::of`] needs, and those behind it.
 pub(super) const SORTED: usize = 3;
 
@@ -96,6 +105,25 @@ impl<'a> Highest<'a> {
         (Highest { order: places, sorted: &sorted[..o], shares }, rest)
     }
 
+    /// The mean of ℓ over the highest others, of every relevant item.
+    pub fn costs(
+        &self,
+        classes: &Classes,
+        inner: Inner,
+        costs: &mut [f64],
+        scratch: &mut [f64],
+        work: &mut KernelWork,
+    ) {
+        let slope = &mut scratch[..costs.len()];
+        let mut means = Means { value: costs, slope, curve: &mut [] };
+        inner.plan(classes.scores, classes.relevant, work);
+        inner.forward(&self.terms(classes), 0.0, &mut means, work);
+    }
+
+    fn terms<'b>(&'b self, classes: &Classes<'b>) -> Terms<'b> {
+        Terms { scores: classes.scores, omega: Omega::Each(self.shares), own: 0.0, anchors: classes.relevant }
+    }
+
     /// Mean of ℓ over the highest others for every relevant item, added up by `a` into the gradient.
     pub fn mean(
         &self,
@@ -110,12 +138,7 @@ impl<'a> Highest<'a> {
         let with_curve = if out.curvature.is_some() { m } else { 0 };
         let (value, rest) = scratch.split_at_mut(m);
         let (slope, rest) = rest.split_at_mut(m);
-        let terms = Terms {
-            scores: classes.scores,
-            omega: Omega::Each(self.shares),
-            own: 0.0,
-            anchors: classes.relevant,
-        };
+        let terms = self.terms(classes);
         let mut means = Means { value, slope, curve: &mut rest[..with_curve] };
         inner.plan(classes.scores, classes.relevant, work);
         inner.forward(&terms, 0.0, &mut means, work);
@@ -212,6 +235,10 @@ impl Saddle for Cvar {
         work: &mut KernelWork,
     ) -> f64 {
         let beta = self.others.share(&classes.strata);
+        if rate.is_some() && too_many(classes, beta) {
+            self.solve(classes, variables, scratch, work);
+            return self.value(classes, variables, None, out, scratch, work);
+        }
         let mut places = std::mem::take(&mut work.places);
         let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
         let Some(rate) = rate else {

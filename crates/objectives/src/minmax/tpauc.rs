@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::pauc_cvar::{Cvar, Highest, Others, SORTED};
+use super::pauc_cvar::{Cvar, Highest, Others, SORTED, too_many};
 use super::tail::tail_shares;
 use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
 use crate::bilevel::pauc::{FPR, OneWay};
@@ -93,21 +93,12 @@ impl Saddle for TwoWayCvar {
         let mut places = std::mem::take(&mut work.places);
         let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
         let (costs, rest) = rest.split_at_mut(m);
-        let worst = &mut rest[..m];
+        let (worst, spare) = rest.split_at_mut(m);
         for (i, &item) in classes.relevant.iter().enumerate() {
             let score = classes.scores[item as usize];
             variables.each[2 * i] = self.one_way.threshold(score, highest.sorted, beta);
-            // c_i, the mean over its highest others.
-            costs[i] = highest
-                .order
-                .iter()
-                .take_while(|j| highest.shares[**j as usize] > 0.0)
-                .map(|&j| {
-                    let j = j as usize;
-                    highest.shares[j] * self.one_way.surrogate.at(classes.scores[j] - score).0
-                })
-                .sum();
         }
+        highest.costs(classes, Inner::Of(self.one_way.surrogate), costs, spare, work);
         let mut by_cost = std::mem::take(&mut work.more_places);
         let order = by_falling(costs, &mut by_cost, work);
         let weight = |i: u32| classes.weights[i as usize];
@@ -132,6 +123,10 @@ impl Saddle for TwoWayCvar {
         work: &mut KernelWork,
     ) -> f64 {
         let (alpha, beta) = self.shares(&classes.strata);
+        if rate.is_some() && too_many(classes, beta) {
+            self.solve(classes, variables, scratch, work);
+            return self.value(classes, variables, None, out, scratch, work);
+        }
         let m = classes.relevant.len();
         let mut places = std::mem::take(&mut work.places);
         let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
