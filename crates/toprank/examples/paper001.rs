@@ -192,16 +192,22 @@ pub const ESTIMATORS: [&str; 3] = ["soprc", "soprc, nodes as printed", "mini-bat
 /// What each estimator says at one rate of relevant items, over `batches` of every population.
 pub fn estimates(populations: &[Population], rate: f64, batches: usize) -> [Estimate; 3] {
     let mut found: [Vec<f64>; 3] = Default::default();
-    for population in populations {
-        follow_batches(population, rate, batches, &mut found);
+    for (seed, population) in populations.iter().enumerate() {
+        let stream = Stream::new(100 + seed as u64, "paper 001");
+        follow_batches(population, stream, rate, batches, &mut found);
     }
     found.map(|values| Estimate::of(&values))
 }
 
-fn follow_batches(population: &Population, rate: f64, batches: usize, found: &mut [Vec<f64>; 3]) {
+fn follow_batches(
+    population: &Population,
+    stream: Stream,
+    rate: f64,
+    batches: usize,
+    found: &mut [Vec<f64>; 3],
+) {
     let relevant = (rate * BATCH as f64).round() as usize;
-    let stream = Stream::new(2, "paper 001").of_list(relevant as u32);
-    let mut sampler = Sampler::new(population, stream);
+    let mut sampler = Sampler::new(population, stream.of_list(relevant as u32));
     let mut ours: Vec<f64> = Vec::new();
     let mut printed: Vec<f64> = Vec::new();
     let mut newest = vec![0.0; RELEVANT];
