@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use toprank_core::{Gain, List, Lists, ListsError, ParamError, Policy, Spec};
+use toprank_core::{Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec};
 use toprank_metrics::MAX_EXP2_LABEL;
 
 use crate::catalog::{Listing, find, nearest};
 use crate::objective::{Input, Objective, Out};
+use crate::params::GAIN;
 use crate::state::{State, StateError};
 use crate::walk::{Batch, Gradients};
 use crate::work::Work;
@@ -26,7 +27,7 @@ use crate::work::Work;
 #[derive(Clone)]
 pub struct Goal {
     name: String,
-    line: Option<&'static Listing>,
+    line: &'static Listing,
     objective: Arc<dyn Objective>,
     policy: Policy,
 }
@@ -69,11 +70,11 @@ impl Goal {
 
     /// An objective of one's own, that is not in the catalog; see `examples/own_x_risk.rs`.
     pub fn own(name: &str, objective: impl Objective + 'static, policy: &Policy) -> Goal {
-        Goal { name: name.to_string(), line: None, objective: Arc::new(objective), policy: policy.clone() }
+        Goal { name: name.to_string(), line: &OWN, objective: Arc::new(objective), policy: policy.clone() }
     }
 
-    /// Its line in the catalog; `None`: one's own.
-    pub fn listing(&self) -> Option<&'static Listing> {
+    /// Its line in the catalog; one's own objectives share a line that is not in it.
+    pub fn listing(&self) -> &'static Listing {
         self.line
     }
 
@@ -107,9 +108,8 @@ impl Goal {
     }
 
     fn check_labels(&self, lists: &Lists) -> Result<(), GoalError> {
-        let heeds_gain =
-            self.line.is_none_or(|line| line.entry.params.iter().any(|param| param.name == "gain"));
-        let gain = heeds_gain.then_some(&self.policy.gain);
+        let gain =
+            self.line.entry.params.iter().any(|param| param.name == "gain").then_some(&self.policy.gain);
         for q in 0..lists.len() {
             let missed = lists.missed.as_ref().map_or(&[][..], |missed| missed.of(q));
             for (item, &y) in lists.labels[lists.range(q)].iter().chain(missed).enumerate() {
@@ -170,6 +170,19 @@ impl Goal {
         self.objective.list(input, state, work, out)
     }
 }
+
+/// The line of objectives that users bring themselves. It heeds gains, so that labels are checked as for those that do.
+static OWN: Listing = Listing {
+    entry: Entry {
+        name: "own",
+        family: "one's own",
+        about: "an objective that is not in the catalog",
+        page: "",
+        params: &[GAIN],
+        make: |_| Err(unknown("own")),
+    },
+    examples: &[],
+};
 
 fn unknown(name: &str) -> ParamError {
     let near = nearest(name);
