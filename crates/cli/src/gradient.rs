@@ -153,8 +153,7 @@ impl Gradient {
 
 /// The rules that this objective heeds.
 fn rules(goal: &Goal) -> Vec<(&'static str, String)> {
-    let heeds =
-        |key: &str| goal.listing().is_none_or(|line| line.entry.params.iter().any(|param| param.name == key));
+    let heeds = |key: &str| goal.listing().entry.params.iter().any(|param| param.name == key);
     goal.policy().fields().into_iter().filter(|(key, _)| heeds(key)).collect()
 }
 

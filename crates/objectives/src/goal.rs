@@ -55,12 +55,7 @@ impl Goal {
         for (key, value) in spec.args.0.iter().filter(|(key, _)| Policy::KEYS.contains(&key.as_str())) {
             policy.set(key, value)?;
         }
-        Ok(Goal {
-            name: spec.to_string(),
-            line: Some(line),
-            objective: (line.entry.make)(&spec)?.into(),
-            policy,
-        })
+        Ok(Goal { name: spec.to_string(), line, objective: (line.entry.make)(&spec)?.into(), policy })
     }
 
     /// Its name in reports: as the user gave it, aliases resolved.
