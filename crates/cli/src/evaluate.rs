@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use toprank::core::Lists;
 use toprank::metrics::bootstrap::{self, Interval, IntervalOptions};
+use toprank::metrics::probability::{Reliability, reliability};
 use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, pool};
 
+use crate::class_plots::{self, NamedRun};
 use crate::failure::Failure;
 use crate::judged::{Basis, Judged, Labels, Ranking, ScoreSource};
 use crate::reading::Reading;
@@ -20,9 +22,16 @@ Examples:
   toprank evaluate --qrels qrels.test --run results.test --like trec_eval --metrics map,p@5,mrr,ndcg@10 --json
   toprank evaluate --data test.csv --list query_id --label grade --score-column bm25 --by market
   toprank evaluate --data test.txt --feature 110 --metrics ndcg@10,ndcg@10:gain=linear
+  toprank evaluate --data test.csv --label label --scores s.txt --metrics auroc,auprc,pauc:fpr=0.1,p:recall=0.8 --plot curves.svg
+  toprank evaluate --data test.csv --label label --scores new.txt --also old=old.txt -m auroc --plot both.svg
+  toprank evaluate --data test.csv --label label --scores p.txt --probability --reliability-plot reliability.svg
 
 A scores file has one number a line, in the order of the data's rows (multi-label data: one number per label).
 Lists on which a metric is undefined leave its mean unless --empty says otherwise; the policy is always printed.
+--plot draws ROC and precision–recall curves; the region of the first pauc metric is shaded, the recall of p:recall=… marked.
+With several lists they are drawn as one, labels of multi-label data each on its own (up to 14, one run).
+--probability takes the scores as probabilities (of `toprank predict --probability`) and adds Brier score, log loss and the
+expected calibration error over 10 bins of equally many items; smaller is better. These judge numbers, not an order.
 `toprank metrics` lists the metrics.";
 
 /// Judge one ranking: means, intervals, values per list, slices
@@ -51,6 +60,18 @@ pub struct Evaluate {
     /// Mean over lists (macro), or all lists as one (micro), for multi-label data
     #[arg(long, value_enum, default_value = "macro")]
     average: Average,
+    /// Draw ROC and precision–recall curves (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// A further run in the picture, as NAME=FILE; may be given several times
+    #[arg(long, value_name = "NAME=FILE", requires = "plot")]
+    also: Vec<String>,
+    /// The scores are probabilities: judge them as such, too
+    #[arg(long)]
+    probability: bool,
+    /// Draw how often what was given a probability came true (.svg or .png)
+    #[arg(long, value_name = "FILE", requires = "probability")]
+    reliability_plot: Option<PathBuf>,
     #[command(flatten)]
     bootstrap: Bootstrap,
     /// How to print
@@ -117,6 +138,8 @@ impl Evaluate {
         let measures = self.rules.measures(&self.metrics)?;
         let intervals = self.bootstrap.options()?;
         let ranking = self.ranking()?;
+        class_plots::check_name("--plot", self.plot.as_ref())?;
+        class_plots::check_name("--reliability-plot", self.reliability_plot.as_ref())?;
         let keep = self.scores.kept_column().into_iter().chain(self.by.clone()).collect();
         let basis = self.labels.read(&self.reading, keep, false, measures.policy.scores, common)?;
         let mut judged = basis.judge(&ranking, self.reverse, common)?;
@@ -136,11 +159,33 @@ impl Evaluate {
         if let Some(path) = &self.per_list {
             write_per_list(path, &judged.names, &whole.evaluation.results)?;
         }
+        if let Some(path) = &self.plot {
+            self.draw(path, &basis, &judged, &ranking, &measures, common)?;
+        }
+        let probabilities = self.probabilities(&judged, &measures)?;
+        if let Some(path) = &self.reliability_plot {
+            let bins = |(name, found): &(String, Reliability)| {
+                let bins = found.bins.iter();
+                let bins = bins.map(|b| [b.probability, b.relevant.value, b.relevant.low, b.relevant.high]);
+                (name.clone(), bins.collect())
+            };
+            let runs: Vec<_> = probabilities.iter().map(bins).collect();
+            class_plots::reliability(path, &ranking.to_string(), &runs)?;
+        }
         warn(&whole, &judged, common);
         match if common.json { Style::Json } else { self.output } {
-            Style::Json => print_json(&report(&whole, &slices, &judged, &measures)),
+            Style::Json => {
+                let mut report = report(&whole, &slices, &judged, &measures);
+                if self.probability {
+                    report["probability"] = probability_json(&probabilities);
+                }
+                print_json(&report)
+            }
             style => {
                 let mut text = self.table(&whole, &slices).render(style);
+                if self.probability {
+                    text += &("\n".to_string() + &probability_table(&probabilities).render(style));
+                }
                 if style == Style::Table {
                     text += &counts_line(&whole, &judged);
                     text += &measures.policy_text();
@@ -157,6 +202,67 @@ impl Evaluate {
                 "nothing to judge: expected --scores, --feature or --score-column with --data, or --run with --qrels",
             )
         })
+    }
+
+    /// The picture of this run and the further ones.
+    fn draw(
+        &self,
+        path: &Path,
+        basis: &Basis,
+        judged: &Judged,
+        ranking: &Ranking,
+        measures: &Measures,
+        common: &Common,
+    ) -> Result<(), Failure> {
+        let mut further = Vec::new();
+        for run in &self.also {
+            let (name, file) = run
+                .split_once('=')
+                .filter(|(name, file)| !name.is_empty() && !file.is_empty())
+                .ok_or_else(|| Failure::usage(format!("--also: expected NAME=FILE, but it is {run}")))?;
+            let other = basis.judge(&Ranking::File(file.into()), self.reverse, common)?;
+            further.push((name.to_string(), other));
+        }
+        let first = NamedRun { name: ranking.to_string(), judged };
+        let further = further.iter().map(|(name, judged)| NamedRun { name: name.clone(), judged });
+        let runs: Vec<NamedRun> = std::iter::once(first).chain(further).collect();
+        class_plots::curves(path, &basis.name(), &runs, measures)
+    }
+
+    /// Every list's scores as probabilities; nothing unless they are.
+    fn probabilities(
+        &self,
+        judged: &Judged,
+        measures: &Measures,
+    ) -> Result<Vec<(String, Reliability)>, Failure> {
+        const BINS: usize = 10;
+        if !self.probability {
+            return Ok(Vec::new());
+        }
+        let (lists, scores) = match judged.lists.are_labels() {
+            true => (judged.lists.clone(), judged.scores.clone()),
+            false => {
+                let (lists, scores) = pool(&judged.lists, &judged.scores);
+                (std::borrow::Cow::Owned(lists), scores)
+            }
+        };
+        let mut found = Vec::new();
+        for q in 0..lists.len() {
+            let name = if lists.len() == 1 { "all".to_string() } else { judged.names[q].clone() };
+            let list = lists.list(q, &scores);
+            let wrong = |error: toprank::metrics::probability::NotAProbability| {
+                Failure::data(format!(
+                    "--probability: item {} of {name} has the score {}; expected numbers in [0, 1], as `toprank predict \
+                     --probability` writes",
+                    error.item + 1,
+                    error.score
+                ))
+            };
+            if let Some(reliability) = reliability(&list, &measures.policy, BINS).map_err(wrong)? {
+                found.push((name, reliability));
+            }
+        }
+        Ok(found)
     }
 
     fn table(&self, whole: &Part, slices: &[(String, Part)]) -> Table {
@@ -185,6 +291,37 @@ impl Evaluate {
         }
         table
     }
+}
+
+fn probability_table(found: &[(String, Reliability)]) -> Table {
+    let mut table = Table::new(["probabilities", "Brier", "log loss", "calibration error", "share relevant"]);
+    for (name, found) in found {
+        let numbers = [found.brier, found.log_loss, found.ece, found.base_rate];
+        table.row(std::iter::once(name.clone()).chain(numbers.iter().map(|number| format!("{number:.4}"))));
+    }
+    table
+}
+
+fn probability_json(found: &[(String, Reliability)]) -> Value {
+    let one = |found: &Reliability| {
+        let bins = found.bins.iter().map(|bin| {
+            json!({
+                "weight": bin.weight,
+                "probability": bin.probability,
+                "relevant": bin.relevant.value,
+                "low": bin.relevant.low,
+                "high": bin.relevant.high,
+            })
+        });
+        json!({
+            "brier": found.brier,
+            "log_loss": found.log_loss.is_finite().then_some(found.log_loss),
+            "calibration_error": found.ece,
+            "base_rate": found.base_rate,
+            "bins": bins.collect::<Vec<_>>(),
+        })
+    };
+    Value::Object(found.iter().map(|(name, found)| (name.clone(), one(found))).collect())
 }
 
 fn part(

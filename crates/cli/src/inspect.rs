@@ -87,6 +87,7 @@ fn model(file: &str, common: &Common) -> Result<(), Failure> {
             "outputs": header.outputs,
             "transforms": header.config.transforms,
             "reached": header.reached,
+            "calibration": header.calibration,
             "parameters": model.parameters().len(),
             "blocks": blocks.iter().map(|b| json!({"name": b.name, "shape": b.shape})).collect::<Vec<_>>(),
         }));
@@ -104,6 +105,9 @@ fn model(file: &str, common: &Common) -> Result<(), Failure> {
     );
     if let Some((epoch, value)) = reached.best {
         text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+    }
+    if !header.calibration.is_empty() {
+        text += "gives probabilities too (`toprank predict --probability`)\n";
     }
     text += "\n";
     let mut settings = Table::new(["setting", "value"]).words(1);

@@ -80,6 +80,20 @@ pub enum Ranking {
     Column(String),
 }
 
+impl std::fmt::Display for Ranking {
+    /// A name for a legend: the file without folders and ending, the feature, the column.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Ranking::File(file) => {
+                let stem = std::path::Path::new(file).file_stem();
+                f.write_str(&stem.map_or_else(|| file.into(), |stem| stem.to_string_lossy()))
+            }
+            Ranking::Feature(name) => write!(f, "feature {name}"),
+            Ranking::Column(name) => f.write_str(name),
+        }
+    }
+}
+
 /// Lists with scores.
 pub struct Judged<'a> {
     pub lists: Cow<'a, Lists>,
@@ -187,6 +201,14 @@ impl Basis {
             judged.scores.iter_mut().for_each(|score| *score = -*score);
         }
         Ok(judged)
+    }
+
+    /// Where the labels come from, for a title.
+    pub fn name(&self) -> String {
+        match self {
+            Basis::Data { file, .. } => Ranking::File(file.clone()).to_string(),
+            Basis::Qrels { .. } => "judgements".into(),
+        }
     }
 
     /// The text of a column for each entry, for slices.

@@ -4,6 +4,7 @@
 //! code is 0 (done), 1 (failed), 2 (usage) or 3 (bad data).
 
 mod catalogs;
+mod class_plots;
 mod compare;
 mod convert;
 mod curves;
@@ -25,6 +26,7 @@ mod reading;
 mod rules;
 mod split;
 mod table;
+mod threshold;
 mod train;
 mod tune;
 
@@ -40,6 +42,8 @@ Examples:
   toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map
   toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
   toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
+  toprank train --data train.csv --label label --objective auprc --folds 5 -o model.toprank
+  toprank threshold --data train.csv --label label --scores model.toprank.oof.txt --recall 0.8
   toprank predict --model model.toprank --data test.txt -o scores.txt
   toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
   toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
@@ -87,6 +91,7 @@ enum Command {
     Tune(tune::Tune),
     #[command(name = "pagerank")]
     PageRank(pagerank::PageRank),
+    Threshold(threshold::Threshold),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
     Models(catalogs::Models),
@@ -134,6 +139,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Predict(command) => command.run(common),
         Command::Tune(command) => command.run(common),
         Command::PageRank(command) => command.run(common),
+        Command::Threshold(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),
         Command::Models(command) => command.run(common),

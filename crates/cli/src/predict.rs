@@ -1,11 +1,11 @@
 //! `toprank predict`: scores of a model for data of any size, or for lists on standard input.
 
 mod jsonl;
-mod output;
+pub mod output;
 
 use std::path::PathBuf;
 
-use toprank::data::{Absent, Source, formats, sink};
+use toprank::data::{Absent, ReadOptions, Source, formats, sink};
 use toprank::train::{Model, Predictor, TrainError};
 
 use self::output::{Form, Output};
@@ -17,11 +17,14 @@ use crate::{Common, note};
 const AFTER_HELP: &str = "\
 Examples:
   toprank predict --model model.toprank --data test.txt -o scores.txt
+  toprank predict --model model.toprank --data test.csv --label label --probability -o probabilities.txt
   toprank predict --model model.toprank --data test.txt --trec-run -o model.run
   toprank predict --model model.toprank --data big.toprank-data --top 10 -o top.csv
   echo '{\"id\": 7, \"features\": [[0.1, 2], [0.3, null]]}' | toprank predict --model model.toprank --jsonl
 
-Scores stand one a line in the order of the data's rows, as `toprank evaluate --scores` reads them. Mapped files
+Scores stand one a line in the order of the data's rows, as `toprank evaluate --scores` reads them; of multi-label data one
+number per label. Data without a label column are scored too. --probability gives the chance of being relevant instead,
+in the same order of items: the model must have been trained with --folds or --valid (see `toprank train --calibrate`). Mapped files
 (.toprank-data) and LETOR text are scored piece by piece, so they may be larger than memory.
 With --jsonl each line of standard input is one list, {\"id\": …, \"features\": [[…], …]}, features in the order of the
 model (`toprank inspect MODEL`) or by name, [{\"bm25\": 1.5, …}, …]; null or left out is missing. Each is answered at once:
@@ -46,6 +49,9 @@ pub struct Predict {
     /// Only the K best items of each list; as CSV (list,rank,item,score) unless --trec-run
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
+    /// Probabilities of being relevant instead of scores
+    #[arg(long)]
+    probability: bool,
     /// Score one list per line of standard input, as JSON, and answer each at once
     #[arg(long, conflicts_with_all = ["data", "output", "trec_run", "top"])]
     jsonl: bool,
@@ -69,12 +75,15 @@ impl Predict {
     /// Loads, scores, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let model = Model::load(&self.model)?;
-        let Some(data) = &self.data else { return jsonl::answer(&model) };
+        let Some(data) = &self.data else { return jsonl::answer(&model, self.probability) };
         let spinner = Progress::spinner(common.quiet, format!("scoring {data}"));
-        let options = self.reading.options(Vec::new());
+        let options = ReadOptions { label_optional: true, ..self.reading.options(Vec::new()) };
         let opened = formats::open(&Source::path(data), &options)?;
         let absent = if options.absent == Absent::Missing { f32::NAN } else { 0.0 };
-        let predictor = Predictor::new(&model, data, opened, absent)?;
+        let mut predictor = Predictor::new(&model, data, opened, absent)?;
+        if self.probability {
+            predictor = predictor.probabilities()?;
+        }
         let form = match (self.trec_run, self.top) {
             (false, None) => Form::Scores,
             (false, Some(_)) => Form::Top,

@@ -78,6 +78,7 @@ impl Reading {
             label_xml: flags.label_xml,
             max_features: flags.max_features,
             unlabelled: false,
+            label_optional: false,
         }
     }
 

@@ -1,15 +1,21 @@
 //! `toprank train`: from files to a model.
 
+mod folds;
+mod screen;
+
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toprank::data::mapped::MappedDataset;
-use toprank::train::checkpoint;
-use toprank::train::config::ROW_WISE_TRANSFORMS;
-use toprank::train::{Config, Job, Keep, Model, Now, Outcome, Record, Settings, TrainError, Watch};
+use toprank::train::folds::Held;
+use toprank::train::job::Views;
+use toprank::train::{
+    Calibrate, Config, Data, Job, Keep, Model, Outcome, Settings, TrainError, Trainer, checkpoint,
+};
 
+use self::folds::{CrossValidation, Results};
+use self::screen::Screen;
 use crate::curves::Curves;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -21,6 +27,7 @@ const AFTER_HELP: &str = "\
 Examples:
   toprank train --data train.txt --valid vali.txt --objective ndcg@10 --model mlp --seed 1 -o model.toprank
   toprank train --data train.txt --valid vali.txt --objective song:gamma=0.3 --model linear -o model.toprank
+  toprank train --data train.csv --label label --objective auprc --model mlp --folds 5 --seed 1 -o model.toprank
   toprank train --config run.toml --rate 0.003 --curves curves
   toprank train --resume model.toprank
 
@@ -28,7 +35,14 @@ Examples:
 `toprank objectives`). A config file has the flags as keys: objective = \"ndcg@10\", rate = 0.001, warm-up = 5 …; flags
 override it. While it trains, MODEL.checkpoint beside the model holds everything to go on from: Ctrl-C stops after the
 step, --resume takes it up, and the model is the same to the byte as if it had never stopped. With --valid the model of
-the best pass is kept, otherwise that of the last.";
+the best pass is kept, otherwise that of the last.
+
+A table without a list column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label
+data: one list and one output per label. With --folds k the data are cut into k folds (binary and multi-label data by rows, each
+label in its share; queries by list), k models are judged on what they did not see, and the model that is kept is then trained
+on all rows. Beside it stand MODEL.folds.json (values per fold, mean, pooled) and MODEL.oof.txt: the out-of-fold score of every
+row on the kept model's scale, as `evaluate`, `threshold` and `compare` read it. From out-of-fold or validation scores the map to
+probabilities is fitted that `predict --probability` applies.";
 
 /// Train a model to rank
 #[derive(clap::Args, Debug)]
@@ -45,6 +59,9 @@ pub struct Train {
     /// Folder for learning curves: CSV, JSON lines, TensorBoard events, SVG
     #[arg(long, value_name = "FOLDER")]
     curves: Option<PathBuf>,
+    /// Metrics that folds are judged by [default: that of validation and those usual for the data]
+    #[arg(long, value_name = "METRICS")]
+    metrics: Option<String>,
     /// Seconds between two checkpoints, at least
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     checkpoint_every: f64,
@@ -83,13 +100,14 @@ pub struct Flags {
     /// How the rate changes: constant, step, cosine, theory [default: by model]
     #[arg(long, value_name = "NAME")]
     pub schedule: Option<String>,
-    /// What a batch is: lists, slates, strata or pairs, with parameters: lists:batch=32 [default: by model]
+    /// What a batch is: lists, slates, strata, pairs or rows, with parameters: lists:batch=32 [default: by model and data]
     #[arg(long, value_name = "NAME")]
     pub sampler: Option<String>,
     /// Most passes over the data [default: by model]
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
-    /// Steps on the features, fitted to the training data [default: missing:to=mean,per-list:kind=minmax; missing:to=mean,standardise for mapped data]
+    /// Steps on the features, fitted to the training data [default: missing:to=mean,per-list:kind=minmax;
+    /// missing:to=mean,standardise for binary, multi-label and mapped data]
     #[arg(long, value_name = "STEPS")]
     pub transforms: Option<String>,
     /// Metric of validation [default: the metric of --objective, else ndcg@10]
@@ -107,6 +125,13 @@ pub struct Flags {
     /// Averaging of the parameters: none, ema:decay=0.999, tail:from=0.75 [default: none]
     #[arg(long, value_name = "NAME")]
     pub average: Option<String>,
+    /// Folds of a cross-validation before the model is trained on all rows [default: none]
+    #[arg(long, value_name = "K")]
+    pub folds: Option<u32>,
+    /// Map from scores to probabilities, fitted to out-of-fold or validation scores: auto, platt, isotonic, none [default:
+    /// auto, which is platt for binary and multi-label data]
+    #[arg(long, value_name = "METHOD")]
+    pub calibrate: Option<String>,
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -133,6 +158,8 @@ impl Flags {
             warm_up,
             clip,
             average,
+            folds,
+            calibrate,
             seed,
         } = self.clone();
         Settings {
@@ -153,6 +180,8 @@ impl Flags {
             warm_up,
             clip,
             average,
+            folds,
+            calibrate,
             seed,
         }
     }
@@ -165,7 +194,16 @@ struct Origin {
     valid: Option<String>,
     out: PathBuf,
     curves: Option<PathBuf>,
+    metrics: Option<String>,
     reading: Reading,
+}
+
+/// Where a run begins.
+enum Start {
+    /// With these settings.
+    Asked(Box<Settings>),
+    /// Where its checkpoint ends.
+    TakenUp(Box<Config>, PathBuf),
 }
 
 impl Train {
@@ -174,82 +212,33 @@ impl Train {
         crate::heap::keep();
         let every = Duration::try_from_secs_f64(self.checkpoint_every)
             .map_err(|_| Failure::usage("--checkpoint-every must be a number of seconds from 0 on"))?;
-        let (config, origin, kept) = match &self.resume {
+        let (start, origin) = match &self.resume {
             Some(model) => match self.taken_up(model, common)? {
-                Some((config, origin, kept)) => (config, origin, Some(kept)),
+                Some(taken_up) => taken_up,
                 None => return Ok(()),
             },
-            None => {
-                let (config, origin) = self.asked()?;
-                (config, origin, None)
-            }
+            None => self.asked()?,
         };
         let read = |path: &str| origin.reading.data(path, common.quiet);
         let train = read(&origin.data)?;
         let valid = origin.valid.as_deref().map(read).transpose()?;
-        if valid.is_none() {
+        let (config, kept) = match start {
+            Start::Asked(settings) => (settings.suited_to(train.lists())?.resolve()?, None),
+            Start::TakenUp(config, kept) => (*config, Some(kept)),
+        };
+        if valid.is_none() && config.folds == 0 {
+            if matches!(Calibrate::parse(&config.calibrate)?, Calibrate::By(_)) {
+                return Err(Failure::usage(
+                    "--calibrate is fitted to scores of rows that the model did not learn from: expected --valid or --folds",
+                ));
+            }
             note(common, "no --valid: the model of the last pass is kept");
         }
-        let names = train.list_names().cloned();
-        let explain = |error: TrainError| {
-            explain(error, &|q| {
-                names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
-            })
-        };
-        let job = {
-            let _spinner = Progress::spinner(common.quiet, "fitting the transforms".into());
-            Job::new(&config, train, valid).map_err(&explain)?
-        };
-        let views = job.views().map_err(&explain)?;
-        let mut trainer = job.trainer(&views).map_err(&explain)?;
-        if let Some(kept) = &kept {
-            trainer.load_checkpoint(kept).map_err(&explain)?;
-            note(common, format!("taken up after step {} of {}", trainer.steps_done(), trainer.steps()));
-        }
-        let checkpoint = checkpoint_of(&origin.out);
-        let note_of_origin = serde_json::to_value(&origin).map_err(Failure::failed)?;
-        let metrics: Vec<String> = origin.valid.iter().map(|_| config.metric.clone()).collect();
-        let curves = origin
-            .curves
-            .as_deref()
-            .map(|folder| Curves::open(folder, &metrics, trainer.records()))
-            .transpose()?;
-        let mut screen = Screen::new(common, &config, curves);
-        interrupt::by_request();
-        let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
-        let outcome = match trainer.run(&mut screen, Some(keep)) {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                let kept = trainer.steps_done() > 0
-                    && matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
-                if kept {
-                    job.model(&trainer).and_then(|model| model.save(&origin.out)).map_err(&explain)?;
-                    note(common, format!("{} holds the last good model", origin.out.display()));
-                }
-                return Err(explain(error));
-            }
-        };
-        let seconds = screen.started.elapsed().as_secs_f64();
-        screen.finish()?;
-        if outcome == Outcome::Interrupted {
-            let resume = format!("toprank train --resume {}", origin.out.display());
-            return Err(Failure::interrupted(format!(
-                "stopped after step {} of {}; go on with `{resume}`",
-                trainer.steps_done(),
-                trainer.steps()
-            )));
-        }
-        let model = job.model(&trainer).map_err(&explain)?;
-        model.save(&origin.out).map_err(&explain)?;
-        // The model is whole: nothing is left to take up.
-        std::fs::remove_file(&checkpoint).map_err(|error| {
-            Failure::failed(format!("{}: cannot be removed: {error}", checkpoint.display()))
-        })?;
-        report(common, &model, &origin, outcome, seconds)
+        learn(common, every, &config, kept.as_deref(), &origin, (train, valid))
     }
 
     /// The run that the flags and the config file ask for.
-    fn asked(&self) -> Result<(Config, Origin), Failure> {
+    fn asked(&self) -> Result<(Start, Origin), Failure> {
         let file = match &self.config {
             None => Settings::default(),
             Some(path) => {
@@ -259,36 +248,32 @@ impl Train {
                     .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?
             }
         };
-        let mut settings = self.flags.settings().over(file);
-        let files = [settings.data.as_deref(), settings.valid.as_deref()];
-        if files.into_iter().flatten().any(MappedDataset::is_one) {
-            settings.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
-        }
-        let config = settings.resolve()?;
+        let settings = self.flags.settings().over(file);
+        // What is wrong is said before anything is read.
+        settings.resolve()?;
         let missing =
             |flag: &str| Failure::usage(format!("no {flag}: expected --{flag} or {flag} in --config"));
         let data = settings.data.clone().ok_or_else(|| missing("data"))?;
         let out = settings.out.clone().ok_or_else(|| missing("out"))?;
-        Ok((
-            config,
-            Origin {
-                data: absolute(&data)?,
-                valid: settings.valid.as_deref().map(absolute).transpose()?,
-                out: PathBuf::from(out),
-                curves: self.curves.clone(),
-                reading: self.reading.clone(),
-            },
-        ))
+        let origin = Origin {
+            data: absolute(&data)?,
+            valid: settings.valid.as_deref().map(absolute).transpose()?,
+            out: PathBuf::from(out),
+            curves: self.curves.clone(),
+            metrics: self.metrics.clone(),
+            reading: self.reading.clone(),
+        };
+        Ok((Start::Asked(Box::new(settings)), origin))
     }
 
     /// The run that a checkpoint holds; `None`: it is finished, and the user was told.
-    fn taken_up(&self, model: &Path, common: &Common) -> Result<Option<(Config, Origin, PathBuf)>, Failure> {
+    fn taken_up(&self, model: &Path, common: &Common) -> Result<Option<(Start, Origin)>, Failure> {
         if self.flags.settings() != Settings::default() {
             return Err(Failure::usage(
                 "--resume goes on as it was started: expected no other setting beside it",
             ));
         }
-        let kept = checkpoint_of(model);
+        let kept = beside(model, ".checkpoint");
         if !kept.exists() && model.exists() {
             let reached = Model::load(model)?.header().reached.clone();
             note(common, format!("{} is finished after {} passes", model.display(), reached.epochs));
@@ -300,8 +285,118 @@ impl Train {
         })?;
         let origin =
             Origin { out: model.to_path_buf(), curves: self.curves.clone().or(origin.curves), ..origin };
-        Ok(Some((config, origin, kept)))
+        Ok(Some((Start::TakenUp(Box::new(config), kept), origin)))
     }
+}
+
+/// Trains on data (with validation data, perhaps), from the checkpoint `kept` on if there is one, and writes the model.
+fn learn(
+    common: &Common,
+    every: Duration,
+    config: &Config,
+    kept: Option<&Path>,
+    origin: &Origin,
+    (mut train, mut valid): (Data, Option<Data>),
+) -> Result<(), Failure> {
+    let names = train.list_names().cloned();
+    let explain = |error: TrainError| {
+        explain(error, &|q| names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string()))
+    };
+    let folds = match config.folds {
+        0 => None,
+        _ => {
+            let data = folds::in_memory(train)?;
+            let held_out = valid.map(folds::in_memory).transpose()?;
+            train = data.clone().into();
+            valid = held_out.clone().map(Into::into);
+            Some(CrossValidation::new(config, data, held_out, origin)?)
+        }
+    };
+    let job = {
+        let _spinner = Progress::spinner(common.quiet, "fitting the transforms".into());
+        Job::new(config, train, valid).map_err(&explain)?
+    };
+    let views = job.views().map_err(&explain)?;
+    let mut trainer = job.trainer(&views).map_err(&explain)?;
+    if let Some(kept) = kept {
+        trainer.load_checkpoint(kept).map_err(&explain)?;
+        note(common, format!("taken up after step {} of {}", trainer.steps_done(), trainer.steps()));
+    }
+    let checkpoint = beside(&origin.out, ".checkpoint");
+    let note_of_origin = serde_json::to_value(origin).map_err(Failure::failed)?;
+    interrupt::by_request();
+    let held = match &folds {
+        None => Vec::new(),
+        Some(folds) => {
+            if kept.is_none() {
+                folds.begin_afresh()?;
+                // From here on --resume finds the run.
+                trainer.save_checkpoint(&checkpoint, &note_of_origin).map_err(&explain)?;
+            }
+            folds.run(common, every)?
+        }
+    };
+    let metrics: Vec<String> = origin.valid.iter().map(|_| config.metric.clone()).collect();
+    let curves = origin
+        .curves
+        .as_deref()
+        .map(|folder| Curves::open(folder, &metrics, trainer.records()))
+        .transpose()?;
+    let mut screen = Screen::new(common, config, "", curves);
+    let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
+    let outcome = match trainer.run(&mut screen, Some(keep)) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let kept = trainer.steps_done() > 0
+                && matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
+            if kept {
+                job.model(&trainer).and_then(|model| model.save(&origin.out)).map_err(&explain)?;
+                note(common, format!("{} holds the last good model", origin.out.display()));
+            }
+            return Err(explain(error));
+        }
+    };
+    let seconds = screen.started.elapsed().as_secs_f64();
+    screen.finish()?;
+    if outcome == Outcome::Interrupted {
+        let step = format!("step {} of {}", trainer.steps_done(), trainer.steps());
+        return Err(stopped(&step, &origin.out));
+    }
+    let (model, results) = kept_model(config, &job, &trainer, &views, folds.as_ref().zip(Some(&held[..])))?;
+    model.save(&origin.out).map_err(&explain)?;
+    if let (Some(folds), Some(results)) = (&folds, &results) {
+        folds.save(results)?;
+    }
+    // The model is whole: nothing is left to take up.
+    std::fs::remove_file(&checkpoint)
+        .map_err(|error| Failure::failed(format!("{}: cannot be removed: {error}", checkpoint.display())))?;
+    if let Some(folds) = &folds {
+        folds.clean_up()?;
+    }
+    report(common, &model, origin, outcome, seconds, results.as_ref())
+}
+
+/// The model with its map to probabilities, and what the folds found.
+fn kept_model(
+    config: &Config,
+    job: &Job,
+    trainer: &Trainer,
+    views: &Views,
+    folds: Option<(&CrossValidation, &[Held])>,
+) -> Result<(Model, Option<Results>), Failure> {
+    let calibrate = Calibrate::parse(&config.calibrate)?;
+    let model = job.model(trainer)?;
+    let outputs = model.header().outputs;
+    if let Some((folds, held)) = folds {
+        let results = folds.results(held, job.train().lists(), &job.train_scores(trainer, views)?)?;
+        let calibration = calibrate.fit(folds.lists(), &results.scores, outputs)?;
+        return Ok((model.with_calibration(calibration), Some(results)));
+    }
+    let calibration = match job.valid_scores(trainer, views)? {
+        Some((lists, scores)) => calibrate.fit(lists, &scores, outputs)?,
+        None => Vec::new(),
+    };
+    Ok((model.with_calibration(calibration), None))
 }
 
 /// A path that means the same from every folder; standard input cannot be read twice.
@@ -313,11 +408,19 @@ fn absolute(path: &str) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// The checkpoint beside a model.
-fn checkpoint_of(model: &Path) -> PathBuf {
+/// A file that belongs to a model and stands beside it.
+fn beside(model: &Path, ending: &str) -> PathBuf {
     let mut name = model.as_os_str().to_os_string();
-    name.push(".checkpoint");
+    name.push(ending);
     PathBuf::from(name)
+}
+
+/// The user stopped a run after `place`.
+fn stopped(place: &str, out: &Path) -> Failure {
+    Failure::interrupted(format!(
+        "stopped after {place}; go on with `toprank train --resume {}`",
+        out.display()
+    ))
 }
 
 /// An error of training, with lists called by their names.
@@ -337,6 +440,7 @@ fn report(
     origin: &Origin,
     outcome: Outcome,
     seconds: f64,
+    folds: Option<&Results>,
 ) -> Result<(), Failure> {
     let header = model.header();
     let (config, reached) = (&header.config, &header.reached);
@@ -353,9 +457,12 @@ fn report(
             "loss": reached.loss,
             "stopped_early": outcome == Outcome::Stopped,
             "seconds": seconds,
+            "calibrated": !header.calibration.is_empty(),
+            "folds": folds.map(Results::json),
         }));
     }
-    let mut text = format!(
+    let mut text = folds.map(Results::table).unwrap_or_default();
+    text += &format!(
         "{} trained with {} on {} lists, {} rows: {} passes, {} steps, {seconds:.1} s\n",
         config.model, config.algorithm, reached.lists, reached.rows, reached.epochs, reached.steps
     );
@@ -364,55 +471,14 @@ fn report(
     } else if let Some(loss) = reached.loss {
         text += &format!("loss of the last pass: {loss:.6}\n");
     }
-    text += &format!("model: {}\n", origin.out.display());
+    if let Some(results) = folds {
+        text += &format!(
+            "out-of-fold scores: {}\nresults: {}\n",
+            results.scores_file.display(),
+            results.results_file.display()
+        );
+    }
+    let probability = if header.calibration.is_empty() { "" } else { ", gives probabilities too" };
+    text += &format!("model: {}{probability}\n", origin.out.display());
     print(&text)
-}
-
-/// What a person sees while it trains.
-struct Screen {
-    progress: Progress,
-    metric: String,
-    curves: Option<Curves>,
-    started: Instant,
-    failed: Option<Failure>,
-}
-
-impl Screen {
-    fn new(common: &Common, config: &Config, curves: Option<Curves>) -> Screen {
-        let words = format!("{} with {}", config.model, config.algorithm);
-        Screen {
-            progress: Progress::bar(common.quiet, words),
-            metric: config.metric.clone(),
-            curves,
-            started: Instant::now(),
-            failed: None,
-        }
-    }
-
-    fn finish(&mut self) -> Result<(), Failure> {
-        if let Some(failure) = self.failed.take() {
-            return Err(failure);
-        }
-        self.curves.as_mut().map_or(Ok(()), Curves::finish)
-    }
-}
-
-impl Watch for Screen {
-    fn step(&mut self, now: &Now) {
-        self.progress.set(now.step, now.steps);
-        let metric = now.metric.map(|value| format!(" {} {value:.4}", self.metric)).unwrap_or_default();
-        self.progress.say(format!("pass {} loss {:.4}{metric} rate {:.2e}", now.epoch, now.loss, now.rate));
-    }
-
-    fn record(&mut self, record: &Record) {
-        if let Some(curves) = &mut self.curves
-            && let Err(failure) = curves.add(record)
-        {
-            self.failed.get_or_insert(failure);
-        }
-    }
-
-    fn stop(&mut self) -> bool {
-        interrupt::asked() || self.failed.is_some()
-    }
 }

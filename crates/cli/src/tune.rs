@@ -85,7 +85,9 @@ impl Tune {
         }
         let judges = self.judges(&space, common)?;
         interrupt::by_request();
-        let higher = space.fixed.resolve()?.measure()?.metric().better() == Better::Higher;
+        let lists = &judges[0].0.lists;
+        let fixed = space.fixed.clone().suited_to(lists)?.resolve()?;
+        let higher = fixed.measure()?.metric().better() == Better::Higher;
         let rounds = space.rounds();
         let all: u64 = rounds.iter().map(|(trials, _)| u64::from(*trials)).sum();
         let bar = Progress::bar(common.quiet, "tuning".into());
@@ -99,8 +101,7 @@ impl Tune {
             }
             for &trial in &staying {
                 done += 1;
-                let settings = space.shortened(trial, share)?;
-                let config = settings.resolve()?;
+                let config = space.shortened(trial, share)?.suited_to(lists)?.resolve()?;
                 if before.iter().any(|(t, _)| *t == trial) {
                     check_same(&path, &lines, trial, round, &config)?;
                     continue;

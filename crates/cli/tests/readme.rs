@@ -19,8 +19,17 @@ fn every_toprank_line_of_the_readme_runs() {
     shell.file("edges.csv", "source,target\na,b\nb,c\nc,a\n");
     shell.file("qrels.test", "1 0 a 1\n1 0 b 0\n2 0 a 1\n");
     shell.file("results.test", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.8 tag\n2 Q0 a 1 0.8 tag\n");
+    let row = |i: u32| format!("{},{},{}\n", i * 7 % 50, i * 3 % 11, u8::from(i * 7 % 50 > 40));
+    let table = "a,b,label\n".to_string() + &(0..100).map(row).collect::<String>();
+    for name in ["train.csv", "test.csv"] {
+        shell.file(name, &table);
+    }
     let readme = include_str!("../../../README.md");
-    let trains = |line: &str| ["train", "predict", "tune"].iter().any(|name| line.starts_with(name));
+    // What trains, and what reads what was trained.
+    let trains = |line: &str| {
+        let train = ["train", "predict", "tune", "threshold"].iter().any(|name| line.starts_with(name));
+        train || line.contains("--scores s.txt") || line.contains("--scores p.txt")
+    };
     let lines: Vec<&str> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("toprank ")?.split('#').next())

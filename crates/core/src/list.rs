@@ -128,6 +128,18 @@ impl Lists {
         self.labels.len()
     }
 
+    /// True if a list stands for a label and its items for the samples of a data set (binary data: one list;
+    /// multi-label data: lists over shared rows), not for a query.
+    ///
+    /// ```
+    /// use toprank_core::Lists;
+    /// assert!(Lists::from_lengths(&[3], vec![0.0, 1.0, 0.0]).are_labels());
+    /// assert!(!Lists::from_lengths(&[2, 1], vec![0.0, 1.0, 0.0]).are_labels());
+    /// ```
+    pub fn are_labels(&self) -> bool {
+        self.len() == 1 || self.output.is_some()
+    }
+
     /// Where list `q` stands in the flat columns.
     pub fn range(&self, q: usize) -> std::ops::Range<usize> {
         self.offsets[q] as usize..self.offsets[q + 1] as usize

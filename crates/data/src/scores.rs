@@ -1,7 +1,8 @@
 /*!
 Scores files: what a model said, one number a line, in the order of the data's rows.
 
-Several outputs (multi-label data) stand on one line, divided by blanks, tabs or commas. Lines that start with `#` are
+Several outputs (multi-label data) stand on one line, divided by blanks, tabs or commas; `nan` where a row is not judged for a
+label. Lines that start with `#` are
 skipped, blank lines may end the file.
 */
 
@@ -21,12 +22,21 @@ use crate::source::Source;
 /// ```
 pub fn scores_of_entries(source: &Source, data: &Dataset) -> Result<Vec<f64>, ReadError> {
     let outputs = data.outputs();
-    let by_row = read_scores(source, data.rows(), outputs)?;
+    // Of several outputs some may have no item to score: a row that is not judged for that label.
+    let by_row = read(source, data.rows(), outputs, outputs > 1)?;
     let mut scores = Vec::with_capacity(data.lists.entries());
     for q in 0..data.lists.len() {
         let output = data.lists.output.as_ref().map_or(0, |output| output[q] as usize);
         let row = |entry| data.file_row(data.lists.row(entry));
         scores.extend(data.lists.range(q).map(|entry| by_row[row(entry) * outputs + output]));
+    }
+    if let Some(entry) = scores.iter().position(|score| score.is_nan()) {
+        let row = data.file_row(data.lists.row(entry)) + 1;
+        return Err(ReadError::data(
+            source.name(),
+            format!("nan in row {row}"),
+            "a score, as the row is judged",
+        ));
     }
     Ok(scores)
 }
@@ -44,6 +54,10 @@ pub fn scores_of_entries(source: &Source, data: &Dataset) -> Result<Vec<f64>, Re
 /// assert_eq!(error.to_string(), "scores.txt: 2 lines of scores; expected 3, one per row of the data.");
 /// ```
 pub fn read_scores(source: &Source, rows: usize, outputs: usize) -> Result<Vec<f64>, ReadError> {
+    read(source, rows, outputs, false)
+}
+
+fn read(source: &Source, rows: usize, outputs: usize, gaps: bool) -> Result<Vec<f64>, ReadError> {
     let mut lines = Lines::open(source)?;
     let mut scores = Vec::new();
     let (mut found, mut blank) = (0usize, false);
@@ -59,7 +73,7 @@ pub fn read_scores(source: &Source, rows: usize, outputs: usize) -> Result<Vec<f
         found += 1;
         // A file far too long is counted to the end for the message, not kept.
         if found <= rows
-            && let Err((what, expected)) = line_of_scores(line, outputs, &mut scores)
+            && let Err((what, expected)) = line_of_scores(line, outputs, gaps, &mut scores)
         {
             return Err(lines.error(what, expected));
         }
@@ -71,13 +85,18 @@ pub fn read_scores(source: &Source, rows: usize, outputs: usize) -> Result<Vec<f
     Err(ReadError::data(source.name(), format!("{found} lines of scores"), expected))
 }
 
-fn line_of_scores(line: &[u8], outputs: usize, scores: &mut Vec<f64>) -> Result<(), (String, String)> {
+fn line_of_scores(
+    line: &[u8],
+    outputs: usize,
+    gaps: bool,
+    scores: &mut Vec<f64>,
+) -> Result<(), (String, String)> {
     let before = scores.len();
     let words = line.split(|byte| matches!(byte, b' ' | b'\t' | b',')).filter(|word| !word.is_empty());
     for word in words {
         let score = std::str::from_utf8(word).ok().and_then(|text| fast_float2::parse::<f64, _>(text).ok());
         match score {
-            Some(score) if score.is_finite() => scores.push(score),
+            Some(score) if score.is_finite() || gaps && score.is_nan() => scores.push(score),
             Some(_) => return Err((format!("score {}", show(word)), "a finite number".into())),
             None => return Err((show(word), "a score, one number".into())),
         }
@@ -111,6 +130,20 @@ mod tests {
         assert_eq!(read("\u{feff} 1 \r\n# x\r\n+2.5\r\n\r\n\r\n", 2, 1), Ok(vec![1.0, 2.5]));
         assert_eq!(read("1 2\n3\t4\n5, 6", 3, 2), Ok(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
         assert_eq!(read("", 0, 1), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_row_that_is_not_judged_for_a_label_needs_no_score_for_it() {
+        let mut lists = toprank_core::Lists::from_lengths(&[2, 1], vec![1.0, 0.0, 1.0]);
+        lists.rows = Some(vec![0, 1, 1]);
+        lists.output = Some(vec![0, 1]);
+        let features = crate::dataset::Matrix::Dense { width: 1, values: vec![0.0; 2] };
+        let data = Dataset { lists, features, ..Dataset::default() };
+        let read = |text: &str| scores_of_entries(&Source::bytes("s.txt", text.as_bytes()), &data);
+        assert_eq!(read("0.5 nan\n0.25 0.75\n").unwrap(), [0.5, 0.25, 0.75]);
+        let error = read("0.5 1\nnan 0.75\n").unwrap_err().to_string();
+        assert_eq!(error, "s.txt: nan in row 2; expected a score, as the row is judged.");
+        assert!(read("0.5 inf\n0.25 0.75\n").is_err());
     }
 
     #[test]

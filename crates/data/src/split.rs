@@ -14,6 +14,7 @@ assert_eq!(lists, [6, 2, 2]); // train, vali, test
 ```
 */
 
+mod multi_label;
 mod subset;
 
 use toprank_core::{Param, ParamError, Spec, Stream};
@@ -50,15 +51,15 @@ pub static SPLITS: &[Split] = &[
     },
     Split {
         name: "k-fold",
-        about: "k tests that together are the data, each with the rest as train; a single list is stratified",
+        about: "k tests that together are the data, each with the rest as train; binary and multi-label data stratified",
         params: &[Param { name: "k", default: "5", range: "2 to 1000", about: "number of folds" }],
         plan: k_fold,
     },
     Split {
         name: "stratified",
-        about: "rows of a single list at random, each label in the same share in every part",
+        about: "rows of binary or multi-label data at random, each label in the same share in every part",
         params: &[SHARES],
-        plan: |data, spec, seed| by_shares(data, &Units::Rows(strata(data)?), spec, seed),
+        plan: |data, spec, seed| by_shares(data, &strata(data)?, spec, seed),
     },
     Split {
         name: "leave-last-out",
@@ -102,6 +103,36 @@ impl Part {
             Pick::Entries(entries) => subset_entries(data, entries),
         }
     }
+
+    /// The entries of `data` that belong to the part, in the order in which [`Part::take`] holds them.
+    ///
+    /// ```
+    /// use toprank_core::{Lists, Spec};
+    /// use toprank_data::{Dataset, split};
+    /// let data = Dataset { lists: Lists::from_lengths(&[1, 2], vec![3.0, 1.0, 0.0]), ..Dataset::default() };
+    /// let folds = split::plan(&data, &Spec::parse("k-fold:k=2").unwrap(), 1).unwrap();
+    /// let mut tested: Vec<u64> = folds.iter().skip(1).step_by(2).flat_map(|test| test.entries(&data)).collect();
+    /// tested.sort_unstable();
+    /// assert_eq!(tested, [0, 1, 2]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the part is of another data set.
+    pub fn entries(&self, data: &Dataset) -> Vec<u64> {
+        let lists = &data.lists;
+        match &self.pick {
+            Pick::Lists(picked) => picked
+                .iter()
+                .flat_map(|&q| lists.offsets[q as usize]..lists.offsets[q as usize + 1])
+                .collect(),
+            Pick::Rows(rows) => {
+                let mut picked = vec![false; data.rows()];
+                rows.iter().for_each(|&row| picked[row as usize] = true);
+                (0..lists.entries()).filter(|&e| picked[lists.row(e)]).map(|e| e as u64).collect()
+            }
+            Pick::Entries(entries) => entries.clone(),
+        }
+    }
 }
 
 /// Divides `data` as `spec` says: `lists:shares=80/20`, `k-fold:k=10`, `stratified`, `leave-last-out:by=time`.
@@ -118,16 +149,29 @@ pub fn plan(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamEr
     (split.plan)(data, spec, seed)
 }
 
-/// What is dealt out, in groups that are dealt out separately.
+/// What is dealt out.
 enum Units {
+    /// Lists, in groups that are dealt out separately.
     Lists(Vec<Vec<u32>>),
+    /// Rows, in groups that are dealt out separately.
     Rows(Vec<Vec<u32>>),
+    /// Rows of several labels: the positive rows of each.
+    Labels { rows: usize, positive: Vec<Vec<u32>> },
 }
 
 impl Units {
-    fn groups(&self) -> &[Vec<u32>] {
+    fn count(&self) -> usize {
         match self {
-            Units::Lists(groups) | Units::Rows(groups) => groups,
+            Units::Lists(groups) | Units::Rows(groups) => groups.iter().map(Vec::len).sum(),
+            Units::Labels { rows, .. } => *rows,
+        }
+    }
+
+    /// Cut at the shares `ends` (ascending, the last 1).
+    fn deal(&self, ends: &[f64], seed: u64) -> Vec<Vec<u32>> {
+        match self {
+            Units::Lists(groups) | Units::Rows(groups) => deal(groups, ends, seed),
+            Units::Labels { rows, positive } => multi_label::deal(*rows, positive, ends, seed),
         }
     }
 
@@ -135,26 +179,36 @@ impl Units {
         numbers.sort_unstable();
         match self {
             Units::Lists(_) => Pick::Lists(numbers),
-            Units::Rows(_) => Pick::Rows(numbers),
+            Units::Rows(_) | Units::Labels { .. } => Pick::Rows(numbers),
         }
     }
 }
 
 fn units(data: &Dataset) -> Units {
-    if data.lists.len() == 1 || data.lists.output.is_some() {
+    if data.lists.are_labels() {
         Units::Rows(vec![(0..data.rows() as u32).collect()])
     } else {
         Units::Lists(vec![(0..data.lists.len() as u32).collect()])
     }
 }
 
-/// The rows of a single list by label; NaN (not judged) is a group too.
-fn strata(data: &Dataset) -> Result<Vec<Vec<u32>>, ParamError> {
+/// The rows of a single list by label, where NaN (not judged) is a group too; of multi-label data the rows by the labels
+/// they have.
+fn strata(data: &Dataset) -> Result<Units, ParamError> {
     const MOST: usize = 100;
     let refuse =
         |found: String, expected| Err(ParamError::new("the data of a stratified split", &found, expected));
-    if data.lists.len() != 1 {
-        return refuse(format!("{} lists", data.lists.len()), "one list of items, as binary data are");
+    if !data.lists.are_labels() {
+        let expected = "binary data (one list) or multi-label data; for queries take lists or k-fold";
+        return refuse(format!("{} lists", data.lists.len()), expected);
+    }
+    if data.lists.len() > 1 {
+        let positive = |q: usize| {
+            let entries = data.lists.range(q).filter(|&entry| data.lists.labels[entry] > 0.0);
+            entries.map(|entry| data.lists.row(entry) as u32).collect()
+        };
+        let positive = (0..data.lists.len()).map(positive).collect();
+        return Ok(Units::Labels { rows: data.rows(), positive });
     }
     let mut groups: Vec<(f32, Vec<u32>)> = Vec::new();
     for (entry, &label) in data.lists.labels.iter().enumerate() {
@@ -169,7 +223,7 @@ fn strata(data: &Dataset) -> Result<Vec<Vec<u32>>, ParamError> {
     }
     // The highest label first: that group gets the tightest promise of `deal`.
     groups.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(groups.into_iter().map(|(_, rows)| rows).collect())
+    Ok(Units::Rows(groups.into_iter().map(|(_, rows)| rows).collect()))
 }
 
 fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
@@ -194,7 +248,7 @@ fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Ve
             upto / total
         })
         .collect();
-    let dealt = deal(units.groups(), &ends, seed);
+    let dealt = units.deal(&ends, seed);
     Ok(names
         .iter()
         .zip(dealt)
@@ -206,13 +260,13 @@ fn k_fold(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamErro
     let range = "a whole number in [2, 1000]";
     let k = spec.args.number("k", 5.0, range, |k| (2.0..=1000.0).contains(&k) && k.fract() == 0.0)? as usize;
     check_numbers(data)?;
-    let units = strata(data).map_or_else(|_| units(data), Units::Rows);
-    let count: usize = units.groups().iter().map(Vec::len).sum();
+    let units = strata(data).unwrap_or_else(|_| units(data));
+    let count = units.count();
     if count < k {
         return Err(ParamError::new("k", &k.to_string(), &format!("at most {count}, one for each fold")));
     }
     let ends: Vec<f64> = (1..=k).map(|fold| fold as f64 / k as f64).collect();
-    let folds = deal(units.groups(), &ends, seed);
+    let folds = units.deal(&ends, seed);
     let mut parts = Vec::with_capacity(2 * k);
     for test in 0..k {
         let rest = |fold: &usize| *fold != test;

@@ -1,5 +1,5 @@
 //! **How good is this order?** Metrics of one list, evaluation of many, presets that speak as other tools do,
-//! significance tests, rank fusion.
+//! significance tests, rank fusion; thresholds on scores and the quality of probabilities.
 //!
 //! Invariants:
 //! - a metric sees scores, labels and weights of one list and a [`toprank_core::Policy`]; no feature, no file, no model;
@@ -26,6 +26,7 @@ mod metric;
 mod pairwise;
 mod precision_recall;
 mod presets;
+pub mod probability;
 mod push;
 mod rank;
 mod reciprocal_rank;
@@ -33,6 +34,7 @@ mod roc;
 pub mod significance;
 #[cfg(test)]
 mod testing;
+pub mod threshold;
 
 pub use at_cut::{F1, Judged, Precision, RPrecision, Recall, Success};
 pub use average_precision::AveragePrecision;

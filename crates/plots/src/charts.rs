@@ -9,7 +9,8 @@ use kuva::render::render::{Primitive, Scene, render_multiple};
 use std::sync::Arc;
 
 /// Okabe and Ito's colours, the dark ones first; yellow is left out, it is hard to see on white.
-const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
+pub(crate) const COLOURS: [&str; 7] =
+    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 const BETTER: &str = COLOURS[0];
 const WORSE: &str = COLOURS[1];
 
@@ -208,7 +209,7 @@ fn finish(drawn: Vec<Drawn>, layout: Layout, title: &str, y_axis: &str, empty: b
 
 /// The drawing library numbers clip paths by a counter of the process; here they are numbered per plot, so that a
 /// plot does not depend on the plots drawn before it.
-fn with_fixed_clip_names(mut scene: Scene) -> Scene {
+pub(crate) fn with_fixed_clip_names(mut scene: Scene) -> Scene {
     let mut count = 0;
     for element in &mut scene.elements {
         if let Primitive::ClipStart { id, .. } = element {
@@ -265,7 +266,7 @@ fn padded(values: impl Iterator<Item = f64>, share: f64) -> (f64, f64) {
 }
 
 /// Text without markup: the drawing library reads `$…$` as mathematics, and XML has no control characters.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -278,7 +279,7 @@ fn plain(text: &str) -> String {
 }
 
 /// A name cut to what fits beside a plot.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     if name.chars().count() <= LONGEST_NAME {
         return plain(name);
     }

@@ -4,8 +4,10 @@
 //!
 //! - [`differences`]: per-list differences of two runs, sorted, wins and losses coloured;
 //! - [`histogram`]: how values are spread;
-//! - [`curves`]: named series over a common axis (learning curves, ROC, precision and recall);
-//! - [`intervals`]: a point and its interval per run.
+//! - [`curves`]: named series over a common axis (learning curves);
+//! - [`intervals`]: a point and its interval per run;
+//! - [`class_curves`]: ROC and precision-recall curves of several runs, a partial region shaded;
+//! - [`reliability`]: how often what was given a probability came true.
 //!
 //! Invariants:
 //! - the same numbers give the same bytes; the PNG uses a font of its own, no system font;
@@ -14,9 +16,11 @@
 //! - no type of the drawing library shows in the interface.
 
 mod charts;
+mod classification;
 mod error;
 
 pub use charts::{IntervalRow, Series, curves, differences, histogram, intervals};
+pub use classification::{ClassCurves, Emphasis, ReliabilityPoint, class_curves, reliability};
 pub use error::PlotError;
 
 use kuva::backend::raster::RasterBackend;

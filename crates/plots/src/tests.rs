@@ -21,6 +21,29 @@ fn some_plots() -> Vec<(&'static str, Plot)> {
         ("histogram", histogram("list lengths", "items", &wave(5000, 0.0), 30)),
         ("curves", curves("learning", "epoch", "ndcg@10", &(0..9).map(series).collect::<Vec<_>>())),
         ("intervals", intervals("runs", "ndcg@10", &(0..5).map(row).collect::<Vec<_>>())),
+        ("class_curves", {
+            let run = |i: usize| {
+                let power = 0.2 + 0.2 * i as f64;
+                let xs = (0..=5000).map(|x| x as f64 / 5000.0);
+                ClassCurves {
+                    roc_name: format!("run {i}: AUROC 0.{i}"),
+                    roc: xs.clone().map(|x| (x, x.powf(power))).collect(),
+                    precision_recall_name: format!("run {i}: AP 0.{i}"),
+                    precision_recall: xs.map(|x| (x, 1.0 - x.powf(1.0 / power) * 0.9)).collect(),
+                }
+            };
+            let emphasis =
+                Emphasis { region: Some((0.0, 0.3, 0.5)), recall: Some(0.8), base_rate: Some(0.1) };
+            class_curves("three runs", &[run(0), run(1), run(2)], emphasis)
+        }),
+        ("class_curves_empty", class_curves("no runs", &[], Emphasis::default())),
+        ("reliability", {
+            let point = |i: usize| {
+                let p = i as f64 / 40.0;
+                ReliabilityPoint { probability: p, share: p * 1.2, low: p * 0.9, high: p * 1.5 }
+            };
+            reliability("probabilities", &[("platt".into(), (0..10).map(point).collect())])
+        }),
         ("empty", differences("nothing to see", "ndcg@10: new − old", &[])),
     ]
 }

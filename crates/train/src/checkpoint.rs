@@ -105,7 +105,7 @@ pub fn about(path: &Path) -> Result<(Config, serde_json::Value), TrainError> {
 }
 
 /// Tells data sets apart: all labels and cuts, and evenly spaced rows of features.
-fn fingerprint(examples: Examples) -> String {
+pub(crate) fn fingerprint(examples: Examples) -> String {
     let mut hash = Xxh3::new();
     for offset in &examples.lists.offsets {
         hash.update(&offset.to_le_bytes());

@@ -11,6 +11,7 @@ use toprank_core::{ParamError, Policy, Spec};
 use toprank_metrics::Measure;
 use toprank_objectives::Goal;
 
+use crate::calibration::Calibrate;
 use crate::choice::{Choice, choose};
 
 /// What a user sets; `None`: the default.
@@ -51,6 +52,10 @@ pub struct Settings {
     pub clip: Option<f64>,
     /// Averaging of the parameters (`none`, `ema:decay=0.999`, `tail:from=0.75`).
     pub average: Option<String>,
+    /// Folds of a cross-validation before the model is trained on all rows; none: no folds.
+    pub folds: Option<u32>,
+    /// How scores become probabilities (`auto`, `platt`, `isotonic`, `none`).
+    pub calibrate: Option<String>,
     /// The seed of everything random.
     pub seed: Option<u64>,
 }
@@ -72,7 +77,7 @@ impl Settings {
         }
         first!(
             data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs,
-            transforms, metric, patience, warm_up, clip, average, seed
+            transforms, metric, patience, warm_up, clip, average, folds, calibrate, seed
         )
     }
 
@@ -115,6 +120,8 @@ impl Settings {
             warm_up: self.warm_up.unwrap_or(0),
             clip: self.clip.unwrap_or(defaults.clip),
             average: or(&self.average, "none"),
+            folds: self.folds.unwrap_or(0),
+            calibrate: or(&self.calibrate, "auto"),
             seed: self.seed.unwrap_or(1),
         };
         config.check()?;
@@ -190,8 +197,19 @@ pub struct Config {
     pub clip: f64,
     /// Averaging of the parameters.
     pub average: String,
+    /// Folds of a cross-validation; 0: none.
+    #[serde(default)]
+    pub folds: u32,
+    /// How scores become probabilities.
+    #[serde(default = "no_calibration")]
+    pub calibrate: String,
     /// The seed.
     pub seed: u64,
+}
+
+/// What a model file says that was written before models were calibrated.
+fn no_calibration() -> String {
+    "none".into()
 }
 
 impl Config {
@@ -210,6 +228,11 @@ impl Config {
         if self.warm_up > 1_000_000 {
             return Err(ParamError::new("warm-up", &self.warm_up.to_string(), "in 0 … 1000000"));
         }
+        if self.folds == 1 || self.folds > 1000 {
+            let expected = "in 2 … 1000, or 0 for none";
+            return Err(ParamError::new("folds", &self.folds.to_string(), expected));
+        }
+        Calibrate::parse(&self.calibrate)?;
         Ok(())
     }
 
@@ -254,6 +277,8 @@ mod tests {
             ("objektive = \"map\"", "unknown field `objektive`"),
             ("objective = \"ndgc@10\"", "ndcg"),
             ("metric = \"ndcg@10,map\"", "one metric"),
+            ("folds = 1", "folds must be in 2 … 1000"),
+            ("calibrate = \"plat\"", "calibrate must be auto, platt, isotonic or none, but is plat"),
         ] {
             let error = Settings::from_toml(text).and_then(|s| s.resolve()).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");

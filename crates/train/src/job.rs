@@ -26,7 +26,7 @@ use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
 
 use crate::config::Config;
-use crate::engine::Examples;
+use crate::engine::{Examples, score};
 use crate::error::TrainError;
 use crate::model_file::{Header, Model, Probes, Reached};
 use crate::models;
@@ -171,6 +171,23 @@ impl Job {
         Trainer::new(&self.config, network, train, valid)
     }
 
+    /// Scores of the training data under the parameters that a user gets.
+    pub fn train_scores(&self, trainer: &Trainer, views: &Views) -> Result<Vec<f64>, TrainError> {
+        let examples = Examples { lists: self.train.lists(), features: &*views.train };
+        score(trainer.model(), &trainer.parameters(), examples)
+    }
+
+    /// Lists and scores of the validation data, if there are any.
+    pub fn valid_scores(
+        &self,
+        trainer: &Trainer,
+        views: &Views,
+    ) -> Result<Option<(&Lists, Vec<f64>)>, TrainError> {
+        let Some((data, features)) = self.valid.as_ref().zip(views.valid.as_deref()) else { return Ok(None) };
+        let examples = Examples { lists: data.lists(), features };
+        Ok(Some((data.lists(), score(trainer.model(), &trainer.parameters(), examples)?)))
+    }
+
     /// The model that the trainer has now.
     pub fn model(&self, trainer: &Trainer) -> Result<Model, TrainError> {
         let outputs = self.train.outputs();
@@ -194,6 +211,7 @@ impl Job {
                 loss: trainer.records().last().map(|record| record.loss),
             },
             probes: Vec::new(),
+            calibration: Vec::new(),
         };
         Ok(Model::new(header, network, trainer.parameters(), &self.probes))
     }

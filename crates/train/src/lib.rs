@@ -1,5 +1,5 @@
 //! **How does a model become good, reproducibly, and how is it kept?** The one room that joins data, model and
-//! objective: samplers, optimisers, schedules, validation, checkpoints, model files, tuning.
+//! objective: samplers, optimisers, schedules, validation, folds, calibration, checkpoints, model files, tuning.
 //!
 //! Invariants:
 //! - a step is a function of (configuration, data, seed, step, state): the same bytes at any number of threads;
@@ -8,6 +8,7 @@
 //! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
 
 pub mod average;
+pub mod calibration;
 pub mod checkpoint;
 pub mod choice;
 pub mod clip;
@@ -16,6 +17,7 @@ pub mod container;
 pub mod curve;
 pub mod engine;
 pub mod error;
+pub mod folds;
 pub mod full;
 pub mod job;
 pub mod model_file;
@@ -24,6 +26,7 @@ pub mod optimiser;
 pub mod predict;
 pub mod sampler;
 pub mod schedule;
+mod suited;
 #[cfg(test)]
 mod tests;
 pub mod trainer;
@@ -31,6 +34,7 @@ pub mod tune;
 pub mod walk_file;
 
 pub use average::{AVERAGES, Average, Averaging};
+pub use calibration::{Calibrate, Calibration};
 pub use config::{Config, Settings};
 pub use curve::{Curve, CurveFile, CurveFormat, Record};
 pub use error::TrainError;

@@ -13,6 +13,7 @@ use toprank_core::{Differentiable, Features, Lists};
 use toprank_data::transform::Pipeline;
 use toprank_data::{Dataset, Matrix};
 
+use crate::calibration::Calibration;
 use crate::config::Config;
 use crate::container::{self, Loaded, Tensor, Values};
 use crate::engine::{Examples, score};
@@ -45,6 +46,9 @@ pub struct Header {
     pub reached: Reached,
     /// Lengths of the lists of the self-test.
     pub probes: Vec<usize>,
+    /// From scores to probabilities, one map per output; empty: the model gives scores only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calibration: Vec<Calibration>,
 }
 
 /// What a model reached.
@@ -118,6 +122,31 @@ impl Model {
         score(&*self.network, &self.parameters, Examples { lists, features })
     }
 
+    /// The same model with maps from scores to probabilities, one per output, or none at all.
+    ///
+    /// # Panics
+    /// If their number is another.
+    #[must_use]
+    pub fn with_calibration(mut self, calibration: Vec<Calibration>) -> Model {
+        assert!(calibration.is_empty() || calibration.len() == self.header.outputs, "one map per output");
+        self.header.calibration = calibration;
+        self
+    }
+
+    /// Turns scores of the entries of `lists` into probabilities; false if the model was not calibrated.
+    pub fn to_probabilities(&self, lists: &Lists, scores: &mut [f64]) -> bool {
+        let maps = &self.header.calibration;
+        if maps.is_empty() {
+            return false;
+        }
+        for q in 0..lists.len() {
+            let output = lists.output.as_ref().map_or(0, |output| usize::from(output[q]));
+            let map = &maps[output.min(maps.len() - 1)];
+            scores[lists.range(q)].iter_mut().for_each(|score| *score = map.probability(*score));
+        }
+        true
+    }
+
     /// Writes it, with its self-test; the old file stays until the new one is whole.
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
         let width = self.header.width;
@@ -152,6 +181,14 @@ impl Model {
     pub fn load(path: &Path) -> Result<Model, TrainError> {
         let loaded: Loaded<Header> = container::load(path, KIND)?;
         let header = loaded.header.clone();
+        let maps = &header.calibration;
+        if !maps.is_empty() && maps.len() != header.outputs {
+            let found = format!("{} maps to probabilities", maps.len());
+            return Err(loaded.wrong(found, format!("{}, one per output", header.outputs)));
+        }
+        if let Some(fault) = maps.iter().find_map(Calibration::fault) {
+            return Err(loaded.wrong(fault, "one that never decreases"));
+        }
         let width = header.transforms.width_after();
         let network = models::parse(&header.config.model)?.build(width, header.outputs)?;
         let mut parameters = Vec::with_capacity(network.parameters());

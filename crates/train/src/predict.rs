@@ -12,7 +12,7 @@ Networks that look at single rows see the same blocks of rows as [`Model::score`
 matrix product depend on the number of its rows: the scores are the same to the bit wherever the data lie.
 */
 
-use toprank_core::Lists;
+use toprank_core::{Features, Lists, ParamError};
 use toprank_data::formats::Opened;
 use toprank_data::formats::letor::Outline;
 use toprank_data::transform::{OnTheFly, Step};
@@ -35,6 +35,7 @@ pub struct Predictor<'a> {
     columns: Columns,
     transformed: usize,
     scored: usize,
+    probabilities: bool,
 }
 
 /// Where the rows come from.
@@ -65,10 +66,15 @@ impl<'a> Predictor<'a> {
         absent: f32,
     ) -> Result<Predictor<'a>, TrainError> {
         let rows = match opened {
-            Opened::Memory(data) => Rows::Memory(data),
+            Opened::Memory(mut data) => {
+                let rows = data.rows();
+                every_output(&mut data, rows, model);
+                Rows::Memory(data)
+            }
             Opened::Text(outline) => Rows::Text(outline),
             Opened::Mapped(mapped) => {
-                let data = mapped.without_features()?;
+                let mut data = mapped.without_features()?;
+                every_output(&mut data, mapped.features.rows(), model);
                 Rows::Mapped(mapped, Box::new(data))
             }
         };
@@ -81,7 +87,28 @@ impl<'a> Predictor<'a> {
                 expected: format!("at most {}, as the model has", header.outputs),
             });
         }
-        Ok(Predictor { model, file: file.into(), rows, columns, transformed: TRANSFORMED, scored: SCORED })
+        Ok(Predictor {
+            model,
+            file: file.into(),
+            rows,
+            columns,
+            transformed: TRANSFORMED,
+            scored: SCORED,
+            probabilities: false,
+        })
+    }
+
+    /// From now on gives probabilities instead of scores; an error if the model was not calibrated.
+    pub fn probabilities(mut self) -> Result<Predictor<'a>, TrainError> {
+        if self.model.header().calibration.is_empty() {
+            let expected =
+                "a calibrated one: train with --folds or --valid and --calibrate platt or isotonic";
+            return Err(
+                ParamError::new("the model of probabilities", "one that gives scores", expected).into()
+            );
+        }
+        self.probabilities = true;
+        Ok(self)
     }
 
     /// Lists and names of the data; features only where they are in memory.
@@ -103,8 +130,11 @@ impl<'a> Predictor<'a> {
     pub fn each<E: From<TrainError>>(&self, mut of: impl FnMut(&[f64]) -> Result<(), E>) -> Result<(), E> {
         let lists = &self.data().lists;
         if lists.rows.is_some() {
-            let scores = self.score_shared_rows()?;
+            let mut scores = self.score_shared_rows()?;
             self.check(0, &scores)?;
+            if self.probabilities {
+                self.model.to_probabilities(lists, &mut scores);
+            }
             return of(&scores);
         }
         let per_list = self.model.header().transforms.steps.iter().any(|s| matches!(s, Step::PerList { .. }));
@@ -156,7 +186,7 @@ impl<'a> Predictor<'a> {
 
     /// Scores of the rows of a chunk.
     fn score(&self, rows: &Matrix, chunk: &ChunkLists) -> Result<Vec<f64>, TrainError> {
-        let scores = self.model.score_transformed(&chunk.lists, rows).map_err(|error| match error {
+        let mut scores = self.model.score_transformed(&chunk.lists, rows).map_err(|error| match error {
             // The network counts rows within the chunk.
             TrainError::Model(error) => TrainError::Format {
                 file: self.file.clone(),
@@ -166,6 +196,9 @@ impl<'a> Predictor<'a> {
             other => other,
         })?;
         self.check(chunk.start, &scores)?;
+        if self.probabilities {
+            self.model.to_probabilities(&chunk.lists, &mut scores);
+        }
         Ok(scores)
     }
 
@@ -176,9 +209,9 @@ impl<'a> Predictor<'a> {
             Rows::Mapped(mapped, _) if self.columns.places.is_none() => {
                 let transforms = &self.model.header().transforms;
                 let features = OnTheFly::new(&mapped.features, &mapped.columns, transforms)?;
-                return self.model.score_transformed(&mapped.lists, &features);
+                return self.model.score_transformed(&self.data().lists, &features);
             }
-            Rows::Mapped(mapped, _) => mapped.read()?,
+            Rows::Mapped(mapped, data) => Dataset { lists: data.lists.clone(), ..mapped.read()? },
             Rows::Memory(data) => (**data).clone(),
             Rows::Text(_) => unreachable!("the rows of a text belong to one list each"),
         };
@@ -196,6 +229,33 @@ impl<'a> Predictor<'a> {
                     .into(),
             }),
         }
+    }
+}
+
+/// A model of several outputs scores every row for each of them, whatever is judged: one list per output.
+fn every_output(data: &mut Dataset, rows: usize, model: &Model) {
+    let header = model.header();
+    let outputs = header.outputs;
+    // Queries keep their lists; more labels than outputs are refused elsewhere.
+    if outputs < 2 || data.outputs() > outputs || !data.lists.are_labels() {
+        return;
+    }
+    let mut labels = vec![f32::NAN; rows * outputs];
+    for q in 0..data.lists.len() {
+        let output = data.lists.output.as_ref().map_or(0, |output| usize::from(output[q]));
+        for entry in data.lists.range(q).filter(|_| data.lists.output.is_some()) {
+            labels[output * rows + data.lists.row(entry)] = data.lists.labels[entry];
+        }
+    }
+    data.lists = Lists {
+        rows: Some((0..outputs).flat_map(|_| 0..rows as u32).collect()),
+        output: Some((0..outputs as u16).collect()),
+        ..Lists::from_lengths(&vec![rows; outputs], labels)
+    };
+    if header.output_names.len() == outputs {
+        let names: toprank_data::Names = header.output_names.iter().map(String::as_str).collect();
+        data.list_names = Some(names.clone());
+        data.output_names = Some(names);
     }
 }
 

@@ -26,11 +26,17 @@ struct Any {
     features: Vec<Value>,
 }
 
+const NOT_CALIBRATED: &str =
+    "--probability: the model gives scores; expected a calibrated one: train with --folds or --valid";
+
 /// What is wrong with a line: what was found, what was expected.
 type Wrong = (String, String);
 
-/// Answers every line of standard input.
-pub fn answer(model: &Model) -> Result<(), Failure> {
+/// Answers every line of standard input, with probabilities if they are wanted.
+pub fn answer(model: &Model, probability: bool) -> Result<(), Failure> {
+    if probability && model.header().calibration.is_empty() {
+        return Err(Failure::usage(NOT_CALIBRATED));
+    }
     let mut lines = Lines::open(&Source::path("-"))?;
     let mut out = std::io::stdout().lock();
     let places: HashMap<&str, usize> =
@@ -40,7 +46,7 @@ pub fn answer(model: &Model) -> Result<(), Failure> {
             continue;
         }
         let answer = rows(line, model.header().width, &places).and_then(|(id, values)| {
-            let scores = scores(model, values)?;
+            let scores = scores(model, values, probability)?;
             respond(id, scores, model.header().outputs)
         });
         match answer {
@@ -135,8 +141,8 @@ fn number(item: usize, value: f64) -> Result<f32, Wrong> {
     }
 }
 
-/// Scores of one list, output after output.
-fn scores(model: &Model, values: Vec<f32>) -> Result<Vec<f64>, Wrong> {
+/// Scores (or probabilities) of one list, output after output.
+fn scores(model: &Model, values: Vec<f32>, probability: bool) -> Result<Vec<f64>, Wrong> {
     let header = model.header();
     let (width, outputs) = (header.width, header.outputs);
     let items = values.len().checked_div(width).unwrap_or(0);
@@ -152,11 +158,16 @@ fn scores(model: &Model, values: Vec<f32>) -> Result<Vec<f64>, Wrong> {
         },
     };
     let columns = header.features.iter().map(|name| Column { name: name.clone(), levels: None }).collect();
+    let of = lists.clone();
     let data = Dataset { lists, features: Matrix::Dense { width, values }, columns, ..Dataset::default() };
-    model.score(data).map_err(|error| match error {
+    let mut scores = model.score(data).map_err(|error| match error {
         TrainError::Model(error) => (error.what, error.expected),
         other => (other.to_string(), "a list that the model can score".into()),
-    })
+    })?;
+    if probability {
+        model.to_probabilities(&of, &mut scores);
+    }
+    Ok(scores)
 }
 
 /// The answer as a line.

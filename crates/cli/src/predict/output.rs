@@ -109,11 +109,13 @@ impl<'a> Output<'a> {
             }
         }
         for (row, scores) in by_row.chunks_exact(outputs).enumerate() {
-            if scores.iter().any(|score| score.is_nan()) {
+            if outputs == 1 && scores[0].is_nan() {
                 let what = format!("row {} is in no list and has no score; use --trec-run or --top", row + 1);
                 return Err(io::Error::new(io::ErrorKind::Unsupported, what));
             }
-            let line: Vec<String> = scores.iter().map(|score| format!("{score:?}")).collect();
+            // A row that is not judged for a label has no score for it.
+            let show = |score: &f64| if score.is_nan() { "nan".into() } else { format!("{score:?}") };
+            let line: Vec<String> = scores.iter().map(show).collect();
             writeln!(out, "{}", line.join(" "))?;
         }
         Ok(())

@@ -124,6 +124,8 @@ pub struct ReadOptions {
     pub label_xml: Option<String>,
     /// Most features a row may have; a larger index is an error, not an allocation. `None`: 1,048,576.
     pub max_features: Option<u32>,
+    /// Accept a table without the label column (rows to be scored): every label is then NaN, not judged.
+    pub label_optional: bool,
 }
 
 impl ReadOptions {

@@ -4,7 +4,8 @@ Which column of a table plays which role: decided here once for CSV, TSV, Parque
 | role        | option          | without the option                                                         |
 |-------------|-----------------|----------------------------------------------------------------------------|
 | list        | `list`          | `qid`, `query_id`, `query`, `list`, `group`; else all rows are one list    |
-| label       | `label`         | `label`, `relevance`, `rel`, `grade`, `target`, `y`; else an error         |
+| label       | `label`         | `label`, `relevance`, `rel`, `grade`, `target`, `y`; else an error, or     |
+|             |                 | not judged where rows are to be scored (`label_optional`)                  |
 | labels      | `labels`        | none; if given: one list per label over the same rows                      |
 | item weight | `weight`        | `item_weight`                                                              |
 | list weight | `list_weight`   | `list_weight`                                                              |
@@ -101,18 +102,28 @@ impl Roles {
         roles.position = table.one(None, POSITION)?;
         roles.init_score = table.one(None, INIT_SCORE)?;
         if multi {
-            roles.labels = table.many(&options.labels, |column| !roles.uses(column))?;
+            match table.many(&options.labels, |column| !roles.uses(column)) {
+                Ok(labels) => roles.labels = labels,
+                Err(_) if options.label_optional => roles.multi_label = false,
+                Err(error) => return Err(error),
+            }
             if roles.labels.len() > usize::from(u16::MAX) {
                 let found = format!("{} label columns", roles.labels.len());
                 return Err(ReadError::options(file, found, "at most 65535"));
             }
         } else if !options.unlabelled {
-            let label = table.one(options.label.as_ref(), LABEL)?.ok_or_else(|| {
+            let absent = |name: &String| options.label_optional && !names.contains(name);
+            let label = match &options.label {
+                Some(name) if absent(name) => None,
+                asked => table.one(asked.as_ref(), LABEL)?,
+            };
+            if label.is_none() && !options.label_optional {
                 let found = format!("no label column among {}", table.listing());
                 let expected = format!("a column called {}", LABEL.join(", "));
-                ReadError::options(file, found, expected).advice("Name the label column with --label.")
-            })?;
-            roles.labels = vec![label];
+                let error = ReadError::options(file, found, expected);
+                return Err(error.advice("Name the label column with --label."));
+            }
+            roles.labels.extend(label);
         }
         roles.keep = table.many(&options.keep, |_| true)?;
         roles.features = roles.find_features(&table, options, holds)?;
@@ -289,6 +300,21 @@ mod tests {
 
     fn assign(columns: &str, options: &ReadOptions) -> Result<Roles, ReadError> {
         Roles::assign("t.csv", &names(columns), options, |_| Holds::Numbers)
+    }
+
+    #[test]
+    fn rows_to_be_scored_need_no_label() {
+        for options in [
+            ReadOptions { label_optional: true, ..ReadOptions::default() },
+            ReadOptions { label_optional: true, label: Some("fraud".into()), ..ReadOptions::default() },
+            ReadOptions { label_optional: true, labels: names("y1,y2"), ..ReadOptions::default() },
+        ] {
+            let roles = assign("f0,f1", &options).unwrap();
+            assert!(roles.labels.is_empty() && !roles.multi_label);
+            assert_eq!(roles.features.len(), 2);
+        }
+        let roles = assign("f0,y", &ReadOptions { label_optional: true, ..ReadOptions::default() }).unwrap();
+        assert_eq!(roles.labels, [1], "a label that is there is read");
     }
 
     #[test]

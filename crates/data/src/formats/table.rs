@@ -216,6 +216,7 @@ impl Table {
             self.reorder(order);
         }
         let list_weights = self.weights_of_lists(&cut)?;
+        let rows = self.rows;
         let Table { roles, names, mut labels, mut values, .. } = self;
         let name = |column: usize| names[column].clone();
         let column = |(feature, levels): (&Feature, Interner)| Column {
@@ -242,7 +243,7 @@ impl Table {
             data.list_names = Some(names.clone());
             data.output_names = Some(names);
         } else {
-            let labels = labels.pop().unwrap_or_else(|| vec![f32::NAN; self.rows]);
+            let labels = labels.pop().unwrap_or_else(|| vec![f32::NAN; rows]);
             data.lists =
                 Lists { offsets: cut.offsets, labels, item_weights, list_weights, ..Lists::default() };
             data.list_names = roles.list.map(|_| cut.names);

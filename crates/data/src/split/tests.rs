@@ -195,6 +195,83 @@ proptest! {
 }
 
 #[test]
+fn entries_of_a_part_are_those_it_takes_in_their_order() {
+    for (data, specs) in [
+        (numbered(&[3, 1, 4, 2, 2], false), &["lists", "k-fold:k=3", "leave-last-out"][..]),
+        (numbered(&[40], false), &["lists", "k-fold:k=3"]),
+        (multi_label(30, 3), &["lists", "k-fold:k=4", "stratified"]),
+    ] {
+        for spec in specs {
+            for part in parts(&data, spec, 3) {
+                let labels: Vec<f32> =
+                    part.entries(&data).iter().map(|&entry| data.lists.labels[entry as usize]).collect();
+                assert_eq!(labels, part.take(&data).lists.labels, "{spec} {}", part.name);
+            }
+        }
+    }
+}
+
+/// 600 rows with ten labels, from 2 % to 40 % of the rows, that come together or not.
+fn ten_labels() -> Dataset {
+    let mut data = multi_label(600, 10);
+    let mut random = Stream::new(5, "test").open();
+    let common: Vec<f64> = (0..600).map(|_| random.unit()).collect();
+    data.lists.labels = (0..10)
+        .flat_map(|label| (0..600).map(move |row| (label, row)))
+        .map(|(label, row)| {
+            let chance = 0.02 + 0.04 * f64::from(label);
+            f32::from(u8::from(0.5 * common[row] + 0.5 * random.unit() < chance))
+        })
+        .collect();
+    data
+}
+
+/// Largest distance of a part's positives of a label from its share, over all parts and labels.
+fn worst(data: &Dataset, parts: &[Part], share: f64) -> f64 {
+    let positives = |data: &Dataset, q: usize| {
+        data.lists.labels[data.lists.range(q)].iter().filter(|y| **y > 0.0).count() as f64
+    };
+    let of_part = |part: &Part| {
+        let taken = part.take(data);
+        (0..data.lists.len())
+            .map(|q| (positives(&taken, q) - share * positives(data, q)).abs())
+            .fold(0.0, f64::max)
+    };
+    parts.iter().map(of_part).fold(0.0, f64::max)
+}
+
+#[test]
+fn every_fold_has_its_share_of_every_label() {
+    let data = ten_labels();
+    for seed in 0..5 {
+        let tests: Vec<Part> =
+            parts(&data, "k-fold:k=5", seed).into_iter().filter(|part| part.name.ends_with("test")).collect();
+        let mut rows: Vec<u32> = Vec::new();
+        for test in &tests {
+            let Pick::Rows(picked) = &test.pick else { panic!("rows are dealt") };
+            assert!(picked.len().abs_diff(120) <= 2, "{} rows", picked.len());
+            rows.extend(picked);
+        }
+        rows.sort_unstable();
+        assert_eq!(rows, (0..600).collect::<Vec<u32>>());
+        assert!(worst(&data, &tests, 0.2) <= 3.0, "{}", worst(&data, &tests, 0.2));
+        // At random one label is off by much more, and the test above would see it.
+        let random: Vec<Vec<u32>> = deal(&[(0..600).collect()], &[0.2, 0.4, 0.6, 0.8, 1.0], seed);
+        let sorted = |mut rows: Vec<u32>| {
+            rows.sort_unstable();
+            rows
+        };
+        let random: Vec<Part> = random
+            .into_iter()
+            .map(|rows| Part { name: "test".into(), pick: Pick::Rows(sorted(rows)) })
+            .collect();
+        assert!(worst(&data, &random, 0.2) > 5.0);
+    }
+    let shares = parts(&data, "stratified:shares=80/20", 1);
+    assert!(worst(&data, &shares[1..], 0.2) <= 3.0);
+}
+
+#[test]
 fn the_last_item_by_time_is_test_and_the_one_before_it_vali() {
     let mut data = numbered(&[4, 1, 2], false);
     data.times = Some(vec![3.0, 9.0, 5.0, 9.0, 1.0, 2.0, 1.0]);
@@ -235,7 +312,7 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
         ("k-fold:k=5", "k must be at most 4, one for each fold, but is 5"),
         (
             "stratified",
-            "the data of a stratified split must be one list of items, as binary data are, but is 4 lists",
+            "the data of a stratified split must be binary data (one list) or multi-label data; for queries take lists or k-fold, but is 4 lists",
         ),
         ("leave-last-out:by=time", "by must be file, as the data have no times, but is time"),
     ] {

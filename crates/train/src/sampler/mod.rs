@@ -28,10 +28,12 @@ objective's side: the compositional objectives weigh samples by their strata, th
 */
 
 mod choose;
+mod decks;
 mod lists;
 mod pairs;
 mod pass;
 mod places;
+mod rows;
 mod slates;
 mod strata;
 #[cfg(test)]
@@ -76,7 +78,7 @@ pub static SAMPLERS: &[Entry<dyn SamplerKind>] = &[
     Entry {
         name: "strata",
         family: "samplers",
-        about: "so many relevant and so many other items of each list",
+        about: "so many relevant and so many other items of each list: class-aware batches",
         page: include_str!("pages/strata.md"),
         params: strata::PARAMS,
         make: strata::make,
@@ -88,6 +90,14 @@ pub static SAMPLERS: &[Entry<dyn SamplerKind>] = &[
         page: include_str!("pages/pairs.md"),
         params: pairs::PARAMS,
         make: pairs::make,
+    },
+    Entry {
+        name: "rows",
+        family: "samplers",
+        about: "every row once per pass, with all of its labels: ordinary mini-batches",
+        page: include_str!("pages/rows.md"),
+        params: rows::PARAMS,
+        make: rows::make,
     },
 ];
 

@@ -20,6 +20,10 @@ const FORMS: &[&str] = &[
     "pairs:batch=4:group=2:items=2",
     "pairs:batch=1:group=3:items=all",
     "pairs:batch=all:group=all:items=1",
+    "strata:batch=3:relevant=2:others=2:pass=all",
+    "strata:batch=all:relevant=2:others=1:pass=relevant",
+    "rows:batch=5",
+    "rows:batch=all",
 ];
 
 fn open(text: &str, lists: &Lists, seed: u64) -> Box<dyn Sampler> {
@@ -80,7 +84,9 @@ fn draws_are_a_function_of_seed_and_step() {
 #[test]
 fn another_seed_draws_otherwise() {
     let lists = some_lists();
-    for form in FORMS.iter().filter(|form| !form.contains("all:items=all") && **form != "lists:batch=all") {
+    for form in FORMS.iter().filter(|form| {
+        !form.contains("all:items=all") && !["lists:batch=all", "rows:batch=all"].contains(form)
+    }) {
         let first: Vec<Draws> = (0..20).map(|step| draw(&mut *open(form, &lists, 5), step)).collect();
         let other: Vec<Draws> = (0..20).map(|step| draw(&mut *open(form, &lists, 6), step)).collect();
         assert_ne!(first, other, "{form}");
@@ -97,6 +103,8 @@ fn every_parameter_matters() {
         ("strata:batch=2:relevant=2:others=2", "strata:batch=3:relevant=2:others=2"),
         ("strata:batch=2:relevant=2:others=2", "strata:batch=2:relevant=3:others=2"),
         ("strata:batch=2:relevant=2:others=2", "strata:batch=2:relevant=2:others=1"),
+        ("strata:batch=2:relevant=2:others=2:pass=lists", "strata:batch=2:relevant=2:others=2:pass=all"),
+        ("rows:batch=2", "rows:batch=3"),
         ("pairs:batch=4:group=2:items=2", "pairs:batch=6:group=2:items=2"),
         ("pairs:batch=4:group=2:items=2", "pairs:batch=4:group=5:items=2"),
         ("pairs:batch=4:group=2:items=2", "pairs:batch=4:group=2:items=1"),
@@ -136,7 +144,7 @@ fn data_with_nothing_to_draw_are_refused_with_what_is_missing() {
     let refuse = |form: &str, lists: &Lists| {
         parse(form).unwrap().1.open(lists, &Policy::default(), 1).err().map(|error| error.to_string())
     };
-    for form in ["lists", "slates", "strata", "pairs"] {
+    for form in ["lists", "slates", "strata", "strata:pass=all", "pairs", "rows"] {
         assert!(refuse(form, &Lists::default()).is_some());
         assert!(refuse(form, &unjudged).is_some());
     }
@@ -150,7 +158,10 @@ fn data_with_nothing_to_draw_are_refused_with_what_is_missing() {
 #[test]
 fn every_list_comes_once_per_pass() {
     let lists = some_lists();
-    for form in FORMS.iter().filter(|form| !form.starts_with("pairs")) {
+    let by_list = |form: &&&str| {
+        !["pairs", "rows"].iter().any(|name| form.starts_with(name)) && !form.contains("pass=")
+    };
+    for form in FORMS.iter().filter(by_list) {
         let mut sampler = open(form, &lists, 3);
         let steps = sampler.steps_per_pass();
         for pass in 0..4 {
@@ -241,6 +252,111 @@ fn unjudged_items_are_never_drawn_into_a_sample() {
     }
 }
 
+/// Three labels over the same twelve rows, some of them not judged.
+fn labels_over_shared_rows() -> Lists {
+    let x = f32::NAN;
+    let labels = [
+        vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+        vec![0.0, 0.0, x, 0.0, x, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0],
+        vec![0.0, x, x, x, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, x, 0.0],
+    ];
+    let mut lists = Lists::from_lengths(&[12; 3], labels.concat());
+    lists.rows = Some((0..12).cycle().take(36).collect());
+    lists.output = Some(vec![0, 1, 2]);
+    lists
+}
+
+/// How often each judged item comes in a pass.
+fn times_in_a_pass(form: &str, lists: &Lists, pass: u64) -> BTreeMap<(u32, u32), u32> {
+    let mut sampler = open(form, lists, 3);
+    let steps = sampler.steps_per_pass();
+    let mut times = BTreeMap::new();
+    for t in 0..steps {
+        let draws = draw(&mut *sampler, pass * steps + t);
+        for (d, &q) in draws.lists.iter().enumerate() {
+            items(&draws, d).iter().for_each(|&item| *times.entry((q, item)).or_insert(0) += 1);
+        }
+    }
+    times
+}
+
+#[test]
+fn every_row_comes_once_per_pass_with_all_of_its_judged_labels() {
+    for lists in [some_lists(), labels_over_shared_rows()] {
+        let judged: Vec<(u32, u32)> = (0..lists.len() as u32)
+            .flat_map(|q| (0..lists.range(q as usize).len() as u32).map(move |item| (q, item)))
+            .filter(|(q, item)| !lists.labels[lists.range(*q as usize)][*item as usize].is_nan())
+            .collect();
+        for form in ["rows:batch=5", "rows:batch=1", "rows:batch=all"] {
+            for pass in 0..3 {
+                let times = times_in_a_pass(form, &lists, pass);
+                assert_eq!(times.keys().copied().collect::<Vec<_>>(), judged, "{form}");
+                assert!(times.values().all(|&n| n == 1), "{form}");
+            }
+        }
+    }
+    // A step holds whole rows.
+    let lists = labels_over_shared_rows();
+    let mut sampler = open("rows:batch=5", &lists, 3);
+    let draws = draw(&mut *sampler, 0);
+    let rows: std::collections::BTreeSet<u32> = draws.items.iter().copied().collect();
+    assert_eq!(rows.len(), 4); // 12 rows in 3 steps
+    for (d, &q) in draws.lists.iter().enumerate() {
+        let labels = &lists.labels[lists.range(q as usize)];
+        let judged: Vec<u32> = rows.iter().copied().filter(|&row| !labels[row as usize].is_nan()).collect();
+        assert_eq!(items(&draws, d), judged);
+    }
+}
+
+#[test]
+fn a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly() {
+    // Binary data: 5 relevant items of 23, pieces of at most 2 and at most 4.
+    let labels: Vec<f32> = (0..23).map(|i| f32::from(u8::from(i % 5 == 1))).collect();
+    let binary = Lists::from_lengths(&[23], labels.clone());
+    let of = |times: &BTreeMap<(u32, u32), u32>, relevant: bool| -> Vec<u32> {
+        let class = times.iter().filter(|((_, item), _)| (labels[*item as usize] > 0.0) == relevant);
+        class.map(|(_, n)| *n).collect()
+    };
+    for pass in 0..4 {
+        let relevant = times_in_a_pass("strata:relevant=2:others=4:pass=relevant", &binary, pass);
+        assert_eq!(of(&relevant, true), [1; 5], "every relevant item once");
+        let all = times_in_a_pass("strata:relevant=2:others=4:pass=all", &binary, pass);
+        assert_eq!(of(&all, false), [1; 18], "every other item once");
+        let often = of(&all, true); // 5 rounds of 2 or 3 of 5
+        assert!(often.len() == 5 && often.iter().all(|n| (2..=3).contains(n)), "{often:?}");
+    }
+    assert_eq!(open("strata:relevant=2:others=4:pass=relevant", &binary, 1).steps_per_pass(), 2);
+    assert_eq!(open("strata:relevant=2:others=4:pass=all", &binary, 1).steps_per_pass(), 5);
+    // Several labels: at least once each, in rounds over all lists.
+    let lists = labels_over_shared_rows();
+    for (form, steps) in [
+        ("strata:batch=2:relevant=2:others=3:pass=relevant", 2 * 2),
+        ("strata:batch=2:relevant=2:others=3:pass=all", 2 * 3),
+    ] {
+        assert_eq!(open(form, &lists, 1).steps_per_pass(), steps, "{form}");
+        let times = times_in_a_pass(form, &lists, 2);
+        let shown = |q: u32, item: u32| times.contains_key(&(q, item));
+        for q in 0..3u32 {
+            for (item, label) in (0..).zip(&lists.labels[lists.range(q as usize)]) {
+                let promised = *label > 0.0 || form.ends_with("all") && !label.is_nan();
+                assert!(!promised || shown(q, item), "{form}: item {item} of list {q}");
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_of_strata_hold_the_counts_that_were_asked_for_in_every_pass() {
+    let labels: Vec<f32> = (0..1000).map(|i| f32::from(u8::from(i % 25 == 0))).collect();
+    let lists = Lists::from_lengths(&[1000], labels);
+    let mut sampler = open("strata:relevant=8:others=24:pass=all", &lists, 3);
+    for step in 0..3 * sampler.steps_per_pass() {
+        let draws = draw(&mut *sampler, step);
+        let relevant = draws.items.iter().filter(|item| *item % 25 == 0).count();
+        assert_eq!((relevant, draws.items.len()), (8, 32)); // 40 = 5 · 8 and 960 = 40 · 24
+    }
+}
+
 #[test]
 fn counts_of_each_stratum_are_as_asked() {
     let lists = some_lists();
@@ -300,6 +416,20 @@ fn items_of_a_stratum_are_drawn_equally_often() {
             (labels.iter().filter(|y| **y > 0.0).count(), labels.iter().filter(|y| **y <= 0.0).count());
         let of = if labels[item as usize] > 0.0 { relevant } else { others };
         near(rate, 2.0 / of.max(2) as f64, &format!("strata, list {q}, item {item}"));
+    }
+    // Dealt in pieces: of N items in m pieces each comes once in m rounds, so the rate is 1/m to within one round.
+    for ((q, item), rate) in rates("strata:batch=all:relevant=2:others=2:pass=all", &lists, steps) {
+        let labels = &lists.labels[lists.range(q as usize)];
+        let (relevant, others) =
+            (labels.iter().filter(|y| **y > 0.0).count(), labels.iter().filter(|y| **y <= 0.0).count());
+        let pieces = match labels[item as usize] > 0.0 {
+            true => relevant.div_ceil(2).min(relevant / 2).max(1),
+            false => others.div_ceil(2),
+        };
+        assert!(
+            (rate - 1.0 / pieces as f64).abs() <= 1.0 / steps as f64 + 1e-9,
+            "list {q}, item {item}: {rate}"
+        );
     }
     for ((q, item), rate) in rates("slates:batch=all:items=3", &lists, steps) {
         let judged = lists.labels[lists.range(q as usize)].iter().filter(|y| !y.is_nan()).count();
@@ -377,13 +507,24 @@ fn the_mean_of_sampled_gradients_is_the_full_gradient() {
         // Samples: an objective that is linear in the inner mean, so that nothing but the draw can bias it.
         for form in [
             "strata:batch=2:relevant=2:others=2",
+            "strata:batch=2:relevant=2:others=2:pass=all",
+            "strata:batch=3:relevant=3:others=1:pass=relevant",
             "pairs:batch=4:group=2:items=2",
             "pairs:batch=6:group=3:items=1",
             "pairs:batch=1:group=2:items=all",
         ] {
             assert_unbiased("p-norm-push:p=1:gamma=1", form, &lists);
         }
+        // Rows: a list's loss is the mean over its items.
+        for form in ["rows:batch=3", "rows:batch=7"] {
+            assert_unbiased("squared", form, &lists);
+        }
     }
+    // Class-aware batches of labels over shared rows; pairs of both classes and the mean over items.
+    let lists = labels_over_shared_rows();
+    assert_unbiased("p-norm-push:p=1:gamma=1", "strata:batch=2:relevant=2:others=3:pass=all", &lists);
+    assert_unbiased("ranknet", "strata:batch=all:relevant=2:others=3:pass=all", &lists);
+    assert_unbiased("squared", "rows:batch=5", &lists);
 }
 
 #[test]
@@ -391,7 +532,11 @@ fn seen_from_a_drawn_relevant_item_the_weighted_sample_is_the_list() {
     // g_i = mean over the list of any function of (i, j); here j's own number and a part that depends on both.
     let value = |i: u32, j: u32| f64::from((j + 1) * (j + 1)) + f64::from(i * j % 5);
     let lists = some_lists();
-    for form in ["strata:batch=all:relevant=3:others=2", "pairs:batch=4:group=2:items=2"] {
+    for form in [
+        "strata:batch=all:relevant=3:others=2",
+        "strata:batch=all:relevant=3:others=2:pass=all",
+        "pairs:batch=4:group=2:items=2",
+    ] {
         let mut sampler = open(form, &lists, 8);
         let mut sums: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
         for step in 0..40_000 {
@@ -439,6 +584,7 @@ fn another_list_changes_nothing_in_the_items_of_the_others() {
     for form in [
         "slates:batch=all:items=3",
         "strata:batch=all:relevant=2:others=2",
+        "strata:batch=all:relevant=2:others=2:pass=all",
         "pairs:batch=all:group=2:items=2",
     ] {
         let (mut fewer, mut more) = (open(form, &lists, 4), open(form, &more, 4));
@@ -454,7 +600,7 @@ fn another_list_changes_nothing_in_the_items_of_the_others() {
 #[test]
 fn steps_of_even_draws_carry_no_importance() {
     let lists = Lists::from_lengths(&[2; 7], [0.0, 1.0].repeat(7));
-    for form in ["lists:batch=3", "slates:batch=3:items=2", "strata:batch=2"] {
+    for form in ["lists:batch=3", "slates:batch=3:items=2", "strata:batch=2", "strata:batch=2:pass=all"] {
         let mut sampler = open(form, &lists, 4);
         assert!((0..20).all(|step| draw(&mut *sampler, step).importance.is_empty()), "{form}");
     }

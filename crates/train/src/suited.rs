@@ -1,0 +1,107 @@
+/*!
+Settings that follow from the data, where the user says nothing.
+
+| data | setting | default | why |
+|---|---|---|---|
+| binary, multi-label | `transforms` | `missing:to=mean,standardise` | a list is the whole data set here: what is fitted to it must hold for a single new row |
+| binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per pass, in the share of classes that the data have |
+| | | `strata:relevant=32:others=96:pass=all` for the others | rare positives in every batch, every row in every pass |
+| binary, multi-label | `objective` | `auroc` | there are no queries to be best at |
+| binary, multi-label | `metric` | `auroc`, where the objective is no metric | the same |
+| binary, multi-label, no validation | `epochs` | `20` | a pass has many steps here, and nothing stops a model that learns its rows by heart |
+| mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
+
+Networks that look at whole lists (`context`) keep their sampler.
+*/
+
+use toprank_core::{Lists, ParamError, Spec};
+use toprank_data::MappedDataset;
+
+use crate::choice::choose;
+use crate::config::{ROW_WISE_TRANSFORMS, Settings};
+
+const POINTWISE_SAMPLER: &str = "rows:batch=128";
+const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
+const METRIC_OF_LABELS: &str = "auroc";
+const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
+
+impl Settings {
+    /// These settings with what suits training data of these lists filled in where they say nothing.
+    pub fn suited_to(mut self, lists: &Lists) -> Result<Settings, ParamError> {
+        let labels = lists.are_labels();
+        let mapped = [&self.data, &self.valid].into_iter().flatten().any(MappedDataset::is_one);
+        if labels || mapped {
+            self.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
+        }
+        if !labels {
+            return Ok(self);
+        }
+        let objective = self.objective.get_or_insert_with(|| METRIC_OF_LABELS.into());
+        let choice = choose(objective, self.algorithm.as_deref())?;
+        if choice.metric.is_none() {
+            self.metric.get_or_insert_with(|| METRIC_OF_LABELS.into());
+        }
+        let model = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?.name;
+        if model != "context" {
+            let name = Spec::parse(&choice.algorithm)?.name;
+            let pointwise =
+                toprank_objectives::find(&name).is_some_and(|found| found.entry.family == "pointwise");
+            let sampler = if pointwise { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
+            self.sampler.get_or_insert_with(|| sampler.into());
+            if self.valid.is_none() {
+                self.epochs.get_or_insert(EPOCHS_WITHOUT_VALIDATION);
+            }
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(lengths: &[usize], output: Option<Vec<u16>>) -> Lists {
+        let items = lengths.iter().sum();
+        Lists { output, ..Lists::from_lengths(lengths, vec![0.0; items]) }
+    }
+
+    fn suited(settings: Settings, lists: &Lists) -> Settings {
+        settings.suited_to(lists).unwrap()
+    }
+
+    #[test]
+    fn what_the_user_says_stays_and_queries_keep_the_defaults_of_the_model() {
+        let queries = lists(&[2, 3], None);
+        assert_eq!(suited(Settings::default(), &queries), Settings::default());
+        let said = Settings {
+            transforms: Some("log1p".into()),
+            sampler: Some("lists".into()),
+            objective: Some("map".into()),
+            epochs: Some(7),
+            ..Settings::default()
+        };
+        assert_eq!(suited(said.clone(), &lists(&[5], None)), said);
+    }
+
+    #[test]
+    fn binary_and_multi_label_data_get_class_aware_batches_and_transforms_of_single_rows() {
+        for lists in [lists(&[5], None), lists(&[5, 5], Some(vec![0, 1]))] {
+            let auprc = suited(Settings { objective: Some("auprc".into()), ..Settings::default() }, &lists);
+            assert_eq!(auprc.transforms.as_deref(), Some(ROW_WISE_TRANSFORMS));
+            assert_eq!(auprc.sampler.as_deref(), Some(CLASS_AWARE_SAMPLER));
+            assert_eq!(auprc.metric, None, "the objective is the metric");
+            let logistic =
+                suited(Settings { objective: Some("logistic".into()), ..Settings::default() }, &lists);
+            assert_eq!(logistic.sampler.as_deref(), Some(POINTWISE_SAMPLER));
+            assert_eq!(logistic.metric.as_deref(), Some("auroc"));
+            let config = suited(Settings::default(), &lists).resolve().unwrap();
+            assert_eq!((config.objective.as_str(), config.metric.as_str()), ("auroc", "auroc"));
+            assert_eq!(config.epochs, 20);
+            crate::sampler::parse(&config.sampler).unwrap();
+            let validated = suited(Settings { valid: Some("v.csv".into()), ..Settings::default() }, &lists);
+            assert_eq!(validated.epochs, None, "validation stops in time");
+            let context = suited(Settings { model: Some("context".into()), ..Settings::default() }, &lists);
+            assert_eq!(context.sampler, None);
+        }
+    }
+}
