@@ -277,8 +277,8 @@ fn wikispeedia(csv: &mut String) {
         Ranked { name: "in-degree", scores: of_nodes(&graphs, &test, |i| wiki.into[article_of_node[i]]) },
         Ranked { name: "click counts", scores: of_nodes(&graphs, &test, |i| visits[article_of_node[i]]) },
         Ranked { name: "untuned walk", scores: scores(&graphs, &test, &vec![1.0; ones.len()]) },
-        Ranked { name: "learned, margin", scores: scores(&graphs, &test, &margin) },
-        Ranked { name: "learned, song", scores: scores(&graphs, &test, &song) },
+        Ranked { name: "learned by margin", scores: scores(&graphs, &test, &margin) },
+        Ranked { name: "learned by song", scores: scores(&graphs, &test, &song) },
     ];
     judge(csv, "wikispeedia", "visits", &graphs.lists(&test, false), "ndcg@10,kendall", &runs, "PageRank");
     next_hop(
@@ -352,7 +352,7 @@ fn next_hop(
         }
     }
     let lists = Lists::from_lengths(&lengths, labels);
-    let names = ["PageRank", "in-degree", "click counts", "learned, margin", "learned, song"];
+    let names = ["PageRank", "in-degree", "click counts", "learned by margin", "learned by song"];
     let runs: Vec<Ranked> = names.iter().zip(columns).map(|(name, scores)| Ranked { name, scores }).collect();
     judge(csv, "wikispeedia", "next hop", &lists, "ndcg@10:gain=linear,kendall", &runs, "PageRank");
 }
@@ -467,8 +467,8 @@ fn musae(csv: &mut String, name: &str, nouns: bool) {
         Ranked { name: "PageRank", scores: of_nodes(&graphs, &test, |i| plain[i]) },
         Ranked { name: "in-degree", scores: of_nodes(&graphs, &test, |i| degree[i]) },
         Ranked { name: "untuned walk", scores: scores(&graphs, &test, &vec![1.0; margin.len()]) },
-        Ranked { name: "learned, margin", scores: scores(&graphs, &test, &margin) },
-        Ranked { name: "learned, song", scores: scores(&graphs, &test, &song) },
+        Ranked { name: "learned by margin", scores: scores(&graphs, &test, &margin) },
+        Ranked { name: "learned by song", scores: scores(&graphs, &test, &song) },
     ];
     judge(csv, name, "traffic", &graphs.lists(&test, false), "ndcg@10,kendall", &runs, "PageRank");
 }
