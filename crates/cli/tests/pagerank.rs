@@ -56,6 +56,9 @@ fn weights_seeds_and_dangling_rules_change_what_they_say() {
     assert_eq!(first("--seeds seeds.txt --restart 1")[..2], [0.75, 0.25]);
     shell.ok("pagerank rank --edges edges.csv -o all.tsv --quiet");
     assert_eq!(shell.read("all.tsv").lines().count(), 5);
+    shell.ok("pagerank rank --edges edges.csv --weight w --save g.toprank-graph --quiet");
+    let same = |args: &str| json(&shell.ok(&format!("pagerank rank --json {args}")))["top"].clone();
+    assert_eq!(same("--edges g.toprank-graph"), same("--edges edges.csv --weight w"));
 }
 
 #[test]

@@ -331,7 +331,7 @@ fn next_hop(
             let article = article_of_node[i];
             let edges = out.targets.range(i);
             let count = |at: usize| {
-                let next = article_of_node[out.targets.ends[at] as usize];
+                let next = article_of_node[out.targets.end(at) as usize];
                 hops.get(&(article, next)).copied().unwrap_or(0.0)
             };
             if edges.len() < 3 || edges.clone().map(count).sum::<f64>() < 5.0 {
@@ -339,7 +339,7 @@ fn next_hop(
             }
             lengths.push(edges.len());
             for at in edges {
-                let j = out.targets.ends[at] as usize;
+                let j = out.targets.end(at) as usize;
                 let next = article_of_node[j];
                 labels.push(count(at).min(31.0) as f32);
                 columns[0].push(plain.distribution(k)[j - nodes.start]);

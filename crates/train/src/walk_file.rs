@@ -226,7 +226,7 @@ impl Probe {
             graphs.node_features.row_into(j, &mut row);
             probe.features.extend_from_slice(&row);
             for edge in inward.range(j) {
-                probe.sources.push((inward.ends[edge] as usize - nodes.start) as f32);
+                probe.sources.push((inward.end(edge) as usize - nodes.start) as f32);
                 probe.targets.push((j - nodes.start) as f32);
                 graphs.edge_features.own.row_into(edge, &mut own);
                 probe.own.extend_from_slice(&own);

@@ -11,7 +11,7 @@ mass goes: v itself ([`Dangling::Restart`], the paper's rule) or every node alik
 
 use rayon::prelude::*;
 use toprank_core::ordered_sum;
-use toprank_data::graph::Adjacency;
+use toprank_data::graph::{Adjacency, Ends};
 
 /// Where a walk goes from a node without out-edges (or whose out-edges all weigh 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,27 +72,42 @@ impl Chain<'_> {
     #[inline]
     pub(crate) fn pull(&self, j: usize, flow: &[f64]) -> f64 {
         let range = self.inward.range(self.first + j);
-        let sources = &self.inward.ends[range.clone()];
+        match self.inward.ends(range.clone()) {
+            Ends::Own(sources) => self.sum(range, sources, |source| *source, flow),
+            Ends::Mapped(sources) => self.sum(range, sources, |bytes| u32::from_le_bytes(*bytes), flow),
+        }
+    }
+
+    #[inline]
+    fn sum<T>(
+        &self,
+        range: std::ops::Range<usize>,
+        sources: &[T],
+        number: impl Fn(&T) -> u32,
+        flow: &[f64],
+    ) -> f64 {
         let first = self.first as u32;
+        let from = |source: &T| flow[(number(source) - first) as usize];
         // Two sums at once: the next gather does not wait for the last addition.
         let mut sums = [0.0; 2];
         match self.weights {
             Weights::Even => {
                 let (pairs, rest) = sources.as_chunks::<2>();
                 for pair in pairs {
-                    sums[0] += flow[(pair[0] - first) as usize];
-                    sums[1] += flow[(pair[1] - first) as usize];
+                    sums[0] += from(&pair[0]);
+                    sums[1] += from(&pair[1]);
                 }
-                rest.iter().for_each(|&source| sums[0] += flow[(source - first) as usize]);
+                rest.iter().for_each(|source| sums[0] += from(source));
             }
             Weights::Single(weights) => {
-                for (&source, &weight) in sources.iter().zip(&weights[range]) {
-                    sums[0] += flow[(source - first) as usize] * f64::from(weight);
+                for (source, &weight) in sources.iter().zip(&weights[range]) {
+                    sums[0] += from(source) * f64::from(weight);
                 }
             }
-            Weights::Double(weights, from) => {
-                for (&source, &weight) in sources.iter().zip(&weights[range.start - from..range.end - from]) {
-                    sums[0] += flow[(source - first) as usize] * weight;
+            Weights::Double(weights, start) => {
+                for (source, &weight) in sources.iter().zip(&weights[range.start - start..range.end - start])
+                {
+                    sums[0] += from(source) * weight;
                 }
             }
         }

@@ -113,7 +113,7 @@ impl Solved<'_> {
         let mut features = vec![0.0; m2];
         for j in 0..n {
             for edge in inward.range(first + j) {
-                let i = inward.ends[edge] as usize - first;
+                let i = inward.end(edge) as usize - first;
                 if transition.sum[i] <= 0.0 {
                     continue;
                 }
@@ -148,7 +148,7 @@ impl Solved<'_> {
         let inward = graphs.graph.inward();
         for j in 0..n {
             for edge in inward.range(transition.first + j) {
-                let i = inward.ends[edge] as usize - transition.first;
+                let i = inward.end(edge) as usize - transition.first;
                 self.edge_features(transition.first + i, transition.first + j, edge, &mut features);
                 sums[i * m2..(i + 1) * m2].iter_mut().zip(&features).for_each(|(sum, own)| *sum += own);
             }
@@ -192,7 +192,7 @@ impl Solved<'_> {
             let out = &mut next[j * m..(j + 1) * m];
             out.iter_mut().zip(&lost).for_each(|(out, lost)| *out = fallback * lost);
             for edge in inward.range(transition.first + j) {
-                let i = inward.ends[edge] as usize - transition.first;
+                let i = inward.end(edge) as usize - transition.first;
                 let step = transition.step[edge - transition.first_edge];
                 out.iter_mut().zip(&now[i * m..(i + 1) * m]).for_each(|(out, own)| *out += step * own);
             }

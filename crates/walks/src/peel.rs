@@ -47,9 +47,13 @@ impl Core {
         let is_inside = |i: usize| offsets[i + 1] > offsets[i];
         let inside: Vec<bool> = (0..n).into_par_iter().with_min_len(BLOCK).map(is_inside).collect();
         // Edges out of the nodes outside, counted before anything is built.
-        let ends = &chain.inward.ends;
-        let left: usize =
-            ends.par_chunks(BLOCK * 4).map(|ends| ends.iter().filter(|&&i| inside[i as usize]).count()).sum();
+        let count = |block: usize| {
+            let mut count = 0usize;
+            let range = block * (BLOCK * 4)..((block + 1) * (BLOCK * 4)).min(edges);
+            chain.inward.ends(range).for_each(|i| count += usize::from(inside[i as usize]));
+            count
+        };
+        let left: usize = (0..edges.div_ceil(BLOCK * 4)).into_par_iter().map(count).sum();
         if left as f64 > WORTH * edges as f64 {
             return None;
         }
@@ -66,7 +70,7 @@ impl Core {
                     let mut constant = 0.0;
                     let before = ends.len();
                     for edge in chain.inward.range(node as usize) {
-                        let source = chain.inward.ends[edge] as usize;
+                        let source = chain.inward.end(edge) as usize;
                         if inside[source] {
                             ends.push(number[source]);
                             if let Weights::Single(weights) = chain.weights {
@@ -89,23 +93,24 @@ impl Core {
         let mut core = Core {
             scale: nodes.iter().map(|&node| chain.scale[node as usize]).collect(),
             nodes,
-            inward: Adjacency { offsets: vec![0], ends: Vec::with_capacity(left) },
+            inward: Adjacency::default(),
             weights: matches!(chain.weights, Weights::Single(_)).then(Vec::new),
             base: Vec::new(),
             outside: Outside { mass: 0.0, dangling: 0.0, base: 0.0 },
         };
-        let mut end = 0;
+        let (mut end, mut offsets, mut all) = (0, vec![0], Vec::with_capacity(left));
         for (counts, ends, kept, base) in parts {
-            core.inward.offsets.extend(counts.iter().map(|count| {
+            offsets.extend(counts.iter().map(|count| {
                 end += count;
                 end
             }));
-            core.inward.ends.extend(ends);
+            all.extend(ends);
             core.base.extend(base);
             if let Some(weights) = &mut core.weights {
                 weights.extend(kept);
             }
         }
+        core.inward = Adjacency::new(offsets, all);
         let known = |i: usize| if inside[i] { 0.0 } else { alpha * chain.restart[i] };
         core.outside = Outside {
             mass: block_sum(n, known),
@@ -117,7 +122,7 @@ impl Core {
 
     /// Number of edges in the core.
     pub(crate) fn edges(&self) -> usize {
-        self.inward.ends.len()
+        self.inward.offsets.last().map_or(0, |&end| end as usize)
     }
 
     /// Solves the core and writes the values of all nodes of the chain, normalised.

@@ -162,7 +162,10 @@ fn scale(graph: &Graph) -> Vec<f64> {
             .collect(),
         Some(weights) => {
             let mut sums = vec![0.0; graph.nodes()];
-            graph.inward().ends.iter().zip(weights).for_each(|(&i, &w)| sums[i as usize] += f64::from(w));
+            let mut weights = weights.iter();
+            graph.inward().ends(0..graph.edges()).for_each(|i| {
+                sums[i as usize] += weights.next().map_or(0.0, |w| f64::from(*w));
+            });
             sums.into_iter().map(inverse).collect()
         }
     }

@@ -79,7 +79,7 @@ impl Transition {
         let mut sum = vec![0.0; nodes.len()];
         for j in nodes.clone() {
             for edge in inward.range(j) {
-                let i = inward.ends[edge] as usize - nodes.start;
+                let i = inward.end(edge) as usize - nodes.start;
                 let own = if parts.own.is_empty() {
                     0.0
                 } else {
@@ -102,7 +102,7 @@ impl Transition {
             if weight < 0.0 || !weight.is_finite() {
                 return Err(bad("an edge", weight, j - nodes.start));
             }
-            let i = inward.ends[at] as usize - nodes.start;
+            let i = inward.end(at) as usize - nodes.start;
             step[at - edges.start] = if sum[i] > 0.0 { weight / sum[i] } else { 0.0 };
         }
         if let Some(i) = start.iter().position(|weight| *weight < 0.0 || !weight.is_finite()) {

@@ -306,7 +306,7 @@ impl Adjoint {
         self.mean.resize(self.y.len(), 0.0);
         for j in 0..self.y.len() {
             for edge in inward.range(transition.first + j) {
-                let i = inward.ends[edge] as usize - transition.first;
+                let i = inward.end(edge) as usize - transition.first;
                 self.mean[i] += transition.step[edge - transition.first_edge] * self.y[j];
             }
         }
@@ -381,7 +381,7 @@ impl Adjoint {
         let inward = graphs.graph.inward();
         for j in 0..n {
             for edge in inward.range(first + j) {
-                let i = inward.ends[edge] as usize - first;
+                let i = inward.end(edge) as usize - first;
                 if transition.sum[i] <= 0.0 {
                     continue;
                 }

@@ -20,6 +20,7 @@ Examples:
   toprank pagerank rank --edges web.txt.gz --damping 0.85 -o scores.tsv
   toprank pagerank rank --edges clicks.csv --source from --target to --weight count     (BrowseRank's weighting)
   toprank pagerank rank --edges edges.csv --seeds seeds.txt                             (personalised, topic-sensitive)
+  toprank pagerank rank --edges huge.txt --save huge.toprank-graph                      (mapped from then on)
 
 Edges are read from CSV, TSV, SNAP lists (blanks or tabs, # comments) or Parquet: the first two columns are source and
 target. An edge that stands twice counts twice, a self loop is an edge like any other. A seeds file has a node a line,
@@ -62,6 +63,9 @@ pub struct Rank {
     /// Write the scores of all nodes: node, tab, score
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write the graph as a file that is mapped instead of read when it is given as --edges
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -91,6 +95,9 @@ impl Rank {
             let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.edges.display()));
             read_edges(&Source::path(&self.edges), &options)?
         };
+        if let Some(path) = &self.save {
+            graph.save(path)?;
+        }
         let surfer = Surfer {
             restart: alpha,
             seeds: self.seeds.as_ref().map(|path| seeds(path, &graph, &self.edges)).transpose()?,

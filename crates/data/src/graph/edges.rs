@@ -10,11 +10,14 @@ while the next pieces of whole lines are fetched
 Columns are separated by tabs, commas, semicolons, bars or blanks, whatever the first line has; fields may be quoted;
 lines that are empty or start with `#` or `%` are skipped (SNAP, KONECT); gzip and zstd are unpacked. The first line holds
 the names of the columns if a column was asked for by name, or if it does not hold numbers as the lines below it do,
-unless one of its words is a node of a later line. Parquet, Arrow and other tables are read by their own readers.
+unless one of its words is a node of a later line. Files that [`Graph::save`] wrote are mapped. Parquet, Arrow and other tables are read by their own readers.
 */
+
+use std::io::Read;
 
 use rayon::prelude::*;
 
+use super::mapped::MARK;
 use super::{Graph, MOST_EDGES, NodeNames};
 use crate::error::{ReadError, show, show_names};
 use crate::formats::{self, ReadOptions};
@@ -53,6 +56,11 @@ const AT_ONCE: usize = 32;
 /// assert_eq!(graph.names().get(2), "30");
 /// ```
 pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<Graph, ReadError> {
+    if let Some(path) = source.as_path()
+        && is_mapped(path)
+    {
+        return Graph::open(path);
+    }
     let (head, source) = source.peek()?;
     let is_table = ["parquet", "arrow", "toprank-data"].iter().filter_map(|name| formats::by_name(name));
     let mut ends = if is_table.into_iter().any(|format| (format.sniff)(&head)) {
@@ -67,6 +75,13 @@ pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<Graph, ReadE
         ends.mirror();
     }
     ends.graph(source.name())
+}
+
+/// True if the file starts as a mapped graph does.
+fn is_mapped(path: &std::path::Path) -> bool {
+    let mut head = [0; MARK.len()];
+    let opened = std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()));
+    opened.is_some_and(|mut file| file.read_exact(&mut head).is_ok()) && head == *MARK
 }
 
 /// Edges on their way to a graph.

@@ -19,6 +19,7 @@ What the lines of a file mean:
 */
 
 mod edges;
+mod mapped;
 mod queries;
 mod sessions;
 mod tables;
@@ -98,12 +99,61 @@ impl NodeNames {
 }
 
 /// For each node a run of other nodes: compressed sparse rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Adjacency {
     /// `nodes + 1` ascending positions, the first 0.
     pub offsets: Vec<u32>,
-    /// The other ends of the edges of node 0, of node 1, …
-    pub ends: Vec<u32>,
+    ends: Column,
+}
+
+/// A column of 4-byte numbers, in memory or in a mapped file.
+#[derive(Clone, Debug)]
+enum Column {
+    Own(Vec<u32>),
+    Mapped(mapped::Words),
+}
+
+impl Default for Column {
+    fn default() -> Column {
+        Column::Own(Vec::new())
+    }
+}
+
+/// Some numbers of a column: as they are in memory, or as little-endian bytes of a mapped file. Loops over either
+/// compile to the same loads.
+#[derive(Clone, Copy, Debug)]
+pub enum Ends<'a> {
+    /// In memory.
+    Own(&'a [u32]),
+    /// In a file.
+    Mapped(&'a [[u8; 4]]),
+}
+
+impl Column {
+    fn len(&self) -> usize {
+        match self {
+            Column::Own(values) => values.len(),
+            Column::Mapped(words) => words.all().len(),
+        }
+    }
+
+    fn slice(&self, range: std::ops::Range<usize>) -> Ends<'_> {
+        match self {
+            Column::Own(values) => Ends::Own(&values[range]),
+            Column::Mapped(words) => Ends::Mapped(&words.all()[range]),
+        }
+    }
+}
+
+impl Ends<'_> {
+    /// Calls `see` with each number, in order.
+    #[inline]
+    pub fn for_each(self, mut see: impl FnMut(u32)) {
+        match self {
+            Ends::Own(values) => values.iter().for_each(|&value| see(value)),
+            Ends::Mapped(bytes) => bytes.iter().for_each(|bytes| see(u32::from_le_bytes(*bytes))),
+        }
+    }
 }
 
 impl Adjacency {
@@ -118,15 +168,44 @@ impl Adjacency {
         self.offsets[i] as usize..self.offsets[i + 1] as usize
     }
 
-    /// The other ends of the edges of node `i`.
+    /// The other end of the edge at a place.
     #[inline]
-    pub fn of(&self, i: usize) -> &[u32] {
-        &self.ends[self.range(i)]
+    pub fn end(&self, place: usize) -> u32 {
+        match &self.ends {
+            Column::Own(values) => values[place],
+            Column::Mapped(words) => u32::from_le_bytes(words.all()[place]),
+        }
+    }
+
+    /// The other ends of the edges at these places.
+    #[inline]
+    pub fn ends(&self, places: std::ops::Range<usize>) -> Ends<'_> {
+        self.ends.slice(places)
+    }
+
+    /// The other ends of the edges of node `i`, copied.
+    pub fn of(&self, i: usize) -> Vec<u32> {
+        let mut all = Vec::with_capacity(self.range(i).len());
+        self.ends(self.range(i)).for_each(|end| all.push(end));
+        all
+    }
+
+    /// Rows out of their parts.
+    ///
+    /// # Panics
+    /// If the offsets do not ascend from 0 to the number of ends.
+    pub fn new(offsets: Vec<u32>, ends: Vec<u32>) -> Adjacency {
+        let sound = offsets.is_sorted() && offsets.first() == Some(&0);
+        assert!(
+            sound && offsets.last() == Some(&(ends.len() as u32)),
+            "offsets from 0 to the number of ends"
+        );
+        Adjacency { offsets, ends: Column::Own(ends) }
     }
 }
 
 /// The edges out of each node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Out {
     /// Targets of the edges of each node, in the order of `places`.
     pub targets: Adjacency,
@@ -139,7 +218,7 @@ pub struct Out {
 /// ```
 /// use toprank_data::graph::{Graph, NodeNames};
 /// let graph = Graph::new(NodeNames::count(3), &[0, 0, 1], &[1, 2, 2], None).unwrap();
-/// assert_eq!(graph.inward().of(2), &[0, 1]);
+/// assert_eq!(graph.inward().of(2), [0, 1]);
 /// assert_eq!(graph.out_degree(), &[2, 1, 0]);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -192,7 +271,7 @@ impl Graph {
         place(&offsets, sources, targets, weights, &mut ends, placed.as_deref_mut());
         Ok(Graph {
             names,
-            into: Adjacency { offsets, ends },
+            into: Adjacency::new(offsets, ends),
             out_degree,
             weights: placed,
             out: OnceLock::new(),
@@ -245,13 +324,13 @@ impl Graph {
             let mut places = vec![0; self.edges()];
             for target in 0..self.nodes() {
                 for edge in self.into.range(target) {
-                    let at = &mut next[self.into.ends[edge] as usize];
+                    let at = &mut next[self.into.end(edge) as usize];
                     ends[*at as usize] = target as u32;
                     places[*at as usize] = edge as u32;
                     *at += 1;
                 }
             }
-            Out { targets: Adjacency { offsets, ends }, places }
+            Out { targets: Adjacency::new(offsets, ends), places }
         })
     }
 

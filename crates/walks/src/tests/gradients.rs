@@ -119,7 +119,7 @@ fn a_list_is_the_walk_over_its_own_graph() {
             let mut edges = Vec::new();
             for j in nodes.clone() {
                 for edge in graphs.graph.inward().range(j) {
-                    let i = graphs.graph.inward().ends[edge] as usize;
+                    let i = graphs.graph.inward().end(edge) as usize;
                     let own = phi[2] * f64::from(graphs.edge_features.own.get(edge, 0));
                     let ends: f64 = (0..2).map(|f| phi[3 + f] * value(i, f) + phi[5 + f] * value(j, f)).sum();
                     edges.push((i - nodes.start, j - nodes.start, own + ends));
