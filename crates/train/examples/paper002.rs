@@ -45,26 +45,28 @@ fn make(seed: u64) -> QueryGraphs {
     for q in 0..QUERIES {
         tables.queries.number(&format!("q{q}"));
         let first = tables.node_names.len();
-        let n = ((21.3 * (0.6 * normal(&mut random) - 0.18).exp()) as usize).max(4);
+        let n = ((19.5 * (0.6 * normal(&mut random) - 0.18).exp()) as usize).max(4);
         for i in 0..n {
             tables.node_names.push(&format!("q{q}-p{i}"));
             // Sessions start at a third of the pages.
             tables.seeds.as_mut().expect("there").push(i == 0 || random.unit() < 0.35);
             // Skewed features from 0 to 1, some of them absent: as counts and flags are.
             for _ in 0..FEATURES {
-                let value = if random.unit() < 0.25 { 0.0 } else { random.unit().powi(6) };
+                let value = if random.unit() < 0.25 { 0.0 } else { random.unit().powi(3) };
                 tables.node_values.push(value as f32);
             }
         }
         for _ in 0..(0.64 * n as f64).round() as usize {
             tables.sources.push((first + random.below(n)) as u32);
-            tables.targets.push((first + random.below(n)) as u32);
+            // Popular pages come first.
+            let target = (random.unit().powi(2) * n as f64) as usize;
+            tables.targets.push((first + target.min(n - 1)) as u32);
         }
         tables.parts.push(tables.node_names.len() as u32);
     }
     // The hidden truth: few features matter much.
     let m = 3 * FEATURES;
-    let truth: Vec<f64> = (0..m).map(|_| (2.0 * normal(&mut random)).exp()).collect();
+    let truth: Vec<f64> = (0..m).map(|_| (1.6 * normal(&mut random)).exp()).collect();
     let plain = QueryGraphs::build(tables.clone()).expect("sound tables");
     let all: Vec<u32> = (0..QUERIES as u32).collect();
     let solved = Walk::default().solve(&plain, &all, &truth, Stop::at(1e-12)).expect("a walk");
@@ -77,7 +79,7 @@ fn make(seed: u64) -> QueryGraphs {
         let judged = 2 + random.below(3);
         for &page in pages.iter().take(judged.min(pages.len())) {
             let hidden =
-                (n * solved.distribution(q)[page - nodes.start] + 1e-3).ln() + 0.15 * normal(&mut random);
+                (n * solved.distribution(q)[page - nodes.start] + 1e-3).ln() + 0.3 * normal(&mut random);
             let grade = [-1.5, -0.5, 0.2, 0.9].iter().filter(|threshold| hidden > **threshold).count();
             labels[page] = grade as f32;
         }

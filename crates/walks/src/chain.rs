@@ -97,7 +97,9 @@ impl Chain<'_> {
                     sums[0] += from(&pair[0]);
                     sums[1] += from(&pair[1]);
                 }
-                rest.iter().for_each(|source| sums[0] += from(source));
+                for source in rest {
+                    sums[0] += from(source);
+                }
             }
             Weights::Single(weights) => {
                 for (source, &weight) in sources.iter().zip(&weights[range]) {

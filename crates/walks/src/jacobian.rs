@@ -62,7 +62,9 @@ impl Solved<'_> {
             sum.iter_mut().zip(&now).for_each(|(sum, now)| *sum += weight * now);
         }
         let total = 1.0 / (1.0 - weight * (1.0 - alpha));
-        sum.iter_mut().for_each(|sum| *sum *= total);
+        for sum in &mut sum {
+            *sum *= total;
+        }
         sum
     }
 
@@ -203,8 +205,7 @@ impl Solved<'_> {
     pub fn bounds(&self, radius: f64) -> Bounds {
         let alpha = self.walk().restart;
         let mut all = Bounds { here: 0.0, ball: 0.0 };
-        for k in 0..self.len() {
-            let (place, transition) = self.place(k);
+        for (place, transition) in self.walks() {
             let n = place.pi.len();
             let restarts = self.walk().dangling == Dangling::Restart;
             let dangling = restarts && transition.sum.iter().any(|sum| *sum <= 0.0);

@@ -80,7 +80,9 @@ impl Differentiable for WalkModel {
     }
 
     fn project(&self, parameters: &mut [f32]) {
-        parameters.iter_mut().for_each(|p| *p = p.max(LEAST));
+        for p in parameters {
+            *p = p.max(LEAST);
+        }
     }
 
     fn forward<'a>(

@@ -22,6 +22,9 @@ use crate::solve::{Certificate, Stop, Work};
 /// Largest share of edges inside the core for which it is extracted.
 const WORTH: f64 = 0.4;
 
+/// Of a run of nodes: number of edges each, their sources, their weights, b / α.
+type Part = (Vec<u32>, Vec<u32>, Vec<f32>, Vec<f64>);
+
 /// The core of a chain.
 pub(crate) struct Core {
     /// Nodes of the chain that are in it, ascending.
@@ -62,7 +65,7 @@ impl Core {
         nodes.iter().enumerate().for_each(|(place, &node)| number[node as usize] = place as u32);
         let given = |i: usize| alpha * chain.restart[i] * chain.scale[i];
         // Blocks of nodes, each with its own edges, joined in order.
-        let parts: Vec<(Vec<u32>, Vec<u32>, Vec<f32>, Vec<f64>)> = nodes
+        let parts: Vec<Part> = nodes
             .par_chunks(1024)
             .map(|nodes| {
                 let (mut counts, mut ends, mut kept, mut base) = (vec![], vec![], vec![], vec![]);

@@ -92,7 +92,7 @@ pub(crate) fn check_restart(restart: f64, most: f64) -> Result<(), ModelError> {
 /// finite, or add up to 0.
 pub fn rank(graph: &Graph, surfer: &Surfer) -> Result<Ranking, ModelError> {
     check_restart(surfer.restart, 1.0)?;
-    if surfer.stop.products.is_none() && !(surfer.stop.error > 0.0) {
+    if surfer.stop.products.is_none() && (surfer.stop.error.is_nan() || surfer.stop.error <= 0.0) {
         return Err(ModelError::new(format!("error {}", surfer.stop.error), "more than 0"));
     }
     let n = graph.nodes();
@@ -146,7 +146,9 @@ fn restart_vector(n: usize, seeds: Option<&[(u32, f64)]>) -> Result<Vec<f64>, Mo
             "a seed of weight above 0",
         ));
     }
-    restart.iter_mut().for_each(|weight| *weight /= sum);
+    for weight in &mut restart {
+        *weight /= sum;
+    }
     Ok(restart)
 }
 

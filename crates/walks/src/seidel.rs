@@ -57,7 +57,9 @@ pub(crate) fn solve(chain: &Chain, stop: Stop, work: &mut Work, x: &mut Vec<f64>
     let outside = Outside { mass: 0.0, dangling: 0.0, base: chain.alpha };
     let mut certificate = solve_inside(chain, outside, stop, work, x);
     let mass = block_sum(chain.nodes(), |i| x[i]);
-    x.iter_mut().for_each(|x| *x /= mass);
+    for x in x.iter_mut() {
+        *x /= mass;
+    }
     if certificate.error > stop.error && stop.products.is_none() {
         let rest = power(chain, stop, work, x);
         certificate = Certificate { error: rest.error, products: certificate.products + rest.products };

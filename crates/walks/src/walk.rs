@@ -77,6 +77,9 @@ impl Default for Walk {
 /// How precisely a gradient is wanted: the error of y in span, relative to the span of z.
 pub const ADJOINT_ERROR: f64 = 1e-10;
 
+/// Walks whose gradients one task adds up.
+const RUN: usize = 8;
+
 /// One walk, solved: a graph and seeds, which several lists may share.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -191,6 +194,11 @@ impl Solved<'_> {
         (place, &self.transitions[place.graph])
     }
 
+    /// Every walk once, whatever the number of lists that share it.
+    pub(crate) fn walks(&self) -> impl Iterator<Item = (&Place, &Transition)> {
+        self.places.iter().map(|place| (place, &self.transitions[place.graph]))
+    }
+
     pub(crate) fn walk(&self) -> &Walk {
         &self.walk
     }
@@ -250,7 +258,6 @@ impl Solved<'_> {
         self.of_list.iter().enumerate().for_each(|(k, &place)| lists[place].push(k));
         let m = gradient.len();
         // Fixed runs of places, each added up in order, then the runs in order.
-        const RUN: usize = 8;
         let runs: Vec<Vec<f64>> = self
             .places
             .par_chunks(RUN)

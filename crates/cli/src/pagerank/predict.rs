@@ -46,7 +46,7 @@ impl Predict {
         let graphs = self.graphs.read(&self.graphs.graphs)?;
         let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
         let lists: Vec<u32> = (0..graphs.len() as u32).collect();
-        if !(self.error > 0.0) {
+        if self.error.is_nan() || self.error <= 0.0 {
             return Err(Failure::usage(format!("--error must be above 0, but is {}", self.error)));
         }
         let solved =

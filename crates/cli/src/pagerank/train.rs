@@ -16,7 +16,6 @@ use toprank::train::full::{
 use toprank::train::walk_file::{DANGLING, SCORES, word_of};
 use toprank::train::{WalkFile, WalkHeader};
 use toprank::walks::{Score, Solver, Walk};
-use toprank_plots::{IntervalRow, intervals};
 
 use super::evaluate::scores;
 use super::{Graphs, Restart, number};
@@ -451,7 +450,9 @@ impl Look for Screen<'_> {
     }
 }
 
+#[cfg(feature = "plots")]
 fn draw(file: &WalkFile, path: &std::path::Path) -> Result<(), Failure> {
+    use toprank_plots::{IntervalRow, intervals};
     let mut rows: Vec<IntervalRow> = file
         .names()
         .into_iter()
@@ -460,4 +461,9 @@ fn draw(file: &WalkFile, path: &std::path::Path) -> Result<(), Failure> {
         .collect();
     rows.sort_by(|a, b| b.value.total_cmp(&a.value));
     intervals("weights of the walk", "weight", &rows).save(path).map_err(Failure::failed)
+}
+
+#[cfg(not(feature = "plots"))]
+fn draw(_: &WalkFile, _: &std::path::Path) -> Result<(), Failure> {
+    Err(Failure::usage("this toprank was built without plots; expected a build with the feature plots"))
 }

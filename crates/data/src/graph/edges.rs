@@ -109,7 +109,7 @@ impl Ends {
     }
 
     /// Names for all numbers seen until now.
-    fn to_words(&mut self) -> &mut Interner {
+    fn name_all(&mut self) -> &mut Interner {
         if self.words.is_none() {
             let mut words = Interner::default();
             for edge in 0..self.sources.len() {
@@ -151,7 +151,9 @@ fn renumber(sources: &mut [u32], targets: &mut [u32]) -> Vec<u32> {
     }
     let mut place = vec![0u32; last + 1];
     for ends in [&*sources, &*targets] {
-        ends.iter().for_each(|&end| place[end as usize] = 1);
+        for &end in ends {
+            place[end as usize] = 1;
+        }
     }
     let mut numbers = Vec::new();
     for (number, place) in place.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
@@ -311,11 +313,11 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
         let mut fields = Vec::new();
         cut(first, columns.separator, &mut fields);
         let ends_of = [columns.source, columns.target].map(|c| fields.get(c).map(|field| unquote(field)));
-        let is_node = |name: &Option<&[u8]>| {
+        let is_node = |name: Option<&[u8]>| {
             let name = name.and_then(|name| std::str::from_utf8(name).ok());
             name.zip(ends.words.as_ref()).is_some_and(|(name, words)| words.find(name).is_some())
         };
-        if ends_of.iter().any(is_node) {
+        if ends_of.into_iter().any(is_node) {
             heading = Heading::No;
         }
         if heading == Heading::No {
@@ -363,7 +365,7 @@ fn add(ends: &mut Ends, piece: &Piece, text: &[u8]) {
         weights.extend_from_slice(&piece.weights);
     }
     if let Some(ranges) = &piece.words {
-        ends.to_words();
+        ends.name_all();
         let Ends { words, sources, targets, .. } = ends;
         let words = words.get_or_insert_default();
         let mut number = |range: &std::ops::Range<u32>| {
@@ -440,12 +442,11 @@ fn parse(text: &[u8], columns: &Columns, words: bool) -> Piece {
     piece
 }
 
+/// What was found and what was expected.
+type Wrong = (String, &'static str);
+
 /// The fields of source and target, or what is wrong.
-fn two_ends<'a>(
-    line: &[u8],
-    fields: &[&'a [u8]],
-    columns: &Columns,
-) -> Result<(&'a [u8], &'a [u8]), (String, &'static str)> {
+fn two_ends<'a>(line: &[u8], fields: &[&'a [u8]], columns: &Columns) -> Result<(&'a [u8], &'a [u8]), Wrong> {
     let field = |c: usize| fields.get(c).copied().filter(|field| !unquote(field).is_empty());
     let (Some(source), Some(target)) = (field(columns.source), field(columns.target)) else {
         let found = format!("{} fields in {}", fields.len(), show(line));

@@ -347,7 +347,9 @@ impl Graph {
 
 fn count(nodes: usize, ends: &[u32]) -> Vec<u32> {
     let mut counts = vec![0u32; nodes];
-    ends.iter().for_each(|&node| counts[node as usize] += 1);
+    for &node in ends {
+        counts[node as usize] += 1;
+    }
     counts
 }
 

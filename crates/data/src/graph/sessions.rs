@@ -149,10 +149,10 @@ pub fn read_sessions(source: &Source, options: &SessionOptions) -> Result<Sessio
     let click = data.columns.iter().position(|column| column.name == "click");
     let mut numbers = Interner::default();
     let mut visits: Vec<(u32, f64, usize)> = Vec::new();
-    for row in 0..data.rows() {
+    for (row, &time) in times.iter().enumerate() {
         let user = numbers.number(users.get(row));
         if click.is_none_or(|click| data.features.get(row, click) == 1.0) {
-            visits.push((user, times[row], row));
+            visits.push((user, time, row));
         }
     }
     // Rows break ties: the order of the file.

@@ -326,7 +326,9 @@ pub(super) fn read_seeds(
                 at(ReadError::data(file, found, "nodes of the graph"), &data, row)
             })?;
             if without_query && finder.shared {
-                by_list.iter_mut().for_each(|seeds| seeds.push(node));
+                for seeds in &mut by_list {
+                    seeds.push(node);
+                }
             } else if let Some(list) = lists.find(&query) {
                 by_list[list as usize].push(node);
             }

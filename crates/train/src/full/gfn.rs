@@ -62,7 +62,9 @@ pub fn sphere(stream: Stream, out: &mut [f64]) {
         }
         let length = norm(out.iter().copied());
         if length > 0.0 {
-            out.iter_mut().for_each(|x| *x /= length);
+            for x in out.iter_mut() {
+                *x /= length;
+            }
             return;
         }
     }

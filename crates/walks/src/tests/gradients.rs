@@ -115,7 +115,9 @@ fn a_list_is_the_walk_over_its_own_graph() {
                 restart[seed as usize - nodes.start] = (0..2).map(|f| phi[f] * value(seed as usize, f)).sum();
             }
             let total: f64 = restart.iter().sum();
-            restart.iter_mut().for_each(|v| *v /= total);
+            for v in &mut restart {
+                *v /= total;
+            }
             let mut edges = Vec::new();
             for j in nodes.clone() {
                 for edge in graphs.graph.inward().range(j) {

@@ -87,9 +87,9 @@ fn the_counts_are_those_of_the_paper() {
     // Lemma 1 with r = 3, δ = 10⁻⁴: ⌈ln(240000)/0.15⌉ − 1.
     assert_eq!(Stop::lemma_1(0.15, 3.0, 1e-4).products, Some((240_000f64.ln() / 0.15).ceil() as usize - 1));
     let lemma = Lemma2::new(0.15, 2.0, 3.0, 1e-3);
-    assert_eq!(lemma.jacobian, ((8.0 * 2.0 * 3.0 / (0.15 * 1e-3) as f64).ln() / 0.15).ceil() as usize - 1);
+    assert_eq!(lemma.jacobian, ((8.0 * 2.0 * 3.0 / (0.15 * 1e-3_f64)).ln() / 0.15).ceil() as usize - 1);
     assert_eq!(
         lemma.distribution.products,
-        Some(((24.0 * 2.0 * 3.0 / (0.15 * 1e-3) as f64).ln() / 0.15).ceil() as usize - 1)
+        Some(((24.0 * 2.0 * 3.0 / (0.15 * 1e-3_f64)).ln() / 0.15).ceil() as usize - 1)
     );
 }

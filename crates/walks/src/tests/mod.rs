@@ -41,7 +41,9 @@ pub(crate) fn stationary(
     dangling: Dangling,
 ) -> Vec<f64> {
     let mut out = vec![0.0; n];
-    edges.iter().for_each(|&(i, _, w)| out[i] += w);
+    for &(i, _, w) in edges {
+        out[i] += w;
+    }
     let mut a = vec![vec![0.0; n]; n];
     for (i, row) in a.iter_mut().enumerate() {
         row[i] = 1.0;
@@ -110,7 +112,7 @@ pub(crate) fn query_graphs(
         }
         // The last node stays dangling.
         for i in 0..n - 1 {
-            for _ in 0..1 + random.below(3) {
+            for _ in 0..=random.below(3) {
                 tables.sources.push((first + i) as u32);
                 tables.targets.push((first + random.below(n)) as u32);
                 tables.edge_values.extend((0..own).map(|_| 0.05 + random.unit() as f32));

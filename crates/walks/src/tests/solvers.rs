@@ -47,10 +47,14 @@ proptest! {
         let edges: Vec<_> = ends.iter().map(|&(i, j, w)| (i % n, j % n, f64::from(w))).collect();
         let graph = graph(n, &edges, true);
         let mut v = vec![0.0; n];
-        seeds.iter().for_each(|(i, w)| v[*i as usize % n] += w);
+        for (i, w) in &seeds {
+            v[*i as usize % n] += w;
+        }
         let seeds: Vec<_> = seeds.iter().map(|&(i, w)| (i % n as u32, w)).collect();
         let total: f64 = v.iter().sum();
-        if total > 0.0 { v.iter_mut().for_each(|v| *v /= total) } else { v.fill(1.0 / n as f64) }
+        for v in &mut v {
+            *v = if total > 0.0 { *v / total } else { 1.0 / n as f64 };
+        }
         for dangling in RULES {
             let exact = stationary(n, &edges, &v, alpha, dangling);
             for solver in SOLVERS {
