@@ -248,6 +248,9 @@ fn run(method: &Method, data: &Data, rate: f64, seed: u64) -> Result<Vec<Look>, 
     loop {
         let parameters = trainer.parameters();
         let scores = score(trainer.model(), &parameters, train)?;
+        if scores.iter().any(|score| !score.is_finite()) {
+            return Ok(diverged(looks));
+        }
         exact.step(&Batch::all(train.lists, &scores), &mut exact.state(train.lists)?, &mut out)?;
         let scores = score(trainer.model(), &parameters, valid)?;
         let ndcg = evaluate(valid.lists, &scores, &measures)?.results[0].mean.unwrap_or(f64::NAN);
@@ -257,15 +260,19 @@ fn run(method: &Method, data: &Data, rate: f64, seed: u64) -> Result<Vec<Look>, 
         }
         match trainer.run(&mut Pause(0), None) {
             Ok(_) => {}
-            // Too high a rate: the rest of the run is no number, which no choice of a rate takes.
             Err(TrainError::NotFinite { .. } | TrainError::Goal(GoalError::Score { .. })) => {
-                let rest = (looks.len() as u64..=STEPS / LOOK).map(|i| i * LOOK);
-                looks.extend(rest.map(|step| Look { step, loss: f64::NAN, ndcg: f64::NAN }));
-                return Ok(looks);
+                return Ok(diverged(looks));
             }
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Too high a rate: the rest of the run is no number, which no choice of a rate takes.
+fn diverged(mut looks: Vec<Look>) -> Vec<Look> {
+    let rest = (looks.len() as u64..=STEPS / LOOK).map(|i| i * LOOK);
+    looks.extend(rest.map(|step| Look { step, loss: f64::NAN, ndcg: f64::NAN }));
+    looks
 }
 
 /// Where a data set lies, and how its lists are sampled.
