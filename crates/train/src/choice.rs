@@ -20,8 +20,8 @@ pub struct Choice {
 /// Metric → objective: the first line of the metric whose parameter (if it names one) is given. `@` takes the metric's
 /// cut-off along, `=*` the value of its parameter of that name.
 const SERVED_BY: &[(&str, &str, &str)] = &[
-    ("ndcg", "", "ndcg-loss2"),
-    ("dcg", "", "ndcg-loss2"),
+    ("ndcg", "", "yetirank"),
+    ("dcg", "", "yetirank"),
     ("err", "", "lambda-err"),
     ("map", "", "ap"),
     ("mrr", "", "lambda-mrr"),
