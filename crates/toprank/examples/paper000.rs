@@ -60,7 +60,7 @@ struct Method {
 }
 
 const ADAM: &[f64] = &[0.0003, 0.001, 0.003, 0.01];
-const DESCENT: &[f64] = &[0.1, 0.3, 1.0, 3.0];
+const DESCENT: &[f64] = &[0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 /// A sampled run with Adam.
 fn sampled(name: &str, objective: &str) -> Method {
