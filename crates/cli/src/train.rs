@@ -475,7 +475,7 @@ fn report(
         text += &format!(
             "out-of-fold scores: {}\nresults: {}\n",
             results.scores_file.display(),
-            results.results_file.display()
+            results.found_file.display()
         );
     }
     let probability = if header.calibration.is_empty() { "" } else { ", gives probabilities too" };

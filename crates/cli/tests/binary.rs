@@ -176,7 +176,7 @@ fn several_labels_train_fold_and_predict_together() {
     // The second label is not known for every sixth row.
     let line = |row: u32| {
         let noise = f64::from(row.wrapping_mul(2_654_435_761) >> 8) / f64::from(1u32 << 24);
-        let (x, z) = (row % 3 == 0, row % 7 == 0);
+        let (x, z) = (row.is_multiple_of(3), row.is_multiple_of(7));
         let second = if row % 6 == 5 { String::new() } else { u8::from(z).to_string() };
         let a = f64::from(u8::from(x)) + 0.3 * noise;
         let b = f64::from(u8::from(z)) + 0.3 * noise;

@@ -127,7 +127,9 @@ impl Part {
                 .collect(),
             Pick::Rows(rows) => {
                 let mut picked = vec![false; data.rows()];
-                rows.iter().for_each(|&row| picked[row as usize] = true);
+                for &row in rows {
+                    picked[row as usize] = true;
+                }
                 (0..lists.entries()).filter(|&e| picked[lists.row(e)]).map(|e| e as u64).collect()
             }
             Pick::Entries(entries) => entries.clone(),

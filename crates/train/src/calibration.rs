@@ -428,11 +428,11 @@ mod tests {
                 let sum = |of: &dyn Fn(usize) -> f64| (from..=to).map(of).sum::<f64>();
                 sum(&|i| f64::from(y[i] * w[i])) / sum(&|i| f64::from(w[i]))
             };
-            for i in 0..y.len() {
+            for (i, &score) in scores.iter().enumerate() {
                 let expected = (0..=i)
                     .map(|from| (i..y.len()).map(|to| mean(from, to)).fold(f64::INFINITY, f64::min))
                     .fold(0.0, f64::max);
-                prop_assert!((fitted.probability(scores[i]) - expected).abs() < 1e-12);
+                prop_assert!((fitted.probability(score) - expected).abs() < 1e-12);
             }
         }
 

@@ -34,7 +34,7 @@ pub struct Results {
     /// Out-of-fold score of every entry, on the scale of the kept model.
     pub scores: Vec<f64>,
     pub scores_file: PathBuf,
-    pub results_file: PathBuf,
+    pub found_file: PathBuf,
     found: Vec<Found>,
     /// Held-out items of each fold, and how many of them are relevant.
     sizes: Vec<(usize, usize)>,
@@ -135,7 +135,7 @@ impl CrossValidation {
         Ok(Results {
             sizes: self.folds.iter().map(|fold| fold.size(&self.data)).collect(),
             scores_file: beside(&self.out, ".oof.txt"),
-            results_file: beside(&self.out, ".folds.json"),
+            found_file: beside(&self.out, ".folds.json"),
             scores,
             found,
         })
@@ -149,7 +149,7 @@ impl CrossValidation {
             output.finish(out)
         })?;
         let text = serde_json::to_string_pretty(&results.json()).map_err(Failure::failed)? + "\n";
-        Ok(sink::write_file(Path::new(&results.results_file), |out| out.write_all(text.as_bytes()))?)
+        Ok(sink::write_file(Path::new(&results.found_file), |out| out.write_all(text.as_bytes()))?)
     }
 }
 

@@ -32,7 +32,9 @@ pub(super) fn deal(rows: usize, positive: &[Vec<u32>], ends: &[f64], seed: u64) 
         labels: vec![Vec::new(); rows],
     };
     for (label, rows) in (0..).zip(positive) {
-        rows.iter().for_each(|&row| dealer.labels[row as usize].push(label));
+        for &row in rows {
+            dealer.labels[row as usize].push(label);
+        }
     }
     let shuffled = |label: usize, mut rows: Vec<u32>| {
         Stream::new(seed, "split of labels").of_list(label as u32).open().shuffle(&mut rows);

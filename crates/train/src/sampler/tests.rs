@@ -274,7 +274,9 @@ fn times_in_a_pass(form: &str, lists: &Lists, pass: u64) -> BTreeMap<(u32, u32),
     for t in 0..steps {
         let draws = draw(&mut *sampler, pass * steps + t);
         for (d, &q) in draws.lists.iter().enumerate() {
-            items(&draws, d).iter().for_each(|&item| *times.entry((q, item)).or_insert(0) += 1);
+            for &item in items(&draws, d) {
+                *times.entry((q, item)).or_insert(0) += 1;
+            }
         }
     }
     times
