@@ -4,7 +4,7 @@ mod common;
 
 use common::{Toprank, json};
 
-const EDGES: &str = "source,target,w\na,b,2\na,c,1\nb,c,3\nc,a,1\nc,d,0.5\nd,e,1\nb,a,0.25\n";
+const EDGES: &str = "source,target,w\na,b,2\na,c,1\nb,c,3\nc,a,1\nc,d,0.5\nd,e,1\nd,a,0.25\n";
 
 #[test]
 fn rank_prints_the_best_nodes_and_a_certified_error() {

@@ -71,6 +71,16 @@ fn take(data: &mut Dataset, name: &str) -> Option<Vec<f32>> {
 
 fn features(file: &str, data: &Dataset) -> Result<(Vec<String>, Vec<f32>), ReadError> {
     let width = data.columns.len();
+    for (place, column) in data.columns.iter().enumerate() {
+        let Some(words) = &column.levels else { continue };
+        let word = |row: usize| words.get(data.features.get(row, place) as usize);
+        // Numbers stand between the words where one value of a column is none.
+        let row = (0..data.rows()).find(|&row| word(row).parse::<f32>().is_err()).unwrap_or(0);
+        let error =
+            ReadError::data(file, show(word(row).as_bytes()), "a number: features of a walk are numbers")
+                .in_column(column.name.as_str());
+        return Err(at(error, data, row));
+    }
     let values = match &data.features {
         Matrix::Dense { values, .. } => values.clone(),
         Matrix::Sparse(_) => (0..data.rows())

@@ -34,6 +34,7 @@ impl SamplerKind for Rows {
             readers,
             weights: Weights::of(lists),
             drawn: Vec::new(),
+            lengths: Vec::new(),
         }))
     }
 }
@@ -96,6 +97,8 @@ struct Open {
     weights: Weights,
     /// The items of this step.
     drawn: Vec<(u32, u32)>,
+    /// How many of them each list has.
+    lengths: Vec<u64>,
 }
 
 impl Sampler for Open {
@@ -116,9 +119,11 @@ impl Sampler for Open {
             out.items.extend(same_list.iter().map(|(_, item)| *item));
             end_of_list(same_list[0].0, out);
         }
-        let lengths: Vec<u64> = out.offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        self.lengths.clear();
+        self.lengths.extend(out.offsets.windows(2).map(|pair| pair[1] - pair[0]));
         // The mean over the n drawn of the N judged items of a list is an n/N part of its mean.
-        let part = |d: usize, q: u32| lengths[d] as f64 / f64::from(self.judged[q as usize]);
+        let (lengths, judged) = (&self.lengths, &self.judged);
+        let part = |d: usize, q: u32| lengths[d] as f64 / f64::from(judged[q as usize]);
         self.weights.count(stands_for, part, out);
     }
 }
