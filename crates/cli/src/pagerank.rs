@@ -63,7 +63,7 @@ impl PageRank {
 
 /// How often walks restart, under both names.
 #[derive(clap::Args, Clone, Debug)]
-struct Restart {
+struct RestartFlags {
     /// Probability of a restart at each step, more than 0 [default: 0.15]
     #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
     restart: Option<f64>,
@@ -75,7 +75,7 @@ struct Restart {
     dangling: DanglingRule,
 }
 
-impl Restart {
+impl RestartFlags {
     fn alpha(&self) -> Result<f64, Failure> {
         let alpha = self.restart.or(self.damping.map(|damping| 1.0 - damping)).unwrap_or(0.15);
         if alpha > 0.0 && alpha <= 1.0 {
@@ -112,7 +112,7 @@ impl From<DanglingRule> for Dangling {
 /// Where query graphs are.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Graphs")]
-struct Graphs {
+struct GraphFlags {
     /// Folder with the tables nodes, edges, judgements, seeds
     #[arg(long, value_name = "FOLDER")]
     graphs: PathBuf,
@@ -131,7 +131,7 @@ enum EdgeWhich {
     Both,
 }
 
-impl Graphs {
+impl GraphFlags {
     fn read(&self, folder: &std::path::Path) -> Result<QueryGraphs, Failure> {
         let mut files = GraphFiles::folder(folder)?;
         if self.judgements.is_some() && folder == self.graphs {

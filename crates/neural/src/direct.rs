@@ -95,12 +95,12 @@ impl<M: RankModule> Direct<M> {
         }
         Ok(all)
     }
+}
 
-    /// The scores at the end of what [`Direct::run`] left.
-    fn read_scores(&self, all: &[f32], scores: &mut [f64]) {
-        let last = &all[all.len() - scores.len()..];
-        scores.iter_mut().zip(last).for_each(|(to, score)| *to = f64::from(*score));
-    }
+/// The scores at the end of what [`Direct::run`] left.
+fn read_scores(all: &[f32], scores: &mut [f64]) {
+    let last = &all[all.len() - scores.len()..];
+    scores.iter_mut().zip(last).for_each(|(to, score)| *to = f64::from(*score));
 }
 
 impl<M: RankModule> Differentiable for Direct<M> {
@@ -132,7 +132,7 @@ impl<M: RankModule> Differentiable for Direct<M> {
             return Ok(Box::new(Nothing));
         }
         let all = self.run(parameters, input.features, input.rows, train)?;
-        self.read_scores(&all, scores);
+        read_scores(&all, scores);
         let kept = match train {
             Some(_) => 65_536.0 / (65_536 - dropped(self.dropout)) as f32,
             None => 1.0,
@@ -145,7 +145,7 @@ impl<M: RankModule> Differentiable for Direct<M> {
         let parts = scores.chunks_mut(SCORED_AT_ONCE * self.outputs());
         for (rows, scores) in input.rows.chunks(SCORED_AT_ONCE).zip(parts) {
             let all = self.run(parameters, input.features, rows, None)?;
-            self.read_scores(&all, scores);
+            read_scores(&all, scores);
             self.give_back(all);
         }
         Ok(())

@@ -10,7 +10,7 @@ use toprank::metrics::{Measure, bootstrap, evaluate};
 use toprank::train::{TrainError, WalkFile};
 use toprank::walks::{Stop, Walk};
 
-use super::Graphs;
+use super::GraphFlags;
 use crate::failure::Failure;
 use crate::table::{Style, Table};
 use crate::{Common, print, print_json};
@@ -30,7 +30,7 @@ pub struct Evaluate {
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
     #[command(flatten)]
-    graphs: Graphs,
+    graphs: GraphFlags,
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,map")]
     metrics: String,

@@ -1,13 +1,13 @@
 //! `toprank pagerank predict`: scores of nodes by a learned walk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use toprank::data::{Run, sink, write_run};
 use toprank::train::{TrainError, WalkFile};
 use toprank::walks::Stop;
 
-use super::Graphs;
+use super::GraphFlags;
 use crate::failure::Failure;
 use crate::{Common, note, print_json};
 
@@ -27,7 +27,7 @@ pub struct Predict {
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
     #[command(flatten)]
-    graphs: Graphs,
+    graphs: GraphFlags,
     /// File to write; - is standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -70,7 +70,7 @@ impl Predict {
             })?;
         }
         let certificate = solved.certificate();
-        if common.json && self.output != PathBuf::from("-") {
+        if common.json && self.output != Path::new("-") {
             return print_json(&json!({
                 "lists": graphs.len(), "nodes": rows.len(), "error_bound": certificate.error, "products": certificate.products,
             }));

@@ -1,6 +1,6 @@
 //! `toprank pagerank rank`: PageRank of an edge list.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use toprank::data::graph::{EdgeOptions, Graph, read_edges};
@@ -8,7 +8,7 @@ use toprank::data::lines::Lines;
 use toprank::data::{ReadError, Source, sink};
 use toprank::walks::{Solver, Stop, Surfer, rank};
 
-use super::{Restart, number};
+use super::{RestartFlags, number};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Style, Table};
@@ -50,7 +50,7 @@ pub struct Rank {
     #[arg(long, value_name = "FILE")]
     seeds: Option<PathBuf>,
     #[command(flatten)]
-    restart: Restart,
+    restart: RestartFlags,
     /// How it is solved
     #[arg(long, value_enum, default_value = "seidel")]
     solver: SolverName,
@@ -170,7 +170,7 @@ impl Rank {
     }
 }
 
-fn seeds(path: &PathBuf, graph: &Graph, edges: &PathBuf) -> Result<Vec<(u32, f64)>, Failure> {
+fn seeds(path: &Path, graph: &Graph, edges: &Path) -> Result<Vec<(u32, f64)>, Failure> {
     let source = Source::path(path);
     let mut lines = Lines::open(&source)?;
     let mut seeds = Vec::new();

@@ -18,7 +18,7 @@ use toprank::train::{WalkFile, WalkHeader};
 use toprank::walks::{Score, Solver, Walk};
 
 use super::evaluate::scores;
-use super::{Graphs, Restart, number};
+use super::{GraphFlags, RestartFlags, number};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -50,7 +50,7 @@ keeps what was reached. With --valid the weights that are best there are kept, o
 #[command(after_help = AFTER_HELP)]
 pub struct Train {
     #[command(flatten)]
-    graphs: Graphs,
+    graphs: GraphFlags,
     /// Folder of graphs for validation
     #[arg(long, value_name = "FOLDER")]
     valid: Option<PathBuf>,
@@ -70,9 +70,9 @@ pub struct Train {
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
     #[command(flatten)]
-    restart: Restart,
+    restart: RestartFlags,
     #[command(flatten)]
-    steps: Steps,
+    steps: StepFlags,
     /// Write a line a step: step, loss, gradient norm, Lipschitz estimate (CSV)
     #[arg(long, value_name = "FILE")]
     curve: Option<PathBuf>,
@@ -86,7 +86,7 @@ pub struct Train {
 
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Method")]
-struct Steps {
+struct StepFlags {
     /// Most steps [default: gbn and gbp 200, adam 300, gfn 2000]
     #[arg(long, value_name = "N")]
     steps: Option<usize>,
@@ -142,11 +142,10 @@ impl Train {
         let is_margin = ["margin", "squared-hinge"].contains(&goal.listing().entry.name);
         let method = self.method.unwrap_or(if is_margin { Method::Gbn } else { Method::Adam });
         let score = match self.score {
-            Some(ScoreName::Probability) => Score::Probability,
-            Some(ScoreName::Scaled) => Score::Scaled,
             Some(ScoreName::Log) => Score::Log,
-            None if is_margin => Score::Probability,
-            None => Score::Scaled,
+            Some(ScoreName::Scaled) => Score::Scaled,
+            None if !is_margin => Score::Scaled,
+            Some(ScoreName::Probability) | None => Score::Probability,
         };
         let walk = Walk {
             restart: self.restart.alpha()?,
@@ -257,7 +256,7 @@ impl Train {
         m: usize,
         screen: &mut Screen,
     ) -> Result<Found, Failure> {
-        let Steps { steps, epsilon, lipschitz, step_size, rate, theory, seed, .. } = self.steps;
+        let StepFlags { steps, epsilon, lipschitz, step_size, rate, theory, seed, .. } = self.steps;
         let start = vec![1.0; m];
         Ok(match method {
             Method::Gbn => {
