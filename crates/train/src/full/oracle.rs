@@ -16,7 +16,7 @@ use toprank_walks::{Score, Solved, Stop, Walk};
 use super::{Errors, FINEST, Oracle};
 use crate::error::TrainError;
 
-/// An oracle; see the [module](self).
+/// Loss and gradient of a walk at a promised accuracy.
 pub struct WalkOracle<'a> {
     graphs: &'a QueryGraphs,
     walk: Walk,
