@@ -56,7 +56,7 @@ pub struct JudgedNodes {
     pub elsewhere: usize,
 }
 
-/// Lists over graphs; see the [module](self).
+/// Lists over graphs; read from the tables of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct QueryGraphs {
     /// All graphs, one after the other; its nodes are called 0, 1, ….
@@ -219,7 +219,7 @@ impl QueryGraphs {
     /// Reads the tables of a folder.
     ///
     /// # Errors
-    /// Whatever the [module](self) calls an error, with file and line.
+    /// Negative or missing features, unknown nodes, graphs without a seed or an edge, with file and line.
     pub fn read_folder(folder: &Path) -> Result<QueryGraphs, ReadError> {
         QueryGraphs::read(&GraphFiles::folder(folder)?)
     }
