@@ -175,10 +175,10 @@ fn bad_input_of_learning_is_told_in_words() {
     let negative: String = nodes
         .lines()
         .enumerate()
-        .map(|(i, line)| if i == 1 { line.to_string() + "-" } else { line.to_string() } + "\n")
+        .map(|(i, line)| if i == 2 { line.to_string() + "-" } else { line.to_string() } + "\n")
         .collect();
     shell.file("graphs/nodes.tsv", &negative);
-    assert!(shell.fails(3, "pagerank train --graphs graphs -o x").contains("nodes.tsv:2:"));
+    assert!(shell.fails(3, "pagerank train --graphs graphs -o x").contains("nodes.tsv:3:"));
 }
 
 #[test]

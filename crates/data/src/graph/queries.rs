@@ -15,7 +15,7 @@ Without a column `query` in `nodes` and `edges` there is one graph, and each que
 over it. All graphs lie in one [`Graph`], one after the other. An edge's features are its own columns, or the features of
 its source and then those of its target (never copied), or both: see [`EdgeFeatures`].
 
-Rules: a feature that is missing, negative or not finite is an error; so is an edge or a seed with a node that `nodes`
+Rules: columns that begin with a word are not features; a feature that is missing, negative or not finite is an error; so is an edge or a seed with a node that `nodes`
 does not have. A judged node that is not in its graph counts as not retrieved (`missed`); judgements of a query without a
 graph are counted and left out.
 */
