@@ -14,7 +14,7 @@
 //!
 //! Two numbers are followed: the objective itself, 1 − smooth NDCG of whole training lists, which says how well a method
 //! optimises what it is meant to; and NDCG@5 on lists not trained on, which is what the paper shows. Every method has its rate
-//! chosen among the same few, with a seed of its own: by the objective where all methods have the same one, by validation
+//! chosen among the same few, with seeds of its own: by the objective where all methods have the same one, by validation
 //! where they have not (`faster`). Three other seeds are reported. Writes EXPERIMENT.csv (every point, means over seeds),
 //! EXPERIMENT-summary.csv (the end of each run) and two plots per data set.
 
@@ -45,6 +45,8 @@ const LOOK: u64 = 10;
 const END: usize = 5;
 /// The first chooses the rate, the others are reported.
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
+/// Chooses the rate too, so that none is taken that diverges now and then.
+const SECOND_CHOICE: u64 = 5;
 
 const WHOLE: &str = "lists:batch=all";
 
@@ -186,13 +188,16 @@ fn main() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The rate with the best end, by the seed that is not reported.
+/// The rate with the best end, by seeds that are not reported.
 fn best_rate(method: &Method, data: &Data, by_validation: bool) -> Result<f64, Failed> {
     let worth = |look: &Look| if by_validation { look.ndcg } else { -look.loss };
     let ends: Vec<(f64, f64)> = method
         .rates
         .par_iter()
-        .map(|&rate| Ok((ends(&[run(method, data, rate, SEEDS[0])?], worth)[0], rate)))
+        .map(|&rate| {
+            let runs = [run(method, data, rate, SEEDS[0])?, run(method, data, rate, SECOND_CHOICE)?];
+            Ok((mean(&ends(&runs, worth)), rate))
+        })
         .collect::<Result<_, Failed>>()?;
     let best = ends.into_iter().filter(|end| end.0.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0));
     Ok(best.ok_or_else(|| format!("{} diverges at every rate", method.name))?.1)
