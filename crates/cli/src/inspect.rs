@@ -6,7 +6,7 @@ use toprank::data::inspect::{
     Duplicates, FeatureRow, Histogram, Inspection, Lengths, Overlap, inspect, shared,
 };
 use toprank::data::{MappedDataset, mapped};
-use toprank::train::Model;
+use toprank::train::{Model, WalkFile};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -45,6 +45,9 @@ impl Inspect {
         }
         if Model::is_one(self.data.as_ref()) {
             return model(&self.data, common);
+        }
+        if WalkFile::is_one(self.data.as_ref()) {
+            return walk(&self.data, common);
         }
         let dataset = self.reading.read(&self.data, Vec::new(), common.quiet)?;
         let inspection = inspect(&dataset);
@@ -122,6 +125,37 @@ fn model(file: &str, common: &Common) -> Result<(), Failure> {
     for block in blocks {
         let shape: Vec<String> = block.shape.iter().map(usize::to_string).collect();
         table.row([block.name.clone(), shape.join(" × "), block.parameters().to_string()]);
+    }
+    text += &table.render(Style::Table);
+    print(&text)
+}
+
+/// Says what a learned walk is: how it goes, what it was trained with, what its features weigh.
+fn walk(file: &str, common: &Common) -> Result<(), Failure> {
+    let walk = WalkFile::load(file.as_ref())?;
+    let header = &walk.header;
+    let mut weights: Vec<(String, f64)> = walk.names().into_iter().zip(walk.phi.iter().copied()).collect();
+    weights.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if common.json {
+        let weights: serde_json::Map<_, _> = weights.into_iter().map(|(name, w)| (name, json!(w))).collect();
+        return print_json(&json!({"file": file, "walk": header, "weights": weights}));
+    }
+    let mut text = format!(
+        "{file}: a learned walk, its self-test passes\n{} by {} on {} lists, {} steps, restart {}, dangling nodes go to \
+         {}, scores are {}\nloss {:.6} → {:.6}\n\n",
+        header.objective,
+        header.method,
+        header.lists,
+        header.steps,
+        header.restart,
+        header.dangling,
+        header.score,
+        header.loss.0,
+        header.loss.1
+    );
+    let mut table = Table::new(["weight of", "value"]);
+    for (name, value) in weights {
+        table.row([name, format!("{value:.6}")]);
     }
     text += &table.render(Style::Table);
     print(&text)

@@ -125,6 +125,11 @@ fn a_walk_is_learned_kept_and_used() {
     assert_eq!(results.len(), 6);
     assert_eq!(results[0]["ranking"], "learned");
     assert!(shell.ok("pagerank evaluate --model walk.toprank --graphs test").contains("in-degree"));
+
+    let told = shell.ok("inspect walk.toprank");
+    assert!(told.contains("a learned walk, its self-test passes") && told.contains("restart f1"), "{told}");
+    let told = json(&shell.ok("inspect walk.toprank --json"));
+    assert!(told["weights"]["restart f1"].is_f64() && told["walk"]["lists"].is_u64(), "{told}");
 }
 
 #[test]

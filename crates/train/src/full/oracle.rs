@@ -48,8 +48,8 @@ impl<'a> WalkOracle<'a> {
     ) -> Result<WalkOracle<'a>, TrainError> {
         let lists = graphs.lists(which, false);
         if lists.entries() == 0 {
-            let expected = "judged nodes: a table of judgements, or a column label among the nodes";
-            return Err(toprank_core::ParamError::new("the graphs", "nothing judged", expected).into());
+            let expected = "judged: by a table `judgements` in their folder, a file of --judgements, or a column label of nodes";
+            return Err(toprank_core::ParamError::new("the graphs", "without judgements", expected).into());
         }
         let nodes = lists.rows.iter().flatten().map(|&row| graphs.of_row(row).1).collect();
         let offsets = lists.offsets.iter().map(|&offset| offset as usize).collect();

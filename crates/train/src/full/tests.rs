@@ -283,7 +283,7 @@ fn bad_settings_and_graphs_are_refused() {
     graphs.judged.nodes.clear();
     graphs.judged.offsets = vec![0; 3];
     let error = WalkOracle::new(&graphs, &[0, 1], Walk::default(), &goal("margin")).err().unwrap();
-    assert!(error.to_string().contains("nothing judged"), "{error}");
+    assert!(error.to_string().contains("without judgements"), "{error}");
 }
 
 #[test]
