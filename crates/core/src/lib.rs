@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod list;
 pub mod model;
 pub mod policy;
+mod simd;
 pub mod stream;
 pub mod sum;
 

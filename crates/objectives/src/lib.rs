@@ -18,7 +18,9 @@
 //!   not depend on the number of threads;
 //! - nothing allocates per list once [`Work`] has grown.
 
-#[macro_use]
+#[macro_use(vectorised)]
+extern crate toprank_core;
+
 mod simd;
 
 pub mod bilevel;

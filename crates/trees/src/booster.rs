@@ -1,0 +1,310 @@
+/*!
+Boosting: one tree after the other, each from the gradient and curvature at the scores so far.
+
+```text
+Newton     leaf = −rate·Σ g/(Σ h + l2)
+gradient   the same with h = 1 for every row
+```
+
+The objective stays outside: whoever boosts asks [`Booster::scores`], works out gradient and curvature, and calls
+[`Booster::round`]. With several outputs (classes, labels over shared rows) a round grows one tree for each.
+
+Source: Friedman, "Greedy function approximation: a gradient boosting machine"; LTR (paper 004), appendix A.
+*/
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use toprank_core::{ModelError, Stream};
+
+use crate::binning::Binned;
+use crate::ensemble::Ensemble;
+use crate::growth::quantise::pack;
+use crate::growth::{Growth, Room, Task, grow};
+use crate::sampling::{Sampling, draw};
+use crate::walk::BinnedTree;
+
+/// How trees are added up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Boosting {
+    /// What the leaves of each tree are multiplied by, in (0, 1], 0.1 by default.
+    pub rate: f64,
+    /// Whether the curvature is used.
+    pub method: Method,
+    /// Which lists each tree learns from.
+    pub sampling: Sampling,
+    /// How each tree grows.
+    pub growth: Growth,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+}
+
+impl Default for Boosting {
+    fn default() -> Boosting {
+        Boosting {
+            rate: 0.1,
+            method: Method::Newton,
+            sampling: Sampling::All,
+            growth: Growth::default(),
+            seed: 0,
+        }
+    }
+}
+
+/// Whether the curvature is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// A leaf takes Newton's step.
+    #[default]
+    Newton,
+    /// A leaf takes the mean of the negative gradients: every curvature counts as 1.
+    Gradient,
+}
+
+impl Boosting {
+    /// Checks the ranges, for rows of `width` features.
+    pub fn check(&self, width: usize) -> Result<(), ModelError> {
+        if !(self.rate > 0.0 && self.rate <= 1.0) {
+            return Err(ModelError::new(format!("a rate of {}", self.rate), "a number in (0, 1]"));
+        }
+        self.sampling.check()?;
+        self.growth.check(width)
+    }
+}
+
+/// Boosting under way.
+///
+/// ```
+/// use toprank_data::Matrix;
+/// use toprank_trees::{BinSettings, Bins, Booster, Boosting, Growth};
+/// // Squared loss: gradient = score − label, curvature = 1.
+/// let rows = Matrix::Dense { width: 1, values: (0..40).map(|i| i as f32).collect() };
+/// let labels: Vec<f64> = (0..40).map(|i| if i < 24 { 1.0 } else { 3.0 }).collect();
+/// let bins = Bins::fit(&rows, &[], &BinSettings::default()).unwrap();
+/// let data = bins.apply(&rows).unwrap();
+/// let growth = Growth { leaves: 2, least_rows: 5, ..Growth::default() };
+/// let mut booster = Booster::new(&data, &[], 1, Boosting { rate: 0.5, growth, ..Boosting::default() }).unwrap();
+/// for _ in 0..20 {
+///     let gradient: Vec<f64> = booster.scores().iter().zip(&labels).map(|(s, y)| s - y).collect();
+///     booster.round(&gradient, &[1.0; 40]).unwrap();
+/// }
+/// let scores = booster.into_ensemble().score(&rows).unwrap();
+/// assert!(scores.iter().zip(&labels).all(|(s, y)| (s - y).abs() < 1e-4));
+/// ```
+#[derive(Debug)]
+pub struct Booster<'a> {
+    data: &'a Binned,
+    /// Rows of list q: `offsets[q]..offsets[q + 1]`; empty: every row is a list.
+    offsets: &'a [u64],
+    settings: Boosting,
+    ensemble: Ensemble,
+    scores: Vec<f64>,
+    packed: Vec<u64>,
+    room: Room,
+}
+
+impl<'a> Booster<'a> {
+    /// Boosting from nothing. `offsets`: where the lists start and end among the rows, for sampling by list; empty: every
+    /// row is a list.
+    pub fn new(
+        data: &'a Binned,
+        offsets: &'a [u64],
+        outputs: usize,
+        settings: Boosting,
+    ) -> Result<Booster<'a>, ModelError> {
+        let ensemble = Ensemble::new(data.bins().width(), outputs);
+        let scores = vec![0.0; data.rows() * outputs];
+        Booster::resume(data, offsets, settings, ensemble, scores)
+    }
+
+    /// Boosting from where an ensemble ended, or from scores that come from elsewhere. `scores`: what it gives the rows of
+    /// `data` ([`Ensemble::score`]). Rounds are counted from those it has, so the result is that of an unbroken run.
+    pub fn resume(
+        data: &'a Binned,
+        offsets: &'a [u64],
+        settings: Boosting,
+        ensemble: Ensemble,
+        scores: Vec<f64>,
+    ) -> Result<Booster<'a>, ModelError> {
+        ensemble.check()?;
+        settings.check(data.bins().width())?;
+        let wrong = |what: String, expected: String| Err(ModelError::new(what, expected));
+        if ensemble.width != data.bins().width() {
+            let expected = format!("{} features, as the data has", data.bins().width());
+            return wrong(format!("trees over {} features", ensemble.width), expected);
+        }
+        if scores.len() != data.rows() * ensemble.outputs {
+            let expected = format!("{} for each of {} rows", ensemble.outputs, data.rows());
+            return wrong(format!("{} scores", scores.len()), expected);
+        }
+        let ascending = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !offsets.is_empty()
+            && (!ascending || offsets[0] != 0 || offsets.last() != Some(&(data.rows() as u64)))
+        {
+            return wrong("offsets of lists".into(), format!("ascending numbers from 0 to {}", data.rows()));
+        }
+        let packed = vec![0; data.rows()];
+        Ok(Booster { data, offsets, settings, ensemble, scores, packed, room: Room::default() })
+    }
+
+    /// The scores of all rows so far, `outputs` numbers each.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// Adds a number to all scores of an output: a start from elsewhere than 0.
+    ///
+    /// # Panics
+    /// If there is no such output.
+    pub fn add_base(&mut self, output: usize, base: f64) {
+        self.ensemble.base[output] += base;
+        let outputs = self.ensemble.outputs;
+        self.scores.iter_mut().skip(output).step_by(outputs).for_each(|score| *score += base);
+    }
+
+    /// The trees so far.
+    pub fn ensemble(&self) -> &Ensemble {
+        &self.ensemble
+    }
+
+    /// The trees.
+    pub fn into_ensemble(self) -> Ensemble {
+        self.ensemble
+    }
+
+    /// Grows one tree per output from ∂loss/∂score and curvature at the present scores, and adds them to the scores.
+    ///
+    /// Both have `outputs` numbers for each row. Cost: O(rows × features) for the first split, then for each split that of
+    /// its smaller side, and O(features × bins) for each leaf.
+    pub fn round(&mut self, gradient: &[f64], curvature: &[f64]) -> Result<(), ModelError> {
+        let outputs = self.ensemble.outputs;
+        for (name, found) in [("gradients", gradient.len()), ("curvatures", curvature.len())] {
+            if found != self.scores.len() {
+                let expected = format!("{outputs} for each of {} rows", self.data.rows());
+                return Err(ModelError::new(format!("{found} {name}"), expected));
+            }
+        }
+        let round = self.ensemble.rounds() as u64;
+        let chosen = self.choose(gradient, round);
+        for output in 0..outputs {
+            let mut gradient = column(gradient, output, outputs);
+            let mut curvature = match self.settings.method {
+                Method::Newton => column(curvature, output, outputs),
+                Method::Gradient => Cow::Owned(vec![1.0; self.data.rows()]),
+            };
+            self.room.rows.clear();
+            match &chosen {
+                None => self.room.rows.extend(0..self.data.rows() as u32),
+                Some(chosen) => {
+                    for &(list, counts_for) in chosen {
+                        let rows = self.rows_of(list as usize);
+                        self.room.rows.extend(rows.start as u32..rows.end as u32);
+                        if counts_for != 1.0 {
+                            gradient.to_mut()[rows.clone()].iter_mut().for_each(|g| *g *= counts_for);
+                            curvature.to_mut()[rows].iter_mut().for_each(|h| *h *= counts_for);
+                        }
+                    }
+                }
+            }
+            self.tree(&gradient, &curvature, round, output, chosen.is_none())?;
+        }
+        Ok(())
+    }
+
+    /// Adds the trees of the last round to the scores of other rows, whose bins are the same.
+    ///
+    /// # Panics
+    /// If there was no round, or `data` has other bins or another number of rows.
+    pub fn add_last_round(&self, data: &Binned, scores: &mut [f64]) {
+        assert!(data.bins() == self.data.bins(), "rows with the bins of the training data");
+        let outputs = self.ensemble.outputs;
+        assert_eq!(scores.len(), data.rows() * outputs, "a score for every row and output");
+        let trees = &self.ensemble.trees[self.ensemble.trees.len() - outputs..];
+        for (output, tree) in trees.iter().enumerate() {
+            BinnedTree::new(tree, data).add(data, scores, output, outputs);
+        }
+    }
+
+    fn rows_of(&self, list: usize) -> std::ops::Range<usize> {
+        match self.offsets {
+            [] => list..list + 1,
+            offsets => offsets[list] as usize..offsets[list + 1] as usize,
+        }
+    }
+
+    fn choose(&self, gradient: &[f64], round: u64) -> Option<Vec<(u32, f64)>> {
+        let lists = if self.offsets.is_empty() { self.data.rows() } else { self.offsets.len() - 1 };
+        let steep = |list: usize| {
+            let rows = self.rows_of(list);
+            let outputs = self.ensemble.outputs;
+            gradient[rows.start * outputs..rows.end * outputs].iter().map(|g| g.abs()).sum()
+        };
+        let stream = Stream::new(self.settings.seed, "lists of a tree").at_step(round);
+        self.settings.sampling.choose(lists, steep, stream)
+    }
+
+    /// One tree over `self.room.rows`.
+    fn tree(
+        &mut self,
+        gradient: &[f64],
+        curvature: &[f64],
+        round: u64,
+        output: usize,
+        all_rows: bool,
+    ) -> Result<(), ModelError> {
+        let Booster { data, settings, ensemble, scores, packed, room, .. } = self;
+        let outputs = ensemble.outputs;
+        let tree = round * outputs as u64 + output as u64;
+        let seed = Stream::new(settings.seed, "rounding of gradients").at_step(tree).open().bits();
+        let units = pack(gradient, curvature, &room.rows, seed, packed)?;
+        let allowed = allowed(data.width(), settings, tree);
+        let task = Task {
+            data,
+            growth: &settings.growth,
+            gradient,
+            curvature,
+            packed,
+            units,
+            allowed: &allowed,
+            rate: settings.rate,
+        };
+        let grown = grow(&task, room);
+        if all_rows {
+            for (rows, value) in grown.ranges.iter().zip(&grown.tree.leaves) {
+                for &row in &room.rows[rows.clone()] {
+                    scores[row as usize * outputs + output] += value;
+                }
+            }
+        } else {
+            BinnedTree::new(&grown.tree, data).add(data, scores, output, outputs);
+        }
+        ensemble.trees.push(grown.tree);
+        Ok(())
+    }
+}
+
+/// The numbers of one output.
+fn column(values: &[f64], output: usize, outputs: usize) -> Cow<'_, [f64]> {
+    if outputs == 1 {
+        return Cow::Borrowed(values);
+    }
+    Cow::Owned(values.par_iter().skip(output).step_by(outputs).copied().collect())
+}
+
+/// The columns that a tree may use.
+fn allowed(width: usize, settings: &Boosting, tree: u64) -> Vec<bool> {
+    let share = settings.growth.features;
+    if share >= 1.0 {
+        return vec![true; width];
+    }
+    let number = ((share * width as f64).round() as usize).max(1);
+    let stream = Stream::new(settings.seed, "features of a tree").at_step(tree);
+    let mut allowed = vec![false; width];
+    for column in draw((0..width as u32).collect(), number, stream) {
+        allowed[column as usize] = true;
+    }
+    allowed
+}

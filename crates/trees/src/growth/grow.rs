@@ -1,0 +1,394 @@
+/*!
+Growing: split the most promising leaf until nothing is left to gain.
+
+```text
+root: histogram of all rows, best split of every column
+until there are enough leaves:
+    take the leaf whose best split lowers the loss most
+    cut its rows in two
+    build the histogram of the smaller side; that of the larger is parent − smaller
+    find the best split of both
+leaf values: from the exact gradients of the leaf's rows
+```
+
+Columns are spread over threads in groups of 8: a thread builds the sums of its columns, looks for their best splits while
+they are in its cache, subtracts them from the parent's and looks again. Nothing is added across threads.
+
+The least number of rows of a leaf is not in the histograms. The best split is checked by counting rows, which ends as soon as
+both sides have enough; only if a side is too small, the column's rows are counted bin by bin and its split is found again.
+The result is that of counting all columns.
+*/
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::histogram::{Tile, build, subtract};
+use super::partition::partition;
+use super::quantise::{Units, curvature_of};
+use super::search::{Bounds, Column, Cut, Here, Rules, Split, search};
+use super::{Growth, Order};
+use crate::binning::{Binned, FeatureBins, TILE};
+use crate::tree::{Next, Node, Test, Tree};
+
+/// What a tree is grown from.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    pub(crate) data: &'a Binned,
+    pub(crate) growth: &'a Growth,
+    /// Gradient and curvature of every row, as they are.
+    pub(crate) gradient: &'a [f64],
+    pub(crate) curvature: &'a [f64],
+    /// The same as whole numbers.
+    pub(crate) packed: &'a [u64],
+    pub(crate) units: Units,
+    /// Which columns may be used.
+    pub(crate) allowed: &'a [bool],
+    /// What leaf values are multiplied by.
+    pub(crate) rate: f64,
+}
+
+/// Memory that is kept from tree to tree.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    /// The rows of the tree, leaf after leaf. Before growing: those to learn from.
+    pub(crate) rows: Vec<u32>,
+    other: Vec<u32>,
+    histograms: Vec<Vec<Tile>>,
+    free: Vec<usize>,
+    /// Best split of every column of the smaller and of the larger side.
+    found: [Vec<Option<Split>>; 2],
+}
+
+impl Room {
+    fn histogram(&mut self, tiles: usize) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.histograms.push(vec![[[0; 256]; TILE]; tiles]);
+            self.histograms.len() - 1
+        })
+    }
+}
+
+/// A tree and where its rows are.
+pub(crate) struct Grown {
+    pub(crate) tree: Tree,
+    /// The rows of each leaf in [`Room::rows`].
+    pub(crate) ranges: Vec<Range<usize>>,
+}
+
+/// A leaf that may still be split.
+#[derive(Clone)]
+struct Open {
+    rows: Range<usize>,
+    here: Here,
+    depth: usize,
+    /// The branch that leads here.
+    from: Option<(usize, bool)>,
+    histogram: Option<usize>,
+    best: Option<(usize, Split)>,
+}
+
+/// Grows a tree over `room.rows`.
+pub(crate) fn grow(task: &Task, room: &mut Room) -> Grown {
+    let total = room.rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(task.packed[row as usize]));
+    let rules = Rules::new(task.growth, task.units);
+    let root = Open {
+        rows: 0..room.rows.len(),
+        here: Here { total, bounds: Bounds::NONE },
+        depth: 0,
+        from: None,
+        histogram: None,
+        best: None,
+    };
+    room.free = (0..room.histograms.len()).rev().collect();
+    for found in &mut room.found {
+        found.clear();
+        found.resize(task.data.width(), None);
+    }
+    let mut grower = Grower { task, rules, room, nodes: Vec::new(), leaves: vec![root] };
+    grower.open(0, None);
+    while grower.leaves.len() < task.growth.leaves
+        && let Some(leaf) = grower.next()
+    {
+        grower.split(leaf);
+    }
+    grower.finish()
+}
+
+struct Grower<'a, 'b> {
+    task: &'a Task<'b>,
+    rules: Rules,
+    room: &'a mut Room,
+    nodes: Vec<Node>,
+    leaves: Vec<Open>,
+}
+
+impl<'b> Grower<'_, 'b> {
+    /// The leaf to split next; of equal ones the first.
+    fn next(&self) -> Option<usize> {
+        let mut next: Option<(usize, usize, f64)> = None;
+        for (leaf, open) in self.leaves.iter().enumerate() {
+            let Some((_, split)) = &open.best else { continue };
+            let level = if self.task.growth.order == Order::Depth { open.depth } else { 0 };
+            if next.is_none_or(|(_, depth, gain)| level < depth || (level == depth && split.gain > gain)) {
+                next = Some((leaf, level, split.gain));
+            }
+        }
+        next.map(|(leaf, ..)| leaf)
+    }
+
+    fn column(&self, column: usize) -> Column<'b> {
+        let (data, growth) = (self.task.data, self.task.growth);
+        let feature = data.feature(column);
+        let monotone = growth.monotone.get(feature).copied().unwrap_or(0);
+        Column { bins: data.bins().of(feature), monotone }
+    }
+
+    fn split(&mut self, leaf: usize) {
+        let mut left = self.leaves[leaf].clone();
+        let Some((column, split)) = left.best.take() else { return };
+        let Column { bins, monotone } = self.column(column);
+        let table = split.table(bins.missing());
+        let rows = left.rows.clone();
+        let middle = rows.start
+            + partition(
+                &mut self.room.rows[rows.clone()],
+                &mut self.room.other,
+                self.task.data.column(column),
+                &table,
+            );
+
+        let (test, missing_left) = match (split.cut, bins) {
+            (Cut::UpTo(bin), FeatureBins::Numeric { cuts }) => {
+                // Where nothing was missing, what comes later without a value goes the way of most rows.
+                let most_left = middle - rows.start >= rows.end - middle;
+                let nothing_missing = left.histogram.is_some_and(|slot| {
+                    self.room.histograms[slot][column / TILE][column % TILE][bins.count()] == 0
+                });
+                // Above all cuts nothing but missing values goes right.
+                let threshold = cuts.get(bin as usize).copied().unwrap_or(f32::INFINITY);
+                (Test::AtMost(threshold), if nothing_missing { most_left } else { split.missing_left })
+            }
+            (Cut::Set(set), FeatureBins::Categorical { categories }) => {
+                let members = (0..categories.len()).filter(|bin| set[bin / 64] >> (bin % 64) & 1 == 1);
+                (Test::In(members.map(|bin| categories[bin]).collect()), false)
+            }
+            _ => unreachable!("a cut of the kind of its column"),
+        };
+        let node = self.nodes.len();
+        self.nodes.push(Node {
+            feature: self.task.data.feature(column) as u32,
+            test,
+            missing_left,
+            left: Next::Leaf(leaf as u32),
+            right: Next::Leaf(self.leaves.len() as u32),
+            gain: split.gain,
+            curvature: f64::from(curvature_of(left.here.total)) * self.task.units.curvature,
+            rows: rows.len() as u32,
+        });
+        if let Some((parent, is_left)) = left.from {
+            let parent = &mut self.nodes[parent];
+            *(if is_left { &mut parent.left } else { &mut parent.right }) = Next::Node(node as u32);
+        }
+
+        let bounds = self.bounds(&left.here, &split, monotone);
+        let right = Open {
+            rows: middle..rows.end,
+            here: Here { total: left.here.total.wrapping_sub(split.left), bounds: bounds[1] },
+            depth: left.depth + 1,
+            from: Some((node, false)),
+            histogram: None,
+            best: None,
+        };
+        let parent = left.histogram.take();
+        left = Open {
+            rows: rows.start..middle,
+            here: Here { total: split.left, bounds: bounds[0] },
+            depth: right.depth,
+            from: Some((node, true)),
+            ..left
+        };
+        let left_is_smaller = left.rows.len() <= right.rows.len();
+        let other = self.leaves.len();
+        self.leaves[leaf] = left;
+        self.leaves.push(right);
+        if self.leaves.len() == self.task.growth.leaves {
+            return;
+        }
+        let (small, large) = if left_is_smaller { (leaf, other) } else { (other, leaf) };
+        self.open(small, parent.map(|parent| (large, parent)));
+    }
+
+    /// Bounds of the two sides of a split: on a monotone feature the middle of their values parts them.
+    fn bounds(&self, here: &Here, split: &Split, monotone: i8) -> [Bounds; 2] {
+        let bounds = here.bounds;
+        if monotone == 0 {
+            return [bounds; 2];
+        }
+        let value = |sum| {
+            let (g, h) = self.rules.sums(sum);
+            self.rules.leaf(g, h, bounds)
+        };
+        let middle = 0.5 * (value(split.left) + value(here.total.wrapping_sub(split.left)));
+        let (below, above) = (Bounds { high: middle, ..bounds }, Bounds { low: middle, ..bounds });
+        if monotone > 0 { [below, above] } else { [above, below] }
+    }
+
+    /// True if a split of the leaf is thinkable.
+    fn worth_it(&self, leaf: usize) -> bool {
+        let (open, growth) = (&self.leaves[leaf], self.task.growth);
+        let (_, curvature) = self.rules.sums(open.here.total);
+        (growth.depth == 0 || open.depth < growth.depth)
+            && open.rows.len() >= 2 * (growth.least_rows as usize).max(1)
+            && curvature >= 2.0 * growth.least_curvature
+    }
+
+    /// Builds the histogram of leaf `small`, makes that of `large` out of the parent's, finds the best split of both.
+    fn open(&mut self, small: usize, large: Option<(usize, usize)>) {
+        let wanted = [self.worth_it(small), large.is_some_and(|(leaf, _)| self.worth_it(leaf))];
+        if wanted == [false, false] {
+            self.room.free.extend(large.map(|(_, parent)| parent));
+            return;
+        }
+        let tiles = self.task.data.tiles();
+        let slot = self.room.histogram(tiles);
+        let mut small_sums = std::mem::take(&mut self.room.histograms[slot]);
+        let mut large_sums = large.map(|(_, parent)| std::mem::take(&mut self.room.histograms[parent]));
+        let [mut small_found, mut large_found] = std::mem::take(&mut self.room.found);
+        let pair = Pair {
+            grower: self,
+            rows: &self.room.rows[self.leaves[small].rows.clone()],
+            small: wanted[0].then_some(&self.leaves[small].here),
+            large: large.filter(|_| wanted[1]).map(|(leaf, _)| &self.leaves[leaf].here),
+        };
+        let groups = rayon::current_num_threads().min(tiles);
+        let large_tiles = large_sums.as_deref_mut().unwrap_or_default();
+        pair.run(0, groups, &mut small_sums, large_tiles, &mut small_found, &mut large_found);
+
+        let mut close =
+            |leaf: usize, slot: usize, found: &mut [Option<Split>], sums: Vec<Tile>, wanted: bool| {
+                let best = if wanted { self.best(leaf, found, &sums) } else { None };
+                self.room.histograms[slot] = sums;
+                if best.is_none() {
+                    self.room.free.push(slot);
+                }
+                self.leaves[leaf].histogram = best.is_some().then_some(slot);
+                self.leaves[leaf].best = best;
+            };
+        close(small, slot, &mut small_found, small_sums, wanted[0]);
+        if let (Some((leaf, parent)), Some(sums)) = (large, large_sums) {
+            close(leaf, parent, &mut large_found, sums, wanted[1]);
+        }
+        self.room.found = [small_found, large_found];
+    }
+
+    /// The best split of a leaf out of the best of every column, with enough rows on both sides.
+    fn best(&self, leaf: usize, found: &mut [Option<Split>], sums: &[Tile]) -> Option<(usize, Split)> {
+        let growth = self.task.growth;
+        let open = &self.leaves[leaf];
+        let rows = &self.room.rows[open.rows.clone()];
+        loop {
+            let mut best: Option<(usize, &Split)> = None;
+            for (column, split) in found.iter().enumerate() {
+                if let Some(split) = split
+                    && split.gain > best.map_or(growth.least_gain, |(_, best)| best.gain)
+                {
+                    best = Some((column, split));
+                }
+            }
+            let (column, split) = best?;
+            let bins = self.task.data.column(column);
+            let about = self.column(column);
+            let table = split.table(about.bins.missing());
+            let least = growth.least_rows.max(1);
+            let mut sides = [0, 0];
+            let enough = rows.iter().any(|&row| {
+                sides[usize::from(table[bins[row as usize] as usize])] += 1;
+                sides[0] >= least && sides[1] >= least
+            });
+            if enough {
+                return Some((column, *split));
+            }
+            let mut counts = [0; 256];
+            for &row in rows {
+                counts[bins[row as usize] as usize] += 1;
+            }
+            let sums = &sums[column / TILE][column % TILE];
+            found[column] = search(sums, &about, &open.here, &self.rules, Some((&counts, least)));
+        }
+    }
+
+    fn finish(self) -> Grown {
+        let Grower { task, rules, room, nodes, leaves } = self;
+        let value = |open: &Open| {
+            let rows = &room.rows[open.rows.clone()];
+            let sum = |of: &[f64]| rows.iter().map(|&row| of[row as usize]).sum::<f64>();
+            task.rate * rules.leaf(sum(task.gradient), sum(task.curvature), open.here.bounds)
+        };
+        let values = leaves.par_iter().map(value).collect();
+        Grown {
+            tree: Tree { nodes, leaves: values },
+            ranges: leaves.into_iter().map(|open| open.rows).collect(),
+        }
+    }
+}
+
+/// The two sides of a split, while their histograms are made.
+struct Pair<'a, 'b, 'c> {
+    grower: &'a Grower<'b, 'c>,
+    /// Rows of the smaller side.
+    rows: &'a [u32],
+    /// The sides whose splits are wanted.
+    small: Option<&'a Here>,
+    large: Option<&'a Here>,
+}
+
+impl Pair<'_, '_, '_> {
+    /// Cuts the tiles in groups, one after the other or at once.
+    fn run(
+        &self,
+        first: usize,
+        groups: usize,
+        small: &mut [Tile],
+        large: &mut [Tile],
+        small_found: &mut [Option<Split>],
+        large_found: &mut [Option<Split>],
+    ) {
+        if groups > 1 && small.len() > 1 {
+            let middle = small.len() / 2;
+            let columns = (middle * TILE).min(small_found.len());
+            let (small, small_right) = small.split_at_mut(middle);
+            let (large, large_right) = large.split_at_mut(middle.min(large.len()));
+            let (small_found, small_found_right) = small_found.split_at_mut(columns);
+            let (large_found, large_found_right) = large_found.split_at_mut(columns);
+            rayon::join(
+                || self.run(first, groups / 2, small, large, small_found, large_found),
+                || {
+                    let (first, groups) = (first + middle, groups - groups / 2);
+                    self.run(first, groups, small_right, large_right, small_found_right, large_found_right);
+                },
+            );
+            return;
+        }
+        let task = self.grower.task;
+        build(task.data, self.rows, task.packed, first, small, |tile, sums| {
+            for (c, sums) in sums.iter().enumerate() {
+                let column = tile * TILE + c;
+                if column >= task.data.width() {
+                    break;
+                }
+                let place = column - first * TILE;
+                let about = self.grower.column(column);
+                let find = |here: Option<&Here>, sums: &[u64; 256]| {
+                    let here = here.filter(|_| task.allowed[column])?;
+                    search(sums, &about, here, &self.grower.rules, None)
+                };
+                small_found[place] = find(self.small, sums);
+                if let Some(parent) = large.get_mut(tile - first) {
+                    subtract(&mut parent[c], sums);
+                    large_found[place] = find(self.large, &parent[c]);
+                }
+            }
+        });
+    }
+}

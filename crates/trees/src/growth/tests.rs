@@ -1,0 +1,317 @@
+//! Trees against a plain twin that tries every split by adding up rows.
+
+use proptest::prelude::*;
+use toprank_data::Matrix;
+
+use super::quantise::mix;
+use super::*;
+use crate::binning::{BinSettings, Binned, Bins, FeatureBins};
+use crate::booster::{Booster, Boosting};
+use crate::ensemble::Ensemble;
+use crate::sampling::Sampling;
+
+struct Case {
+    matrix: Matrix,
+    data: Binned,
+    gradient: Vec<f64>,
+    curvature: Vec<f64>,
+}
+
+/// Rows of few distinct values, some missing, with gradients that whole numbers hold exactly.
+fn case(rows: usize, width: usize, levels: u64, seed: u64) -> Case {
+    let random = |i: usize| mix(seed ^ mix(i as u64));
+    let values = (0..rows * width)
+        .map(|i| match random(i) % (levels + 2) {
+            missing if missing > levels && (i % width).is_multiple_of(2) => f32::NAN,
+            level => level as f32,
+        })
+        .collect();
+    let matrix = Matrix::Dense { width, values };
+    let settings = BinSettings { least: 1, ..BinSettings::default() };
+    let data = Bins::fit(&matrix, &[], &settings).unwrap().apply(&matrix).unwrap();
+    let part = |i: usize| (random(i + 77_777) % (1 << 20)) as f64 / f64::from(1 << 20);
+    let gradient = (0..rows)
+        .map(|row| {
+            let value = matrix.get(row, 0);
+            2.0 * part(row) - if value.is_nan() { 1.5 } else { f64::from(value) * 0.25 }
+        })
+        .collect();
+    let curvature = (0..rows).map(|row| 0.25 + part(row + rows)).collect();
+    Case { matrix, data, gradient, curvature }
+}
+
+/// The tree that one round grows, as the value of every row.
+fn grown(case: &Case, growth: &Growth) -> (Ensemble, Vec<f64>) {
+    let settings = Boosting { rate: 1.0, growth: growth.clone(), ..Boosting::default() };
+    let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
+    booster.round(&case.gradient, &case.curvature).unwrap();
+    let scores = booster.scores().to_vec();
+    (booster.into_ensemble(), scores)
+}
+
+/// Rows of a leaf of the twin, its depth, its best split.
+struct Leaf {
+    rows: Vec<usize>,
+    depth: usize,
+    best: Option<(f64, Vec<usize>, Vec<usize>)>,
+}
+
+struct Twin<'a> {
+    case: &'a Case,
+    growth: &'a Growth,
+}
+
+impl Twin<'_> {
+    fn sums(&self, rows: &[usize]) -> (f64, f64) {
+        (
+            rows.iter().map(|&r| self.case.gradient[r]).sum(),
+            rows.iter().map(|&r| self.case.curvature[r]).sum(),
+        )
+    }
+
+    fn value(&self, rows: &[usize]) -> f64 {
+        let (g, h) = self.sums(rows);
+        -g.signum() * (g.abs() - self.growth.l1).max(0.0) / (h + self.growth.l2)
+    }
+
+    fn drop(&self, rows: &[usize]) -> f64 {
+        let (g, h) = self.sums(rows);
+        0.5 * (g.abs() - self.growth.l1).max(0.0).powi(2) / (h + self.growth.l2)
+    }
+
+    fn leaf(&self, rows: Vec<usize>, depth: usize) -> Leaf {
+        let growth = self.growth;
+        let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
+        let data = &self.case.data;
+        for feature in 0..data.bins().width() {
+            let FeatureBins::Numeric { cuts } = data.bins().of(feature) else { panic!("numbers") };
+            for threshold in cuts.iter().copied().chain([f32::INFINITY]) {
+                for missing_left in [false, true] {
+                    let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().partition(|&&row| {
+                        let value = self.case.matrix.get(row, feature);
+                        if value.is_nan() { missing_left } else { value <= threshold }
+                    });
+                    let enough = |side: &[usize]| {
+                        side.len() >= (growth.least_rows as usize).max(1)
+                            && self.sums(side).1 >= growth.least_curvature
+                    };
+                    if !enough(&left) || !enough(&right) || (growth.depth > 0 && depth >= growth.depth) {
+                        continue;
+                    }
+                    let gain = self.drop(&left) + self.drop(&right) - self.drop(&rows);
+                    if gain > best.as_ref().map_or(growth.least_gain.max(1e-12), |best| best.0 * (1.0 + 1e-9))
+                    {
+                        best = Some((gain, left, right));
+                    }
+                }
+            }
+        }
+        Leaf { rows, depth, best }
+    }
+
+    fn grow(&self) -> Vec<f64> {
+        let mut leaves = vec![self.leaf((0..self.case.data.rows()).collect(), 0)];
+        while leaves.len() < self.growth.leaves {
+            let key = |leaf: &Leaf| {
+                let level = if self.growth.order == Order::Depth { leaf.depth as f64 } else { 0.0 };
+                leaf.best.as_ref().map(|best| (-level, best.0))
+            };
+            let open = (0..leaves.len()).filter(|&i| leaves[i].best.is_some());
+            let Some(next) = open.max_by(|&a, &b| key(&leaves[a]).partial_cmp(&key(&leaves[b])).unwrap())
+            else {
+                break;
+            };
+            let depth = leaves[next].depth + 1;
+            let (_, left, right) = leaves[next].best.take().unwrap();
+            leaves[next] = self.leaf(left, depth);
+            leaves.push(self.leaf(right, depth));
+        }
+        let mut values = vec![0.0; self.case.data.rows()];
+        for leaf in &leaves {
+            leaf.rows.iter().for_each(|&row| values[row] = self.value(&leaf.rows));
+        }
+        values
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn a_tree_is_the_one_that_trying_every_split_grows(
+        rows in 2usize..160, width in 1usize..12, levels in 2u64..9, seed: u64,
+        leaves in 2usize..9, depth in 0usize..4, least_rows in 0u32..12, by_depth: bool,
+        l1 in prop_oneof![Just(0.0), 0.1f64..2.0], l2 in prop_oneof![Just(0.0), 0.1f64..5.0],
+        least_curvature in 0.0f64..6.0,
+    ) {
+        let case = case(rows, width, levels, seed);
+        let growth = Growth {
+            order: if by_depth { Order::Depth } else { Order::Leaf },
+            leaves, depth, least_rows, l1, l2, least_curvature, ..Growth::default()
+        };
+        let (model, scores) = grown(&case, &growth);
+        let plain = Twin { case: &case, growth: &growth }.grow();
+        for (row, (score, plain)) in scores.iter().zip(&plain).enumerate() {
+            prop_assert!((score - plain).abs() < 1e-9 * (1.0 + plain.abs()), "row {}: {} {}", row, score, plain);
+        }
+        prop_assert_eq!(model.check(), Ok(()));
+        // The tree over values says what the rows' bins said.
+        let read = model.score(&case.matrix).unwrap();
+        prop_assert_eq!(read, scores);
+    }
+
+    #[test]
+    fn a_monotone_feature_moves_the_score_one_way_only(seed: u64, sign in prop_oneof![Just(-1i8), Just(1)]) {
+        let case = case(400, 3, 20, seed);
+        let growth = Growth { leaves: 16, least_rows: 2, monotone: vec![sign, 0, 0], ..Growth::default() };
+        let settings = Boosting { rate: 0.3, growth, ..Boosting::default() };
+        let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
+        for round in 0..5 {
+            let gradient: Vec<f64> = booster.scores().iter().zip(&case.gradient).map(|(s, g)| s + g).collect();
+            prop_assert!(booster.round(&gradient, &vec![1.0; 400]).is_ok());
+            prop_assert!(booster.ensemble().trees[round].nodes.len() > 1 || round > 0);
+        }
+        let model = booster.into_ensemble();
+        let mut scores = [0.0];
+        for other in [[0.0, 5.0], [7.0, 1.0], [20.0, 13.0], [f32::NAN, 4.0]] {
+            let mut before = f64::NEG_INFINITY;
+            for value in 0..=21 {
+                model.score_row(&[value as f32, other[0], other[1]], &mut scores);
+                let score = f64::from(sign) * scores[0];
+                prop_assert!(score >= before);
+                before = score;
+            }
+        }
+    }
+}
+
+/// All that may differ by threads: structure and values, under sampling of lists and features.
+#[test]
+fn the_bytes_do_not_depend_on_the_number_of_threads() {
+    let case = case(3000, 30, 200, 5);
+    let offsets: Vec<u64> = (0..=300).map(|list| list * 10).collect();
+    for sampling in
+        [Sampling::All, Sampling::Lists { share: 0.6 }, Sampling::OneSide { top: 0.2, other: 0.2 }]
+    {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let growth = Growth { features: 0.5, ..Growth::default() };
+                let settings = Boosting { sampling, growth, ..Boosting::default() };
+                let mut booster = Booster::new(&case.data, &offsets, 1, settings).unwrap();
+                for _ in 0..4 {
+                    let gradient: Vec<f64> =
+                        booster.scores().iter().zip(&case.gradient).map(|(s, g)| s + g).collect();
+                    booster.round(&gradient, &case.curvature).unwrap();
+                }
+                let scores = booster.scores().to_vec();
+                // Rows that were not drawn have the score of the model, too.
+                assert_eq!(booster.ensemble().score(&case.matrix).unwrap(), scores);
+                booster.into_ensemble()
+            })
+        };
+        let one = run(1);
+        assert!(one.trees.iter().all(|tree| tree.leaves.len() > 10));
+        for threads in [2, 3, 8] {
+            assert_eq!(run(threads), one, "{threads} threads, {sampling:?}");
+        }
+    }
+}
+
+#[test]
+fn categories_that_belong_together_are_split_off_by_one_test() {
+    let rows = 600;
+    let values: Vec<f32> =
+        (0..rows).map(|row| if row % 13 == 12 { f32::NAN } else { (row % 13) as f32 }).collect();
+    let wanted = |row: usize| [1, 4, 5, 9].contains(&(row % 13));
+    let matrix = Matrix::Dense { width: 1, values };
+    let data = Bins::fit(&matrix, &[true], &BinSettings::default()).unwrap().apply(&matrix).unwrap();
+    let settings =
+        Boosting { rate: 1.0, growth: Growth { leaves: 2, ..Growth::default() }, ..Boosting::default() };
+    let mut booster = Booster::new(&data, &[], 1, settings).unwrap();
+    let gradient: Vec<f64> = (0..rows).map(|row| if wanted(row) { -1.0 } else { 1.0 }).collect();
+    booster.round(&gradient, &vec![1.0; rows]).unwrap();
+    let model = booster.into_ensemble();
+    let scores = model.score(&matrix).unwrap();
+    for (row, score) in scores.iter().enumerate() {
+        assert_eq!(*score, if wanted(row) { 1.0 } else { -1.0 }, "row {row}");
+    }
+    let mut unknown = [0.0];
+    model.score_row(&[77.0], &mut unknown);
+    assert_eq!(unknown, [-1.0]);
+}
+
+#[test]
+fn what_is_missing_only_later_goes_the_way_of_most_rows() {
+    let matrix = Matrix::Dense { width: 1, values: (0..100).map(|i| i as f32).collect() };
+    let data = Bins::fit(&matrix, &[], &BinSettings::default()).unwrap().apply(&matrix).unwrap();
+    for (cut, missing_left) in [(30, false), (70, true)] {
+        let growth = Growth { leaves: 2, ..Growth::default() };
+        let mut booster = Booster::new(&data, &[], 1, Boosting { growth, ..Boosting::default() }).unwrap();
+        let gradient: Vec<f64> = (0..100).map(|row| if row < cut { 1.0 } else { -1.0 }).collect();
+        booster.round(&gradient, &[1.0; 100]).unwrap();
+        assert_eq!(booster.ensemble().trees[0].nodes[0].missing_left, missing_left);
+    }
+}
+
+#[test]
+fn a_run_taken_up_again_ends_in_the_same_trees() {
+    let case = case(500, 6, 30, 9);
+    let settings = Boosting { sampling: Sampling::Lists { share: 0.7 }, ..Boosting::default() };
+    let rounds = |booster: &mut Booster, rounds: usize| {
+        for _ in 0..rounds {
+            let gradient: Vec<f64> =
+                booster.scores().iter().zip(&case.gradient).map(|(s, g)| s + g).collect();
+            booster.round(&gradient, &case.curvature).unwrap();
+        }
+    };
+    let mut whole = Booster::new(&case.data, &[], 1, settings.clone()).unwrap();
+    rounds(&mut whole, 7);
+    let mut first = Booster::new(&case.data, &[], 1, settings.clone()).unwrap();
+    rounds(&mut first, 3);
+    let half = first.into_ensemble();
+    let scores = half.score(&case.matrix).unwrap();
+    let mut second = Booster::resume(&case.data, &[], settings, half, scores).unwrap();
+    rounds(&mut second, 4);
+    assert_eq!(second.into_ensemble(), whole.into_ensemble());
+}
+
+#[test]
+fn outputs_grow_their_own_trees() {
+    let case = case(300, 4, 12, 3);
+    let settings = Boosting::default();
+    let mut both = Booster::new(&case.data, &[], 2, settings.clone()).unwrap();
+    let gradient: Vec<f64> = case.gradient.iter().flat_map(|g| [*g, -2.0 * g]).collect();
+    both.round(&gradient, &[1.0; 600]).unwrap();
+    let mut one = Booster::new(&case.data, &[], 1, settings).unwrap();
+    one.round(&case.gradient, &[1.0; 300]).unwrap();
+    assert_eq!(both.ensemble().trees.len(), 2);
+    for (row, scores) in both.scores().chunks(2).enumerate() {
+        assert_eq!(scores[0], one.scores()[row]);
+        assert!((scores[1] + 2.0 * scores[0]).abs() < 1e-12, "row {row}");
+    }
+}
+
+#[test]
+fn nonsense_is_refused_in_words() {
+    let case = case(50, 2, 5, 1);
+    let with = |settings: Boosting| Booster::new(&case.data, &[], 1, settings).err().map(|e| e.to_string());
+    let growth = Growth::default();
+    let wrong = [
+        Boosting { rate: 0.0, ..Boosting::default() },
+        Boosting { growth: Growth { leaves: 1, ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { l2: -1.0, ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { features: 1.5, ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { monotone: vec![2, 0], ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { monotone: vec![1], ..growth }, ..Boosting::default() },
+        Boosting { sampling: Sampling::OneSide { top: 0.9, other: 0.2 }, ..Boosting::default() },
+    ];
+    for settings in wrong {
+        assert!(with(settings.clone()).is_some_and(|text| text.contains("expected")), "{settings:?}");
+    }
+    let mut booster = Booster::new(&case.data, &[], 1, Boosting::default()).unwrap();
+    assert_eq!(
+        booster.round(&[0.0; 3], &[0.0; 50]).unwrap_err().to_string(),
+        "3 gradients, expected 1 for each of 50 rows"
+    );
+    assert!(Booster::new(&case.data, &[0, 60], 1, Boosting::default()).is_err());
+}

@@ -1,0 +1,129 @@
+//! Which lists a tree learns from.
+
+use serde::{Deserialize, Serialize};
+use toprank_core::{ModelError, Stream};
+
+/// Which lists a tree learns from. A list is taken whole or not at all: half a list has another order.
+///
+/// ```
+/// use toprank_trees::Sampling;
+/// let sampling = Sampling::Lists { share: 0.5 };
+/// assert!(sampling.check().is_ok() && Sampling::Lists { share: 0.0 }.check().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sampling {
+    /// All of them.
+    #[default]
+    All,
+    /// A share of them in (0, 1], drawn anew for each round (bagging).
+    Lists {
+        /// The share.
+        share: f64,
+    },
+    /// Those with the greatest Σ|gradient|, and some of the others, which then count for more (one-side sampling:
+    /// GOSS of LightGBM, by list instead of by row). Sums stay unbiased.
+    OneSide {
+        /// Share of all lists that is always taken, in (0, 1).
+        top: f64,
+        /// Share of all lists that is drawn from the others, in (0, 1 − top].
+        other: f64,
+    },
+}
+
+/// Chosen lists, ascending, and what the rows of each count for.
+pub(crate) type Chosen = Vec<(u32, f64)>;
+
+impl Sampling {
+    /// Checks the ranges.
+    pub fn check(&self) -> Result<(), ModelError> {
+        let wrong = |what: String, expected: &str| Err(ModelError::new(what, expected));
+        match *self {
+            Sampling::Lists { share } if !(share > 0.0 && share <= 1.0) => {
+                wrong(format!("a share of lists of {share}"), "a number in (0, 1]")
+            }
+            Sampling::OneSide { top, other } if !(top > 0.0 && other > 0.0 && top + other <= 1.0) => wrong(
+                format!("one-side sampling with top {top} and other {other}"),
+                "two shares above 0 that add up to at most 1",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The lists of a round; `None`: all. `gradient` gives Σ|gradient| of a list.
+    pub(crate) fn choose(
+        &self,
+        lists: usize,
+        gradient: impl Fn(usize) -> f64,
+        stream: Stream,
+    ) -> Option<Chosen> {
+        let number = |share: f64| ((share * lists as f64).round() as usize).clamp(1, lists.max(1));
+        match *self {
+            Sampling::All => None,
+            Sampling::Lists { share } => {
+                let all = (0..lists as u32).collect();
+                Some(draw(all, number(share), stream).into_iter().map(|list| (list, 1.0)).collect())
+            }
+            Sampling::OneSide { top, other } => {
+                let mut order: Vec<(f64, u32)> =
+                    (0..lists).map(|list| (gradient(list), list as u32)).collect();
+                order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                let (first, rest) = order.split_at(number(top).min(lists));
+                let rest: Vec<u32> = rest.iter().map(|&(_, list)| list).collect();
+                let drawn = number(other).min(rest.len());
+                let counts_for = rest.len() as f64 / drawn.max(1) as f64;
+                let mut chosen: Chosen = first.iter().map(|&(_, list)| (list, 1.0)).collect();
+                chosen.extend(draw(rest, drawn, stream).into_iter().map(|list| (list, counts_for)));
+                chosen.sort_unstable_by_key(|&(list, _)| list);
+                Some(chosen)
+            }
+        }
+    }
+}
+
+/// Draws without replacement, ascending.
+pub(crate) fn draw(mut from: Vec<u32>, number: usize, stream: Stream) -> Vec<u32> {
+    let mut random = stream.open();
+    for i in 0..number.min(from.len()) {
+        let other = i + random.below(from.len() - i);
+        from.swap(i, other);
+    }
+    from.truncate(number);
+    from.sort_unstable();
+    from
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_kept_and_rounds_differ() {
+        let sampling = Sampling::Lists { share: 0.3 };
+        let stream = Stream::new(1, "test");
+        let first = sampling.choose(1000, |_| 0.0, stream.at_step(0)).unwrap();
+        let second = sampling.choose(1000, |_| 0.0, stream.at_step(1)).unwrap();
+        assert_eq!((first.len(), second.len()), (300, 300));
+        assert_ne!(first, second);
+        assert!(first.is_sorted_by(|a, b| a.0 < b.0));
+        assert_eq!(sampling.choose(1, |_| 0.0, stream).unwrap().len(), 1);
+        assert_eq!(sampling.choose(0, |_| 0.0, stream).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn one_side_sampling_takes_the_steepest_and_is_unbiased() {
+        let sampling = Sampling::OneSide { top: 0.2, other: 0.1 };
+        let gradient = |list: usize| (list % 10) as f64;
+        let mut total = 0.0;
+        for step in 0..2000 {
+            let chosen = sampling.choose(100, gradient, Stream::new(5, "test").at_step(step)).unwrap();
+            assert_eq!(chosen.len(), 30);
+            for list in (0..100).filter(|list| list % 10 >= 8) {
+                assert!(chosen.contains(&(list, 1.0)));
+            }
+            total += chosen.iter().map(|&(list, counts)| counts * gradient(list as usize)).sum::<f64>();
+        }
+        let truth: f64 = (0..100).map(gradient).sum();
+        assert!((total / 2000.0 / truth - 1.0).abs() < 0.01);
+    }
+}
