@@ -48,6 +48,17 @@ impl<'a> Input<'a> {
         self.policy.relevant.is(self.list.labels[i])
     }
 
+    /// Fills both with the places of their items, ascending.
+    pub(crate) fn part(&self, relevant: &mut [u32], others: &mut [u32]) {
+        let (mut i, mut k) = (0, 0);
+        for j in 0..self.list.len() {
+            let (class, at) =
+                if self.is_relevant(j) { (&mut *relevant, &mut i) } else { (&mut *others, &mut k) };
+            class[*at] = j as u32;
+            *at += 1;
+        }
+    }
+
     /// Gain of item `i` under the policy.
     #[inline]
     pub fn gain(&self, i: usize) -> f64 {

@@ -26,6 +26,22 @@ pub(crate) const CUT: Param = Param {
     about: "how many places from the top count",
 };
 
+/// Parameters of several tables, one after the other, `N` in all.
+pub(crate) const fn join<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
+    let mut all = [RELEVANT; N];
+    let (mut table, mut row, mut at) = (0, 0, 0);
+    while table < tables.len() {
+        if row < tables[table].len() {
+            all[at] = tables[table][row];
+            (row, at) = (row + 1, at + 1);
+        } else {
+            (table, row) = (table + 1, 0);
+        }
+    }
+    assert!(at == N, "N is the number of all parameters");
+    all
+}
+
 /// A number > 0.
 pub(crate) fn positive(spec: &Spec, key: &str, default: f64) -> Result<f64, ParamError> {
     spec.args.number(key, default, "in (0, ∞)", |x| x > 0.0 && x.is_finite())

@@ -6,11 +6,22 @@ F = a + b·mean over the class of ℓ(±(s − λ));   ∂F/∂λ = ∓ b·mean 
 ```
 */
 
-use super::{Block, LIST_ONLY, Outcome, Scene, Set, Upper};
+use toprank_core::{Param, ParamError, Spec};
+
+use super::{
+    ABSOLUTE, Bilevel, Block, DIFFERENTIABLE, ETA, LIST_ONLY, Lower, Outcome, Scene, Set, TAU1, TAU2, Upper,
+};
+use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
+use crate::compositional::tracker::GAMMA;
 use crate::compositional::{Strata, Surrogate};
-use crate::objective::Out;
+use crate::objective::{Objective, Out};
+use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
+
+/// Parameters of every side but its own.
+pub(super) const PARAMS: [Param; 10] =
+    [DIFFERENTIABLE, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, PLAIN, MARGIN, TEMPERATURE, RELEVANT];
 
 /// Which items are to stand on which side of which threshold.
 pub trait Side: Send + Sync {
@@ -31,6 +42,14 @@ pub struct Items<S> {
     pub side: S,
     /// ℓ.
     pub surrogate: Surrogate,
+}
+
+impl<S: Side + 'static> Items<S> {
+    /// The objective of a side: surrogate and threshold as `spec` says.
+    pub(super) fn boxed(side: S, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let upper = Items { side, surrogate: Surrogate::plain(spec)? };
+        Bilevel::boxed(upper, Lower::differentiable(spec)?, spec)
+    }
 }
 
 impl<S: Side> Upper for Items<S> {

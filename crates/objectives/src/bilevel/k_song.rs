@@ -2,36 +2,22 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::ranks::{GatedRanks, RankGated};
-use super::{ABSOLUTE, Bilevel, ETA, FORM, Lower, SHARPNESS, Step, TAU1, TAU2, THRESHOLD};
+use super::ranks::{self, GatedRanks, RankGated};
+use super::{Bilevel, Lower, SHARPNESS, Step};
 use crate::compositional::song::Ndcg;
 use crate::compositional::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
 use crate::compositional::tracker::{BETA, GAMMA, LAGGED, PRESET, RATE, TAU};
 use crate::compositional::{Compositional, Inner, Rule, SELF, Surrogate, Tracker};
 use crate::objective::Objective;
-use crate::params::{CUT, GAIN, RELEVANT};
+use crate::params::{CUT, GAIN, RELEVANT, join};
 
 /// K.
 const PLACES: Param = Param { default: "10", ..CUT };
 
-pub(crate) const PARAMS: &[Param] = &[
-    PLACES,
-    FORM,
-    THRESHOLD,
-    SHARPNESS,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    SURROGATE,
-    MARGIN,
-    TEMPERATURE,
-    SELF,
-    LAGGED,
-    GAIN,
-    RELEVANT,
-];
+/// Those of the ranks.
+const RANKS: [Param; 7] = [SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+
+pub(crate) const PARAMS: &[Param] = &join::<16>(&[&[PLACES], &ranks::PARAMS, &RANKS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "k-song@3",
     "k-song@1",
@@ -69,31 +55,11 @@ fn with(spec: &Spec, rule: Rule) -> Result<Box<dyn Objective>, ParamError> {
 pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
     use super::{
-        ABSOLUTE, BETA, ETA, FORM, GAIN, GAMMA, LAGGED, MARGIN, Objective, PLACES, PRESET, Param, ParamError,
-        RATE, RELEVANT, Rule, SELF, SHARPNESS, SURROGATE, Spec, TAU1, TAU2, TEMPERATURE, THRESHOLD, with,
+        BETA, Objective, PLACES, PRESET, Param, ParamError, RANKS, RATE, Rule, Spec, join, ranks, with,
     };
 
-    pub(crate) const PARAMS: &[Param] = &[
-        PLACES,
-        FORM,
-        THRESHOLD,
-        SHARPNESS,
-        TAU1,
-        TAU2,
-        ETA,
-        ABSOLUTE,
-        GAMMA,
-        BETA,
-        RATE,
-        PRESET,
-        SURROGATE,
-        MARGIN,
-        TEMPERATURE,
-        SELF,
-        LAGGED,
-        GAIN,
-        RELEVANT,
-    ];
+    pub(crate) const PARAMS: &[Param] =
+        &join::<19>(&[&[PLACES], &ranks::PARAMS, &[BETA, RATE, PRESET], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v1@3",
         "k-song-v1:form=practical",
@@ -125,33 +91,11 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/k-song-v2.md")]
     use super::{
-        ABSOLUTE, BETA, ETA, FORM, GAIN, GAMMA, LAGGED, MARGIN, Objective, PLACES, PRESET, Param, ParamError,
-        RATE, RELEVANT, Rule, SELF, SHARPNESS, SURROGATE, Spec, TAU, TAU1, TAU2, TEMPERATURE, THRESHOLD,
-        with,
+        BETA, Objective, PLACES, PRESET, Param, ParamError, RANKS, RATE, Rule, Spec, TAU, join, ranks, with,
     };
 
-    pub(crate) const PARAMS: &[Param] = &[
-        PLACES,
-        FORM,
-        THRESHOLD,
-        SHARPNESS,
-        TAU1,
-        TAU2,
-        ETA,
-        ABSOLUTE,
-        GAMMA,
-        BETA_V2,
-        TAU,
-        RATE,
-        PRESET,
-        SURROGATE,
-        MARGIN,
-        TEMPERATURE,
-        SELF,
-        LAGGED,
-        GAIN,
-        RELEVANT,
-    ];
+    pub(crate) const PARAMS: &[Param] =
+        &join::<20>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU, RATE, PRESET], &RANKS]);
     const BETA_V2: Param = Param { default: "0.9", ..BETA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v2@3",
@@ -185,13 +129,12 @@ pub mod v2 {
 pub mod by_rank {
     #![doc = include_str!("../pages/k-song-rank.md")]
     use super::{
-        Compositional, GAIN, GAMMA, Inner, LAGGED, MARGIN, Ndcg, Objective, PLACES, Param, ParamError,
-        RELEVANT, RankGated, Rule, SELF, SHARPNESS, SURROGATE, Spec, Step, Surrogate, TEMPERATURE, Tracker,
+        Compositional, GAMMA, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS, RankGated, Rule,
+        SHARPNESS, Spec, Step, Surrogate, Tracker, join,
     };
 
     const BY_RANK: Param = Param { about: "a of the gate σ(a(K − rank)): large cuts hard", ..SHARPNESS };
-    pub(crate) const PARAMS: &[Param] =
-        &[PLACES, BY_RANK, GAMMA, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+    pub(crate) const PARAMS: &[Param] = &join::<10>(&[&[PLACES, BY_RANK, GAMMA], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-rank@3",
         "k-song-rank@1000",

@@ -163,14 +163,9 @@ pub struct Bilevel<U> {
 }
 
 impl<U: Upper + 'static> Bilevel<U> {
-    /// Puts an upper level over a lower one, with a tracker of this rule.
-    pub(crate) fn boxed(
-        upper: U,
-        lower: Lower,
-        rule: Rule,
-        spec: &Spec,
-    ) -> Result<Box<dyn Objective>, ParamError> {
-        Ok(Box::new(Bilevel { upper, lower, tracker: Tracker::from_spec(spec, rule)? }))
+    /// Puts an upper level over a lower one, with a moving average.
+    pub(crate) fn boxed(upper: U, lower: Lower, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        Ok(Box::new(Bilevel { upper, lower, tracker: Tracker::from_spec(spec, Rule::MovingAverage)? }))
     }
 }
 

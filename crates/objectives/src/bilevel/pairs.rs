@@ -10,12 +10,24 @@ A_i = gates of s_i, B_j = gates of s_j; each gate is φ(s − λ_b) or φ(λ_b �
 The sums of either side are one pass of the list kernels each, O(n log n) for the hinges.
 */
 
-use super::{Block, LIST_ONLY, Outcome, Scene, Step, Upper};
-use crate::compositional::{Adjoint, Inner, Means, Strata, Terms};
+use toprank_core::{Param, ParamError, Spec};
+
+use super::{
+    ABSOLUTE, Bilevel, Block, ETA, FORM, LIST_ONLY, Lower, Outcome, SHARP, Scene, Step, TAU1, TAU2,
+    THRESHOLD, Upper,
+};
+use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
+use crate::compositional::tracker::GAMMA;
+use crate::compositional::{Adjoint, Inner, Means, Strata, Surrogate, Terms};
 use crate::kernels::hinge::Omega;
-use crate::objective::Out;
+use crate::objective::{Objective, Out};
+use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
+
+/// Parameters of every region but its own.
+pub(super) const PARAMS: [Param; 12] =
+    [FORM, THRESHOLD, SHARP, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, PLAIN, MARGIN, TEMPERATURE, RELEVANT];
 
 /// A gate on one side of the pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +59,18 @@ pub struct Pairs<R> {
     pub inner: Inner,
     /// φ.
     pub gate: Step,
+}
+
+impl<R: Region + 'static> Pairs<R> {
+    /// The objective of a region: gates and thresholds as `spec` says.
+    pub(super) fn boxed(
+        region: R,
+        surrogate: Surrogate,
+        spec: &Spec,
+    ) -> Result<Box<dyn Objective>, ParamError> {
+        let upper = Pairs { region, inner: Inner::Of(surrogate), gate: Step::from_spec(spec, 10.0)? };
+        Bilevel::boxed(upper, Lower::from_spec(spec)?, spec)
+    }
 }
 
 impl<R: Region> Pairs<R> {
@@ -98,16 +122,7 @@ impl<R: Region> Upper for Pairs<R> {
             m.max(o),
             if out.curvature.is_some() { m.max(o) } else { 0 },
         ]);
-        let (mut i, mut k) = (0, 0);
-        for j in 0..n {
-            if input.is_relevant(j) {
-                relevant[i] = j as u32;
-                i += 1;
-            } else {
-                others[k] = j as u32;
-                k += 1;
-            }
-        }
+        input.part(relevant, others);
         // A drawn item stands for N±/n± of its class; item weights make the mean over relevant items a weighted one.
         let [selected_relevant, selected_others] = self.region.selected(&strata);
         let each_relevant = strata.relevant as f64 / (selected_relevant * total);

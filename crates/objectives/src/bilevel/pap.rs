@@ -2,29 +2,14 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::pairs::{PairGate, Pairs, Region};
-use super::{ABSOLUTE, Bilevel, Block, ETA, FORM, Lower, SHARP, Set, Step, TAU1, TAU2, THRESHOLD};
-use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Inner, Rule, Strata, Surrogate};
+use super::pairs::{self, PairGate, Pairs, Region};
+use super::{Block, Set};
+use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
-use crate::params::{CUT, RELEVANT};
+use crate::params::{CUT, join};
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param { default: "10", about: "K: how many of either class count", ..CUT },
-    FORM,
-    THRESHOLD,
-    SHARP,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    PLAIN,
-    MARGIN,
-    TEMPERATURE,
-    RELEVANT,
-];
+const PLACES: Param = Param { default: "10", about: "K: how many of either class count", ..CUT };
+pub(crate) const PARAMS: &[Param] = &join::<13>(&[&[PLACES], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "pap@2",
     "pap:form=practical",
@@ -43,10 +28,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let region = TopPairs { k: spec.cut.unwrap_or(10) };
-    let upper =
-        Pairs { region, inner: Inner::Of(Surrogate::plain(spec)?), gate: Step::from_spec(spec, 10.0)? };
-    Bilevel::boxed(upper, Lower::from_spec(spec)?, Rule::MovingAverage, spec)
+    Pairs::boxed(TopPairs { k: spec.cut.unwrap_or(10) }, Surrogate::plain(spec)?, spec)
 }
 
 /// The highest K relevant items against the highest K others.

@@ -2,13 +2,11 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::pairs::{PairGate, Pairs, Region};
-use super::{ABSOLUTE, Bilevel, Block, ETA, FORM, Lower, SHARP, Set, Step, TAU1, TAU2, THRESHOLD};
-use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Inner, Rule, Strata, Surrogate};
+use super::pairs::{self, PairGate, Pairs, Region};
+use super::{Block, Set};
+use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
-use crate::params::{RELEVANT, not_negative, share};
+use crate::params::{join, not_negative, share};
 
 pub(crate) const FPR: Param = Param {
     name: "fpr",
@@ -23,22 +21,7 @@ pub(crate) const FROM: Param = Param {
     about: "α: the region starts at this false positive rate",
 };
 
-pub(crate) const PARAMS: &[Param] = &[
-    FPR,
-    FROM,
-    FORM,
-    THRESHOLD,
-    SHARP,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    PLAIN,
-    MARGIN,
-    TEMPERATURE,
-    RELEVANT,
-];
+pub(crate) const PARAMS: &[Param] = &join::<14>(&[&[FPR, FROM], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "pauc-bilevel:fpr=0.5",
     "pauc-bilevel:fpr=0.9:from=0.1",
@@ -58,10 +41,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let region = OneWay::from_spec(spec)?;
-    let upper =
-        Pairs { region, inner: Inner::Of(Surrogate::plain(spec)?), gate: Step::from_spec(spec, 10.0)? };
-    Bilevel::boxed(upper, Lower::from_spec(spec)?, Rule::MovingAverage, spec)
+    Pairs::boxed(OneWay::from_spec(spec)?, Surrogate::plain(spec)?, spec)
 }
 
 /// All relevant items against the others from place ⌈αN-⌉ + 1 to ⌊βN-⌋.

@@ -2,32 +2,19 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::items::{Items, Side};
-use super::{ABSOLUTE, Bilevel, Block, DIFFERENTIABLE, ETA, Lower, Set, TAU1, TAU2};
-use crate::compositional::surrogate::{MARGIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Rule, Strata, Surrogate};
+use super::items::{self, Items, Side};
+use super::{Block, Set};
+use crate::compositional::Strata;
 use crate::objective::Objective;
-use crate::params::{RELEVANT, share};
+use crate::params::{join, share};
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param {
-        name: "recall",
-        default: "0.5",
-        range: "in (0, 1]",
-        about: "ρ: the share of relevant items that the threshold lets pass",
-    },
-    DIFFERENTIABLE,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    crate::compositional::surrogate::PLAIN,
-    MARGIN,
-    TEMPERATURE,
-    RELEVANT,
-];
+const RECALL: Param = Param {
+    name: "recall",
+    default: "0.5",
+    range: "in (0, 1]",
+    about: "ρ: the share of relevant items that the threshold lets pass",
+};
+pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[RECALL], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision-at-recall:recall=0.9",
     "precision-at-recall:threshold=exact",
@@ -43,9 +30,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let side = AtRecall { recall: share(spec, "recall", 0.5)? };
-    let upper = Items { side, surrogate: Surrogate::plain(spec)? };
-    Bilevel::boxed(upper, Lower::differentiable(spec)?, Rule::MovingAverage, spec)
+    Items::boxed(AtRecall { recall: share(spec, "recall", 0.5)? }, spec)
 }
 
 /// Others are to stand below the threshold that reaches the recall.

@@ -8,13 +8,19 @@ Gated ranks: Σ_i ψ(s_i − λ) f_i(g_i), a gate on the anchors of the composit
 Or a gate by rank, ψ(K − N u_i), without derivative: the formulation that thresholds are compared with.
 */
 
-use toprank_core::{List, Policy};
+use toprank_core::{List, Param, Policy};
 
-use super::{Block, Outcome, Scene, Set, Step, Upper, WIDTH};
+use super::{
+    ABSOLUTE, Block, ETA, FORM, Outcome, SHARPNESS, Scene, Set, Step, TAU1, TAU2, THRESHOLD, Upper, WIDTH,
+};
+use crate::compositional::tracker::GAMMA;
 use crate::compositional::{Compositional, Gate, Open, Outer, Strata};
 use crate::objective::{Input, Needs, Objective, Out};
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
+
+/// Parameters of the gate, its threshold and the tracker.
+pub(super) const PARAMS: [Param; 8] = [FORM, THRESHOLD, SHARPNESS, TAU1, TAU2, ETA, ABSOLUTE, GAMMA];
 
 /// Σ_i ψ(s_i − λ) f_i(g_i), λ the threshold below K items of the list.
 #[derive(Clone, Copy, Debug)]

@@ -2,27 +2,14 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::items::{Items, Side};
-use super::{ABSOLUTE, Bilevel, Block, DIFFERENTIABLE, ETA, Lower, Set, TAU1, TAU2};
-use crate::compositional::surrogate::{MARGIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Rule, Strata, Surrogate};
+use super::items::{self, Items, Side};
+use super::{Block, Set};
+use crate::compositional::Strata;
 use crate::objective::Objective;
-use crate::params::{CUT, RELEVANT};
+use crate::params::{CUT, join};
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param { default: "10", about: "K, the places that count", ..CUT },
-    DIFFERENTIABLE,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    crate::compositional::surrogate::PLAIN,
-    MARGIN,
-    TEMPERATURE,
-    RELEVANT,
-];
+const PLACES: Param = Param { default: "10", about: "K, the places that count", ..CUT };
+pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[PLACES], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision-threshold@3",
     "precision-threshold:threshold=exact",
@@ -38,9 +25,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let side = AtK { k: spec.cut.unwrap_or(10), recall: false };
-    let upper = Items { side, surrogate: Surrogate::plain(spec)? };
-    Bilevel::boxed(upper, Lower::differentiable(spec)?, Rule::MovingAverage, spec)
+    Items::boxed(AtK { k: spec.cut.unwrap_or(10), recall: false }, spec)
 }
 
 /// Relevant items are to stand above the first K.
@@ -67,7 +52,7 @@ impl Side for AtK {
 /// Recall at K by threshold.
 pub mod recall {
     #![doc = include_str!("../pages/recall-threshold.md")]
-    use super::{AtK, Bilevel, Items, Lower, Objective, Param, ParamError, Rule, Spec, Surrogate};
+    use super::{AtK, Items, Objective, Param, ParamError, Spec};
 
     pub(crate) const PARAMS: &[Param] = super::PARAMS;
     pub(crate) const EXAMPLES: &[&str] = &[
@@ -85,8 +70,6 @@ pub mod recall {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        let side = AtK { k: spec.cut.unwrap_or(10), recall: true };
-        let upper = Items { side, surrogate: Surrogate::plain(spec)? };
-        Bilevel::boxed(upper, Lower::differentiable(spec)?, Rule::MovingAverage, spec)
+        Items::boxed(AtK { k: spec.cut.unwrap_or(10), recall: true }, spec)
     }
 }

@@ -2,38 +2,26 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::ranks::{GatedRanks, RankGated};
-use super::{ABSOLUTE, Bilevel, ETA, FORM, Lower, SHARPNESS, Step, TAU1, TAU2, THRESHOLD};
+use super::ranks::{self, GatedRanks, RankGated};
+use super::{Bilevel, Lower, Step};
 use crate::compositional::ap::{AveragePrecision, inner};
 use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
-use crate::compositional::tracker::{GAMMA, LAGGED};
+use crate::compositional::tracker::LAGGED;
 use crate::compositional::{Compositional, Rule, SELF, Tracker};
 use crate::objective::Objective;
-use crate::params::{CUT, RELEVANT, word};
+use crate::params::{CUT, RELEVANT, join, word};
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param { default: "10", ..CUT },
-    Param {
-        name: "gate",
-        default: "threshold",
-        range: "threshold or rank",
-        about: "count items above λ, or items whose tracked rank is within K (SONG eq. 24)",
-    },
-    FORM,
-    THRESHOLD,
-    SHARPNESS,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    PLAIN,
-    MARGIN,
-    TEMPERATURE,
-    SELF,
-    LAGGED,
-    RELEVANT,
-];
+const GATE: Param = Param {
+    name: "gate",
+    default: "threshold",
+    range: "threshold or rank",
+    about: "count items above λ, or items whose tracked rank is within K (SONG eq. 24)",
+};
+pub(crate) const PARAMS: &[Param] = &join::<16>(&[
+    &[Param { default: "10", ..CUT }, GATE],
+    &ranks::PARAMS,
+    &[PLAIN, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT],
+]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "top-ap@3",
     "top-ap@1000",

@@ -3,10 +3,10 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::pairs::{PairGate, Pairs, Region};
-use super::{ABSOLUTE, Bilevel, Block, ETA, FORM, Lower, SHARP, Set, Step, TAU1, TAU2, THRESHOLD};
+use super::{ABSOLUTE, Block, ETA, FORM, SHARP, Set, TAU1, TAU2, THRESHOLD};
 use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
 use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Inner, Rule, Strata, Surrogate};
+use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
 use crate::params::RELEVANT;
 
@@ -29,10 +29,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let region = TopOne;
-    let upper =
-        Pairs { region, inner: Inner::Of(Surrogate::rising(spec)?), gate: Step::from_spec(spec, 10.0)? };
-    Bilevel::boxed(upper, Lower::from_spec(spec)?, Rule::MovingAverage, spec)
+    Pairs::boxed(TopOne, Surrogate::rising(spec)?, spec)
 }
 
 /// All relevant items against the highest other.

@@ -2,14 +2,12 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::pairs::{PairGate, Pairs, Region};
+use super::pairs::{self, PairGate, Pairs, Region};
 use super::pauc::{FPR, OneWay};
-use super::{ABSOLUTE, Bilevel, Block, ETA, FORM, Lower, SHARP, Set, Step, TAU1, TAU2, THRESHOLD};
-use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Inner, Rule, Strata, Surrogate};
+use super::{Block, Set};
+use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
-use crate::params::{RELEVANT, share};
+use crate::params::{join, share};
 
 pub(crate) const TPR: Param = Param {
     name: "tpr",
@@ -18,22 +16,7 @@ pub(crate) const TPR: Param = Param {
     about: "the region starts at this true positive rate: the lowest 1 − tpr of the relevant items count",
 };
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param { default: "0.3", ..FPR },
-    TPR,
-    FORM,
-    THRESHOLD,
-    SHARP,
-    TAU1,
-    TAU2,
-    ETA,
-    ABSOLUTE,
-    GAMMA,
-    PLAIN,
-    MARGIN,
-    TEMPERATURE,
-    RELEVANT,
-];
+pub(crate) const PARAMS: &[Param] = &join::<14>(&[&[Param { default: "0.3", ..FPR }, TPR], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "tpauc-bilevel:fpr=0.5",
     "tpauc-bilevel:tpr=0.2",
@@ -54,10 +37,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let region = TwoWay::from_spec(spec)?;
-    let upper =
-        Pairs { region, inner: Inner::Of(Surrogate::plain(spec)?), gate: Step::from_spec(spec, 10.0)? };
-    Bilevel::boxed(upper, Lower::from_spec(spec)?, Rule::MovingAverage, spec)
+    Pairs::boxed(TwoWay::from_spec(spec)?, Surrogate::plain(spec)?, spec)
 }
 
 /// The lowest ⌊(1 − tpr)N+⌋ relevant items against the highest ⌊fpr·N-⌋ others.

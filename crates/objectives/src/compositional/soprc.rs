@@ -244,16 +244,7 @@ impl Objective for Soprc {
         let [places] = work.places.cut([n + m]);
         let (relevant, rest) = places.split_at_mut(m);
         let (others, order) = rest.split_at_mut(o);
-        let (mut i, mut k) = (0, 0);
-        for j in 0..n {
-            if input.is_relevant(j) {
-                relevant[i] = j as u32;
-                i += 1;
-            } else {
-                others[k] = j as u32;
-                k += 1;
-            }
-        }
+        input.part(relevant, others);
         let total: f64 = relevant.iter().map(|&j| input.weight(j as usize)).sum();
         if total == 0.0 {
             return None;

@@ -2,9 +2,8 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
+use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
 use crate::compositional::surrogate::MARGIN;
-use crate::kernels::KernelWork;
 use crate::objective::{Objective, Out};
 use crate::params::{RELEVANT, not_negative};
 use crate::state::{Column, Per};
@@ -57,19 +56,11 @@ impl Saddle for ClassMeans {
         &[Column { name: "a, b, alpha", per: Per::List, width: 3 }]
     }
 
-    fn solve(&self, classes: &Classes, variables: &mut Variables, _: &mut [f64], _: &mut KernelWork) {
+    fn solve(&self, classes: &Classes, variables: &mut Variables, _: &mut Space) {
         variables.list.copy_from_slice(&self.best(means(classes)));
     }
 
-    fn value(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        rate: Option<f64>,
-        out: &mut Out,
-        _: &mut [f64],
-        _: &mut KernelWork,
-    ) -> f64 {
+    fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, _: &mut Space) -> f64 {
         let [a, b, alpha] = [variables.list[0], variables.list[1], variables.list[2]];
         let [relevant, others] = means(classes);
         let mut value = 2.0 * alpha * (self.margin + others - relevant) - alpha * alpha;
@@ -89,7 +80,7 @@ impl Saddle for ClassMeans {
         for &j in classes.others {
             add(j, each, b, 1.0);
         }
-        if let Some(rate) = rate {
+        if let Some(rate) = variables.rate {
             // Every variable is a quadratic of curvature 2: a gradient step is a part of the way to the best one.
             for (value, best) in variables.list.iter_mut().zip(self.best([relevant, others])) {
                 *value += rate * (best - *value);

@@ -11,7 +11,7 @@ F is linear in g, so a sample's gradient is unbiased for the y at hand: no track
 y + η f*'(y) = y_i + η ĝ_i: it neither overshoots nor leaves the domain, whatever f*.
 */
 
-use super::{Classes, Saddle, Variables};
+use super::{Classes, Saddle, Space, Variables};
 use crate::compositional::{Adjoint, Inner, Means, Strata, Terms};
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::Omega;
@@ -99,13 +99,7 @@ impl<D: Dual> Saddle for Conjugate<D> {
         5 * items
     }
 
-    fn solve(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) {
+    fn solve(&self, classes: &Classes, variables: &mut Variables, Space { scratch, work }: &mut Space) {
         let (omega, rest) = omega(classes, scratch);
         let terms =
             Terms { scores: classes.scores, omega: Omega::Each(omega), own: 0.0, anchors: classes.relevant };
@@ -115,15 +109,8 @@ impl<D: Dual> Saddle for Conjugate<D> {
         }
     }
 
-    fn value(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        rate: Option<f64>,
-        out: &mut Out,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) -> f64 {
+    fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, space: &mut Space) -> f64 {
+        let Space { scratch, work } = space;
         let (omega, rest) = omega(classes, scratch);
         let (a, rest) = rest.split_at_mut(classes.relevant.len());
         let terms =
@@ -134,7 +121,7 @@ impl<D: Dual> Saddle for Conjugate<D> {
             let (y, g) = (variables.each[i], means.value[i]);
             *a = classes.weights[i] * y;
             value += classes.weights[i] * (y * g - self.dual.conjugate(y));
-            if let Some(rate) = rate {
+            if let Some(rate) = variables.rate {
                 // η in the units of y by g, so that the rate is a plain number.
                 let (size, reach) = (y + self.dual.best(g), g + self.dual.mean(y));
                 if reach > 0.0 && size > 0.0 {

@@ -46,12 +46,29 @@ pub struct Classes<'a> {
     pub strata: Strata,
 }
 
+impl Classes<'_> {
+    /// Pairs of the relevant items with a share of the others.
+    fn pairs(&self, share: f64) -> f64 {
+        share * self.relevant.len() as f64 * self.others.len() as f64
+    }
+}
+
 /// The auxiliary variables of a draw.
 pub struct Variables<'a> {
     /// Of the list.
     pub list: &'a mut [f64],
     /// Of its relevant items, [`Saddle::EACH`] one after the other.
     pub each: &'a mut [f64],
+    /// Length of their step; `None`: they are the solution and stay.
+    pub rate: Option<f64>,
+}
+
+/// Memory to compute in.
+pub struct Space<'a> {
+    /// As long as [`Saddle::scratch`] says.
+    pub scratch: &'a mut [f64],
+    /// Of the list kernels.
+    pub work: &'a mut KernelWork,
 }
 
 /// What an instance of the mechanism says.
@@ -69,25 +86,26 @@ pub trait Saddle: Send + Sync {
         true
     }
 
+    /// Pairs that an online step goes through one by one.
+    fn pairs(&self, _: &Classes) -> f64 {
+        0.0
+    }
+
     /// Numbers of scratch memory for so many items.
     fn scratch(&self, _items: usize) -> usize {
         0
     }
 
     /// Fills the variables with the solution at these scores.
-    fn solve(&self, classes: &Classes, variables: &mut Variables, scratch: &mut [f64], work: &mut KernelWork);
+    fn solve(&self, classes: &Classes, variables: &mut Variables, space: &mut Space);
 
-    /// F at the variables; adds ∂F/∂s to `out`. Then, where `rate` is given, takes one step of the variables.
-    fn value(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        rate: Option<f64>,
-        out: &mut Out,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) -> f64;
+    /// F at the variables; adds ∂F/∂s to `out`. Then, where there is a rate, takes one step of the variables.
+    fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, space: &mut Space) -> f64;
 }
+
+/// Pairs beyond which a draw's own solution is taken instead of an online step: so many of them need no memory of other
+/// draws, and the solution goes through the sums of whole classes.
+const MOST_PAIRS: f64 = 1e7;
 
 /// The mechanism with one saddle problem.
 #[derive(Clone, Copy, Debug)]
@@ -134,13 +152,7 @@ impl<S: Saddle> Objective for MinMax<S> {
         }
         let [places] = work.places.cut([n]);
         let (relevant, others) = places.split_at_mut(m);
-        let (mut i, mut j) = (0, 0);
-        for item in 0..n {
-            let (class, at) =
-                if input.is_relevant(item) { (&mut *relevant, &mut i) } else { (&mut *others, &mut j) };
-            class[*at] = item as u32;
-            *at += 1;
-        }
+        input.part(relevant, others);
         let total: f64 = relevant.iter().map(|&i| input.weight(i as usize)).sum();
         if total == 0.0 {
             return None;
@@ -165,12 +177,14 @@ impl<S: Saddle> Objective for MinMax<S> {
             each.copy_from_slice(&remembered_each[slot(item)..][..S::EACH]);
         }
         let fresh = |values: &[f64]| values.iter().any(|value| value.is_nan());
-        if self.rate.is_none() || fresh(list) || fresh(each) {
+        let rate = self.rate.filter(|_| self.saddle.pairs(&classes) <= MOST_PAIRS);
+        let mut space = Space { scratch, work: &mut work.kernel };
+        if rate.is_none() || fresh(list) || fresh(each) {
             let mut solved_list = [0.0; 4];
             let solved_list = &mut solved_list[..S::LIST];
-            let mut solution = Variables { list: solved_list, each: solved };
-            self.saddle.solve(&classes, &mut solution, scratch, &mut work.kernel);
-            let all = self.rate.is_none();
+            let mut solution = Variables { list: solved_list, each: solved, rate: None };
+            self.saddle.solve(&classes, &mut solution, &mut space);
+            let all = rate.is_none();
             for (value, solved) in
                 list.iter_mut().chain(each.iter_mut()).zip(solved_list.iter().chain(solved.iter()))
             {
@@ -179,8 +193,8 @@ impl<S: Saddle> Objective for MinMax<S> {
                 }
             }
         }
-        let mut variables = Variables { list, each };
-        let loss = self.saddle.value(&classes, &mut variables, self.rate, out, scratch, &mut work.kernel);
+        let mut variables = Variables { list, each, rate };
+        let loss = self.saddle.value(&classes, &mut variables, out, &mut space);
         remembered.copy_from_slice(variables.list);
         for (each, &item) in variables.each.chunks_exact(S::EACH.max(1)).zip(relevant.iter()) {
             remembered_each[slot(item)..][..S::EACH].copy_from_slice(each);

@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::tail::{proximal_threshold, tail_shares};
-use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
+use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
 use crate::bilevel::pauc::{FPR, OneWay};
 use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
 use crate::compositional::{Adjoint, Inner, Means, Strata, Surrogate, Terms};
@@ -62,15 +62,6 @@ pub(super) struct Highest<'a> {
     pub order: &'a [u32],
     pub sorted: &'a [f64],
     pub shares: &'a mut [f64],
-}
-
-/// Selected pairs beyond which the sample's own solution is taken instead of an online step, which goes pair by pair; so
-/// many of them need no memory of other samples.
-const MOST_PAIRS: f64 = 1e7;
-
-/// True if an online step would be too long.
-pub(super) fn too_many(classes: &Classes, beta: f64) -> bool {
-    beta * classes.relevant.len() as f64 * classes.others.len() as f64 > MOST_PAIRS
 }
 
 /// Numbers of scratch that [`Highest::of`] needs, and those behind it.
@@ -207,17 +198,15 @@ impl Saddle for Cvar {
         self.others.share(strata) > 0.0
     }
 
+    fn pairs(&self, classes: &Classes) -> f64 {
+        classes.pairs(self.others.share(&classes.strata))
+    }
+
     fn scratch(&self, items: usize) -> usize {
         (SORTED + 3) * items
     }
 
-    fn solve(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) {
+    fn solve(&self, classes: &Classes, variables: &mut Variables, Space { scratch, work }: &mut Space) {
         let beta = self.others.share(&classes.strata);
         let (highest, _) = Highest::of(classes, beta, scratch, &mut work.places, &mut work.order);
         for (t, &i) in variables.each.iter_mut().zip(classes.relevant) {
@@ -225,23 +214,12 @@ impl Saddle for Cvar {
         }
     }
 
-    fn value(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        rate: Option<f64>,
-        out: &mut Out,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) -> f64 {
+    fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, space: &mut Space) -> f64 {
+        let Space { scratch, work } = space;
         let beta = self.others.share(&classes.strata);
-        if rate.is_some() && too_many(classes, beta) {
-            self.solve(classes, variables, scratch, work);
-            return self.value(classes, variables, None, out, scratch, work);
-        }
         let mut places = std::mem::take(&mut work.places);
         let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
-        let Some(rate) = rate else {
+        let Some(rate) = variables.rate else {
             let value = highest.mean(classes, Inner::Of(self.surrogate), classes.weights, out, rest, work);
             work.places = places;
             return value;

@@ -2,9 +2,9 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::pauc_cvar::{Cvar, Highest, Others, SORTED, too_many};
+use super::pauc_cvar::{Cvar, Highest, Others, SORTED};
 use super::tail::tail_shares;
-use super::{Classes, MinMax, STEP, Saddle, VARIABLES, Variables};
+use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
 use crate::bilevel::pauc::{FPR, OneWay};
 use crate::bilevel::tpauc::{TPR, TwoWay};
 use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
@@ -77,17 +77,15 @@ impl Saddle for TwoWayCvar {
         alpha > 0.0 && beta > 0.0
     }
 
+    fn pairs(&self, classes: &Classes) -> f64 {
+        classes.pairs(self.shares(&classes.strata).1)
+    }
+
     fn scratch(&self, items: usize) -> usize {
         (SORTED + MORE) * items
     }
 
-    fn solve(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) {
+    fn solve(&self, classes: &Classes, variables: &mut Variables, Space { scratch, work }: &mut Space) {
         let (alpha, beta) = self.shares(&classes.strata);
         let m = classes.relevant.len();
         let mut places = std::mem::take(&mut work.places);
@@ -113,20 +111,9 @@ impl Saddle for TwoWayCvar {
         (work.places, work.more_places) = (places, by_cost);
     }
 
-    fn value(
-        &self,
-        classes: &Classes,
-        variables: &mut Variables,
-        rate: Option<f64>,
-        out: &mut Out,
-        scratch: &mut [f64],
-        work: &mut KernelWork,
-    ) -> f64 {
+    fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, space: &mut Space) -> f64 {
+        let Space { scratch, work } = space;
         let (alpha, beta) = self.shares(&classes.strata);
-        if rate.is_some() && too_many(classes, beta) {
-            self.solve(classes, variables, scratch, work);
-            return self.value(classes, variables, None, out, scratch, work);
-        }
         let m = classes.relevant.len();
         let mut places = std::mem::take(&mut work.places);
         let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
@@ -134,7 +121,7 @@ impl Saddle for TwoWayCvar {
         for (i, a) in a.iter_mut().enumerate() {
             *a = classes.weights[i] * variables.each[2 * i + 1] / alpha;
         }
-        let Some(rate) = rate else {
+        let Some(rate) = variables.rate else {
             let inner = Inner::Of(self.one_way.surrogate);
             let value = highest.mean(classes, inner, a, out, rest, work);
             work.places = places;
