@@ -298,8 +298,52 @@ def average_precision(s, y, cut=None, gamma="1", earlier=None, **surrogate):
 
 def pauc_kl(s, y, cut=None, gamma="1", **surrogate):
     strength = float(surrogate.pop("lambda"))
-    terms = surrogate_of(**surrogate)(-differences(s))[y > 0][:, y == 0] / strength
+    terms = pair_losses(s, y, **surrogate) / strength
     return strength * np.mean([logsumexp(row) - np.log(len(row)) for row in terms])
+
+
+def pair_losses(s, y, **surrogate):
+    """One row per relevant item, one column per other."""
+    return surrogate_of(**surrogate)(-differences(s))[y > 0][:, y == 0]
+
+
+def auroc(s, y, cut=None, **surrogate):
+    return pair_losses(s, y, **surrogate).mean()
+
+
+def auroc_margin(s, y, cut=None, margin="1", variables="exact"):
+    relevant, others = s[y > 0], s[y == 0]
+    spread = ((relevant - relevant.mean()) ** 2).mean() + ((others - others.mean()) ** 2).mean()
+    return spread + relu(float(margin) + others.mean() - relevant.mean()) ** 2
+
+
+def tpauc_kl(s, y, cut=None, worst="1", gamma="1", **parameters):
+    strength, worst = float(parameters.pop("lambda")), float(worst)
+    rows = pair_losses(s, y, **parameters) / strength
+    rows = np.array([logsumexp(row) - np.log(len(row)) for row in rows]) * strength / worst
+    return worst * (logsumexp(rows) - np.log(len(rows)))
+
+
+def largest_mean(values, count):
+    return values[np.argsort(-values.real, kind="stable")[:count]].mean()
+
+
+def pauc_cvar(s, y, cut=None, fpr="0.1", variables="exact", **surrogate):
+    rows = pair_losses(s, y, **surrogate)
+    return np.mean([largest_mean(row, int(float(fpr) * len(row))) for row in rows])
+
+
+def tpauc_minmax(s, y, cut=None, fpr="0.3", tpr="0.5", variables="exact", **surrogate):
+    rows = pair_losses(s, y, **surrogate)
+    costs = np.array([largest_mean(row, int(float(fpr) * len(row))) for row in rows])
+    return largest_mean(costs, int((1 - float(tpr)) * len(costs)))
+
+
+def focal(s, y, cut=None, alpha="0.25", focus="2"):
+    """Lin and others: −α_t (1 − p_t)^γ ln p_t, α on the relevant items; mean over the items."""
+    z = np.where(y > 0, s, -s)
+    weight = np.where(y > 0, float(alpha), 1 - float(alpha))
+    return (weight * sigmoid(-z) ** float(focus) * softplus(-z)).mean()
 
 
 def listwise_ce(s, y, cut=None, gamma="1"):
@@ -333,5 +377,11 @@ TWINS = {
     "song": song,
     "ap": average_precision,
     "pauc-kl": pauc_kl,
+    "auroc": auroc,
+    "auroc-margin": auroc_margin,
+    "tpauc-kl": tpauc_kl,
+    "pauc-cvar": pauc_cvar,
+    "tpauc-minmax": tpauc_minmax,
+    "focal": focal,
     "listwise-ce": listwise_ce,
 }

@@ -66,26 +66,30 @@ fn means(goal: &Goal, lists: &Lists, scores: &[f64], draws: Option<&Draws>) -> V
 #[test]
 fn the_mean_of_many_samples_is_the_mean_of_the_whole_list() {
     let (lists, scores) = long_list();
-    let goal = goal("song:gamma=1");
-    let whole = means(&goal, &lists, &scores, None);
-    let (mut sums, mut counts) = (vec![0.0; whole.len()], vec![0u32; whole.len()]);
-    for t in 0..10_000 {
-        let draws = draw(&lists, t, 2, 10);
-        for (i, u) in means(&goal, &lists, &scores, Some(&draws)).into_iter().enumerate() {
-            if !u.is_nan() {
-                sums[i] += u;
-                counts[i] += 1;
+    // One relevant item in six, and as many of either class as in class-balanced batches.
+    for (name, numbers, relevant, others) in [("song:gamma=1", 1, 2, 10), ("ap:gamma=1", 2, 4, 4)] {
+        let goal = goal(name);
+        let whole = means(&goal, &lists, &scores, None);
+        let (mut sums, mut counts) = (vec![0.0; whole.len()], vec![0; whole.len()]);
+        let draws_made = 10_000;
+        for t in 0..draws_made {
+            let draws = draw(&lists, t, relevant, others);
+            for (i, u) in means(&goal, &lists, &scores, Some(&draws)).into_iter().enumerate() {
+                if !u.is_nan() {
+                    sums[i] += u;
+                    counts[i] += 1;
+                }
             }
         }
+        assert_eq!(counts.iter().sum::<usize>(), numbers * relevant * draws_made as usize);
+        for (i, mean) in whole.iter().enumerate() {
+            // At least 2500 samples of each anchor, which vary by a quarter of their mean: 0.5 %.
+            let estimate = sums[i] / counts[i] as f64;
+            assert!((estimate / mean - 1.0).abs() < 0.02, "{name}, anchor {i}: {estimate} for {mean}");
+        }
+        let total: f64 = sums.iter().zip(&counts).map(|(sum, count)| sum / *count as f64).sum();
+        assert!((total / whole.iter().sum::<f64>() - 1.0).abs() < 0.01, "{name}: {total}");
     }
-    assert_eq!(counts.iter().sum::<u32>(), 2 * 10_000);
-    for (i, mean) in whole.iter().enumerate() {
-        // About 2500 samples of each anchor, which vary by a quarter of their mean: 0.5 %.
-        let estimate = sums[i] / f64::from(counts[i]);
-        assert!((estimate / mean - 1.0).abs() < 0.02, "anchor {i}: {estimate} for {mean}");
-    }
-    let total: f64 = sums.iter().zip(&counts).map(|(sum, count)| sum / f64::from(*count)).sum();
-    assert!((total / whole.iter().sum::<f64>() - 1.0).abs() < 0.01, "{total}");
 }
 
 #[test]

@@ -1,4 +1,38 @@
-//! What other tools fell for.
+/*!
+What LibAUC 2.0.1 fell for in losses, optimisers and samplers of this kind, and the test here that would fail if we did.
+
+| slip | test |
+|---|---|
+| the slope of K-SONG's gate lacks its factor | top/derivatives.rs `the_hypergradient_is_the_derivative_at_exact_thresholds` |
+| the mean over a sample of positives and negatives stands for the list's | traps.rs `the_mean_of_many_samples_is_the_mean_of_the_whole_list` |
+| so that no item of a sample can have rank one | traps.rs `the_best_item_has_rank_one_in_the_list_and_in_every_sample_of_it` |
+| so that the threshold holds another number of items | top/thresholds.rs `thresholds_from_samples_with_too_many_relevant_items_refer_to_the_whole_list` |
+| the threshold starts at 0 and cannot come down | top/thresholds.rs `online_thresholds_reach_the_exact_ones_from_anywhere_at_any_scale` |
+| one number of items for all lists | contract.rs `a_batch_is_the_mean_of_its_lists` |
+| trackers start at 0, the first step is far too long | traps.rs `the_first_gradient_is_the_same_for_every_gamma_whenever_it_comes` |
+| a list without a relevant item gives NaN | traps.rs `weights_of_zero_gains_of_zero_and_no_lists_at_all_give_numbers` |
+| a companion in the batch sets the scale of an exponential | traps.rs `no_companion_and_no_constant_disturbs_a_tracked_list` |
+| listwise cross-entropy over sampled negatives alone | peers.rs `where_a_peer_slips_we_do_not` |
+| trackers and duals are not saved | top/slips.rs `what_thresholds_and_duals_have_reached_is_saved_and_loaded` |
+| an item twice in a batch: the last one wins | traps.rs `a_list_or_an_item_twice_in_one_batch_is_refused` |
+| AUCM v2 has a bracket in the wrong place | peers.rs `where_a_peer_slips_we_do_not`, top/duals.rs `a_b_and_alpha_reach_the_means_and_the_gap` |
+| scores of 0 leave the mean, one class alone gives NaN | top/slips.rs `scores_of_zero_count_like_any_other_and_one_class_alone_is_idle` |
+| a prior that is given is overwritten | top/slips.rs `margins_and_priors_that_are_given_are_used` |
+| AUCM of several labels ignores its margin | top/slips.rs `the_margin_counts_for_every_label` |
+| the step of α does not belong to its loss, a and b are decayed and clipped with the weights | top/duals.rs `a_b_and_alpha_reach_the_means_and_the_gap` |
+| momentum the wrong way round | ../../train/src/optimiser/tests.rs `adam_and_sgd_step_as_pytorch_does` |
+| exponentials of KL forms overflow | top/exponentials.rs `the_three_levels_of_the_kl_form_equal_their_twin_in_logarithms_at_huge_scores`, traps.rs `exponentials_of_huge_scores_equal_their_twin_in_logarithms_over_tracked_steps` |
+| labels share the third level of two-way KL | top/slips.rs `every_label_of_multi_label_data_has_its_own_duals_and_its_own_third_level` |
+| the dual step of CVaR has another scale than its loss | top/duals.rs `cvar_thresholds_and_two_way_duals_reach_their_closed_forms` |
+| exact two-way loss cannot be made by its name, nor for several labels | top/slips.rs `the_margin_counts_for_every_label` |
+| mAP@K weighs competitors instead of relevant items | top/slips.rs `the_gate_of_top_k_average_precision_weighs_relevant_items_and_not_their_competitors` |
+| AP is that of the resampled classes | traps.rs `the_mean_of_many_samples_is_the_mean_of_the_whole_list` |
+| the top push cannot run | top/identities.rs `the_top_push_is_a_one_way_area_that_ends_at_the_first_other` |
+| focal loss multiplies a column by a row | peers.rs `where_a_peer_slips_we_do_not` |
+| ln(1 + e^x) overflows | peers.rs `where_a_peer_slips_we_do_not`, contract.rs `far_apart_huge_and_equal_scores_stay_finite` |
+| a pass of the sampler does not show every positive, more negatives than there are is an error, two labels are taken for one | ../../train/src/sampler/tests.rs `a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly`, `every_row_comes_once_per_pass_with_all_of_its_judged_labels` |
+| the user's random numbers are reset | ../../train/src/sampler/tests.rs `draws_are_a_function_of_seed_and_step` |
+*/
 
 use toprank_core::{Lists, Stream};
 use toprank_objectives::{Batch, Gradients, OBJECTIVES, State};
@@ -42,6 +76,44 @@ fn margins_and_priors_that_are_given_are_used() {
     let half: Vec<f64> = scores[..12].to_vec();
     let few = of("soprc:prior=0.01:penalty=0:penalty-others=0", &half, &labels[..12]).0;
     assert!((0.0..=1.0).contains(&few));
+}
+
+#[test]
+fn the_margin_counts_for_every_label() {
+    let (one, labels) = list(48, 21);
+    let scores: Vec<f64> = one.iter().chain(one.iter().rev()).copied().collect();
+    let lists = Lists::from_lengths(&[48, 48], labels.repeat(2));
+    for name in ["auroc", "auroc-minmax", "auroc-margin", "pauc-cvar:fpr=0.3", "tpauc-minmax", "tpauc-kl"] {
+        let losses = |margin: f64| {
+            let goal = goal(&format!("{name}:margin={margin}"));
+            step(&goal, &lists, &scores, &mut goal.state(&lists).unwrap(), 0).losses
+        };
+        for (narrow, wide) in losses(1.0).iter().zip(losses(5.0)) {
+            assert!((narrow - wide).abs() > 1e-2, "{name}: {narrow} and {wide}");
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_table_above_names_exists() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+    let own = read("top/slips.rs");
+    let rows: Vec<&str> = own.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() >= 29, "{} slips", rows.len());
+    for row in rows {
+        let mut file = String::new();
+        let cell = row.trim_end_matches(" |").rsplit_once(" | ").unwrap().1;
+        for word in cell.split([' ', ',']).filter(|word| !word.is_empty()) {
+            match word.strip_prefix('`') {
+                None => file = read(word),
+                Some(test) => {
+                    let test = format!("fn {}()", test.trim_end_matches('`'));
+                    assert!(file.contains(&test), "{row}: no {test}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
