@@ -20,9 +20,10 @@ import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
-import threading
 import time
 import tomllib
 
@@ -33,7 +34,7 @@ CHECKOUT = SCRATCH / "checkout"
 PACKAGE = "toprank-objectives"
 SOURCES = pathlib.Path("crates/objectives/src")
 KINDS = {"sign", "term", "index"}
-SECONDS = 300  # a mutated loop may never end
+SECONDS = 300  # of CPU time, as the machine may be busy; a mutated loop may never end
 
 
 class Fault(Exception):
@@ -100,9 +101,8 @@ def failures(binary, module, every):
     # Standard error goes to nobody: a panic of a mutated kernel may say much.
     run = subprocess.Popen(
         command, cwd=CHECKOUT / "crates/objectives", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
     )
-    clock = threading.Timer(SECONDS, run.kill)
-    clock.start()
     failed = []
     for line in run.stdout:
         if match := re.match(r"test (.+?)(?: - should panic)? \.\.\. (?:.*)FAILED$", line):
@@ -111,10 +111,10 @@ def failures(binary, module, every):
                 run.kill()
                 break
     run.stdout.close()
-    clock.cancel()
     code = run.wait()
     if code != 0 and not failed:
-        return [f"no end within {SECONDS} s" if code == -9 else f"exit code {code}"]
+        endless = code in (-signal.SIGKILL, -signal.SIGXCPU)
+        return [f"no end within {SECONDS} s" if endless else f"exit code {code}"]
     return failed
 
 

@@ -117,6 +117,31 @@ fn the_mean_gradient_of_many_samples_is_that_of_the_whole_list_where_the_loss_is
     }
 }
 
+/// What the pages of the pointwise losses and of `strata` say.
+#[test]
+fn pointwise_losses_take_the_classes_of_a_sample_as_they_come() {
+    let (lists, _) = long_list();
+    for name in ["cross-entropy", "focal:alpha=0.5", "logistic"] {
+        let goal = goal(name);
+        let pull = |draws: Option<&Draws>, items: usize, log_odds: f64| {
+            let scores = vec![log_odds; items];
+            let batch = Batch { draws, ..Batch::all(&lists, &scores) };
+            step(&goal, &batch, &mut goal.state(&lists).unwrap()).gradient.iter().sum::<f64>()
+        };
+        let balanced = draw(&lists, 1, 6, 6);
+        assert!(pull(Some(&balanced), 12, 0.0).abs() < 1e-15, "{name}: equal classes, even odds");
+        assert!(pull(None, 48, 0.0) > 0.05, "{name}: one relevant item in six");
+    }
+    assert!(
+        fresh(&goal("cross-entropy"), &lists, &[(8.0_f64 / 40.0).ln(); 48])
+            .gradient
+            .iter()
+            .sum::<f64>()
+            .abs()
+            < 1e-15
+    );
+}
+
 #[test]
 fn the_best_item_has_rank_one_in_the_list_and_in_every_sample_of_it() {
     let (lists, mut scores) = long_list();

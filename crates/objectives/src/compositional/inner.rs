@@ -4,12 +4,14 @@ Inner means g_i = Σ_j ω_j ℓ(s_j − s_i) of all anchors of a list, and their
 Two scales. **Linear**: g itself; hinges by [`crate::kernels::hinge`], logistic and sigmoid by [`crate::kernels::sigmoid`], square in
 closed form, others pair by pair.
 **Log**: ln g of exponential inner functions e^{ψ(s_j − s_i)}, so that nothing overflows; ψ(x) = x/τ over a whole list is
-one log-sum-exp, others pair by pair. Only ratios e^{ψ − ln g} leave the logarithms.
+one log-sum-exp, ψ of a hinge goes by vectors ([`super::exp_hinge`]), others pair by pair. Only ratios e^{ψ − ln g} leave
+the logarithms.
 */
 
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::{Hinge, Omega, Sums};
 
+use super::exp_hinge::ExpHinge;
 use super::huber::{backward_huber, subtract_second_hinge};
 use super::smooth::Smooth;
 use super::surrogate::Surrogate;
@@ -39,7 +41,7 @@ pub(crate) struct Terms<'a> {
 pub(crate) struct Means<'a> {
     /// g, or ln g.
     pub value: &'a mut [f64],
-    /// Σ ω ℓ', linear scale only.
+    /// Σ ω ℓ' on the linear scale; on the log scale what rounding took from ln g, which may be large.
     pub slope: &'a mut [f64],
     /// Σ ω ℓ'' (or what stands for it), linear scale only; empty: not wanted.
     pub curve: &'a mut [f64],
@@ -108,7 +110,7 @@ impl Inner {
     /// The mean of every anchor, its self pair counted with `at_zero` (1 where the self pair counts as one item).
     pub(crate) fn forward(self, terms: &Terms, at_zero: f64, means: &mut Means, work: &mut KernelWork) {
         if self.is_log() {
-            return self.forward_log(terms, at_zero, means);
+            return self.forward_log(terms, at_zero, means, work);
         }
         if let Some(hinge) = self.hinge() {
             let mut sums = Sums { value: means.value, slope: means.slope, curve: means.curve };
@@ -148,7 +150,7 @@ impl Inner {
     ) {
         let (scores, anchors) = (terms.scores, terms.anchors);
         if self.is_log() {
-            return self.backward_log(terms, a, means.value, out);
+            return self.backward_log(terms, a, means, out, work);
         }
         if let Inner::Of(Surrogate::Huber { temperature }) = self {
             return backward_huber(temperature, terms, a, out, work);
@@ -187,7 +189,10 @@ impl Inner {
         }
     }
 
-    fn forward_log(self, terms: &Terms, at_zero: f64, means: &mut Means) {
+    fn forward_log(self, terms: &Terms, at_zero: f64, means: &mut Means, work: &mut KernelWork) {
+        if let Some(hinge) = ExpHinge::of(self, terms) {
+            return hinge.forward(terms, means, work);
+        }
         if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, at_zero) {
             for (value, &item) in means.value.iter_mut().zip(terms.anchors) {
                 *value = ln_sum - (terms.scores[item as usize] - top) / tau;
@@ -200,8 +205,8 @@ impl Inner {
             let self_top = if terms.own > 0.0 { at_zero } else { f64::NEG_INFINITY };
             let top = others().map(|(psi, _)| psi).fold(self_top, f64::max);
             let own_part = if terms.own > 0.0 { terms.own * (at_zero - top).exp() } else { 0.0 };
-            means.value[i] =
-                top + (own_part + others().map(|(psi, w)| w * (psi - top).exp()).sum::<f64>()).ln();
+            let sum = own_part + others().map(|(psi, w)| w * (psi - top).exp()).sum::<f64>();
+            means.set_log(i, top, sum.ln());
         }
     }
 
@@ -219,7 +224,10 @@ impl Inner {
         (sum > 0.0).then(|| (top, sum.ln(), temperature))
     }
 
-    fn backward_log(self, terms: &Terms, a: &[f64], ln_g: &[f64], out: &mut Adjoint) {
+    fn backward_log(self, terms: &Terms, a: &[f64], means: &Means, out: &mut Adjoint, work: &mut KernelWork) {
+        if let Some(hinge) = ExpHinge::of(self, terms) {
+            return hinge.backward(terms, a, means, out, work);
+        }
         let (scores, anchors) = (terms.scores, terms.anchors);
         if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, self.at_zero()) {
             let total: f64 = a.iter().sum();
@@ -245,7 +253,7 @@ impl Inner {
             let (mut slope_sum, mut curve_sum) = (0.0, 0.0);
             for (j, x, w) in terms.others(item) {
                 let (psi, slope, curve) = self.exponent(x - scores[own]);
-                let chance = w * (psi - ln_g[i]).exp();
+                let chance = w * ((psi - means.value[i]) - means.slope[i]).exp();
                 let bend = chance * (curve + slope * slope);
                 out.gradient[j] += a[i] * chance * slope;
                 out.bend(j, a[i] * bend);
@@ -281,6 +289,14 @@ impl Terms<'_> {
 }
 
 impl Means<'_> {
+    /// ln g = `top` + `rest`, with what rounding takes from it.
+    pub fn set_log(&mut self, i: usize, top: f64, rest: f64) {
+        let sum = top + rest;
+        let rest_in_sum = sum - top;
+        self.value[i] = sum;
+        self.slope[i] = (top - (sum - rest_in_sum)) + (rest - rest_in_sum);
+    }
+
     fn set_curve(&mut self, i: usize, curve: f64) {
         if let Some(slot) = self.curve.get_mut(i) {
             *slot = curve;
@@ -366,23 +382,26 @@ mod tests {
         for (i, &item) in terms.anchors.iter().enumerate() {
             let own = item as usize;
             let parts: Vec<(usize, f64, f64, f64, f64)> = (0..n)
-                .filter(|&j| j != own)
+                .filter(|&j| j != own && terms.omega.at(j) > 0.0)
                 .map(|j| {
                     let (value, slope, bend) = inner.exponent(x[j] - x[own]);
                     (j, terms.omega.at(j), value, slope, bend)
                 })
                 .collect();
-            let top = parts.iter().map(|p| p.2).fold(inner.at_zero(), f64::max);
+            let self_top = if terms.own > 0.0 { inner.at_zero() } else { f64::NEG_INFINITY };
+            let top = parts.iter().map(|p| p.2).fold(self_top, f64::max);
+            let mut sum = 1.0;
             let mean: f64 = if inner.is_log() {
                 let others: f64 = parts.iter().map(|p| p.1 * (p.2 - top).exp()).sum();
-                top + (others + terms.own * (inner.at_zero() - top).exp()).ln()
+                sum = others + if terms.own > 0.0 { terms.own * (self_top - top).exp() } else { 0.0 };
+                top + sum.ln()
             } else {
                 parts.iter().map(|p| p.1 * p.2).sum::<f64>() + terms.own * inner.at_zero()
             };
             means.push(mean);
             for (j, w, value, slope, bend) in parts {
                 let (slope, bend) = if inner.is_log() {
-                    let chance = (value - mean).exp();
+                    let chance = (value - top).exp() / sum;
                     (chance * slope, chance * (bend + slope * slope))
                 } else {
                     (slope, bend)
@@ -413,6 +432,10 @@ mod tests {
             let anchors: Vec<u32> = (0..m).map(|i| (i * (n / m)) as u32).collect();
             let each: Vec<f64> =
                 (0..n).map(|_| if random.unit() < 0.2 { 0.0 } else { 1.0 / n as f64 }).collect();
+            let mut apart = each.clone();
+            for &i in &anchors {
+                apart[i as usize] = 0.0;
+            }
             let a: Vec<f64> = (0..m).map(|_| random.unit()).collect();
             for (case, x) in &cases {
                 for inner in INNERS {
@@ -420,6 +443,7 @@ mod tests {
                         (Omega::Alike(1.0 / n as f64), 1.0 / n as f64),
                         (Omega::Each(&each), 0.5 / n as f64),
                         (Omega::Each(&each), 0.0),
+                        (Omega::Each(&apart), 0.0),
                     ] {
                         if own == 0.0
                             && anchors.iter().any(|&i| (0..n).all(|j| j == i as usize || omega.at(j) == 0.0))

@@ -24,6 +24,7 @@ adds |f'_i| ω_j ℓ'' to both its items.
 pub mod ap;
 pub mod auroc;
 mod columns;
+mod exp_hinge;
 mod gate;
 mod huber;
 mod inner;
