@@ -3,6 +3,7 @@
 //! ```sh
 //! pagerank_bench make FILE NODES EDGES tail|core SEED      an edge list: most nodes without an edge into them, or few
 //! pagerank_bench time FILE ERROR ROUNDS                    JSON: seconds of reading and solving, products, bytes
+//! pagerank_bench scores FILE ERROR OUT                     scores as 8-byte numbers, by node
 //! pagerank_bench triad                                     JSON: bytes a second of a[i] = b[i] + s c[i]
 //! pagerank_bench gradient QUERIES                          JSON: one gradient by the adjoint and by the Jacobian, m = 78
 //! pagerank_bench growth                                    CSV: ns an edge of one product, 10^4 to 10^7 edges
@@ -44,6 +45,15 @@ fn edges(nodes: usize, edges: usize, tail: bool, seed: u64) -> (Vec<u32>, Vec<u3
         sources.push(random.below(nodes) as u32);
         targets.push(number[draw(random.unit())]);
     }
+    // Numbers without a gap, so that every tool sees the same nodes.
+    let mut is_there = vec![false; nodes];
+    sources.iter().chain(&targets).for_each(|&node| is_there[node as usize] = true);
+    let mut next = 0;
+    for (number, is_there) in number.iter_mut().zip(is_there) {
+        *number = next;
+        next += u32::from(is_there);
+    }
+    sources.iter_mut().chain(&mut targets).for_each(|node| *node = number[*node as usize]);
     (sources, targets)
 }
 
@@ -60,10 +70,17 @@ fn main() {
             }
         }
         Some("time") => time(&args[1], number(2), number(3) as usize),
+        Some("scores") => {
+            let graph = read_edges(&Source::path(&args[1]), &EdgeOptions::default()).expect("a graph");
+            let ranking = rank(&graph, &Surfer { stop: Stop::at(number(2)), ..Surfer::default() });
+            let bytes: Vec<u8> =
+                ranking.expect("a ranking").scores.iter().flat_map(|score| score.to_le_bytes()).collect();
+            std::fs::write(&args[3], bytes).expect("room");
+        }
         Some("triad") => triad(),
         Some("gradient") => gradient(number(1) as usize),
         Some("growth") => growth(),
-        _ => eprintln!("make, time, triad, gradient or growth"),
+        _ => eprintln!("make, time, scores, triad, gradient or growth"),
     }
 }
 
@@ -73,9 +90,9 @@ fn time(file: &str, error: f64, rounds: usize) {
         let (start, start_cpu) = (Instant::now(), cpu());
         let graph = read_edges(&Source::path(file), &EdgeOptions::default()).expect("a graph");
         let (read, read_cpu) = (start.elapsed().as_secs_f64(), cpu() - start_cpu);
+        let surfer = Surfer { stop: Stop::at(error), ..Surfer::default() };
         let (solve, solve_cpu) = (Instant::now(), cpu());
-        let ranking =
-            rank(&graph, &Surfer { stop: Stop::at(error), ..Surfer::default() }).expect("a ranking");
+        let ranking = rank(&graph, &surfer).expect("a ranking");
         let (solved, solved_cpu) = (solve.elapsed().as_secs_f64(), cpu() - solve_cpu);
         // One product alone: bytes of edges, of sources gathered, and of the vectors.
         let surfer =

@@ -55,6 +55,54 @@ pub(crate) struct Chain<'a> {
 pub(crate) const BLOCK_EDGES: usize = 1 << 15;
 /// Numbers that one task adds up or copies.
 pub(crate) const BLOCK: usize = 1 << 14;
+/// So many edges ahead their sources are asked for: a gather waits for memory far less (`bench/walks/README.md`).
+const AHEAD: usize = 64;
+/// Edges from which a chain is large: what flows does not stay in a core's cache.
+pub(crate) const LARGE: usize = 1 << 18;
+
+/// What a pass over some nodes has seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Σ |new − old value|.
+    pub change: f64,
+    /// Σ of the new values.
+    pub mass: f64,
+    /// Of it, on dangling nodes.
+    pub dangling: f64,
+}
+
+impl Seen {
+    /// Sets x to its new value; what flows out of it then.
+    #[inline]
+    pub(crate) fn node(&mut self, value: f64, scale: f64, x: &mut f64) -> f64 {
+        self.change += (value - *x).abs();
+        self.mass += value;
+        if scale == 0.0 {
+            self.dangling += value;
+        }
+        *x = value;
+        value * scale
+    }
+}
+
+impl std::ops::Add for Seen {
+    type Output = Seen;
+
+    fn add(self, other: Seen) -> Seen {
+        Seen {
+            change: self.change + other.change,
+            mass: self.mass + other.mass,
+            dangling: self.dangling + other.dangling,
+        }
+    }
+}
+
+/// What a pass computes: x_j = base(j) + keep · (what flows into j).
+pub(crate) struct Pass<'a, B: Fn(usize) -> f64 + Sync> {
+    pub chain: &'a Chain<'a>,
+    pub base: B,
+    pub keep: f64,
+}
 
 impl Chain<'_> {
     /// Number of nodes.
@@ -64,56 +112,56 @@ impl Chain<'_> {
 
     /// Number of edges.
     pub(crate) fn edges(&self) -> usize {
-        let offsets = &self.inward.offsets;
-        (offsets[self.first + self.nodes()] - offsets[self.first]) as usize
+        let offsets = self.offsets();
+        (offsets[self.nodes()] - offsets[0]) as usize
     }
 
-    /// What flows into node `j`, given what flows out of each along an edge of weight 1.
+    /// Where the edges into each node start, and the last ones end.
+    pub(crate) fn offsets(&self) -> &[u32] {
+        &self.inward.offsets[self.first..=self.first + self.nodes()]
+    }
+
+    /// What flows into node `j`, given what flows out of each node along an edge of weight 1.
     #[inline]
-    pub(crate) fn pull(&self, j: usize, flow: &[f64]) -> f64 {
+    pub(crate) fn pull<const FAR: bool>(&self, j: usize, flow: &[f64]) -> f64 {
         let range = self.inward.range(self.first + j);
-        match self.inward.ends(range.clone()) {
-            Ends::Own(sources) => self.sum(range, sources, |source| *source, flow),
-            Ends::Mapped(sources) => self.sum(range, sources, |bytes| u32::from_le_bytes(*bytes), flow),
+        let last = self.inward.offsets[self.inward.nodes()] as usize;
+        let seen = range.start..if FAR { (range.end + AHEAD).min(last) } else { range.end };
+        match self.inward.ends(seen) {
+            Ends::Own(sources) => self.sum::<FAR, _>(range, sources, |source| *source, flow),
+            Ends::Mapped(sources) => {
+                self.sum::<FAR, _>(range, sources, |bytes| u32::from_le_bytes(*bytes), flow)
+            }
         }
     }
 
+    /// Over the edges of `range`; `sources` are theirs and, if `FAR`, some that follow.
     #[inline]
-    fn sum<T>(
+    fn sum<const FAR: bool, T>(
         &self,
         range: std::ops::Range<usize>,
         sources: &[T],
         number: impl Fn(&T) -> u32,
         flow: &[f64],
     ) -> f64 {
-        let first = self.first as u32;
-        let from = |source: &T| flow[(number(source) - first) as usize];
-        // Two sums at once: the next gather does not wait for the last addition.
-        let mut sums = [0.0; 2];
-        match self.weights {
-            Weights::Even => {
-                let (pairs, rest) = sources.as_chunks::<2>();
-                for pair in pairs {
-                    sums[0] += from(&pair[0]);
-                    sums[1] += from(&pair[1]);
-                }
-                for source in rest {
-                    sums[0] += from(source);
-                }
+        let place = |source: &T| number(source).wrapping_sub(self.first as u32) as usize;
+        let from = |k: usize| {
+            if FAR && let Some(flow) = sources.get(k + AHEAD).and_then(|source| flow.get(place(source))) {
+                prefetch(flow);
             }
+            flow[place(&sources[k])]
+        };
+        match self.weights {
+            Weights::Even => pair_sum(range.len(), from),
             Weights::Single(weights) => {
-                for (source, &weight) in sources.iter().zip(&weights[range]) {
-                    sums[0] += from(source) * f64::from(weight);
-                }
+                let weights = &weights[range];
+                pair_sum(weights.len(), |k| from(k) * f64::from(weights[k]))
             }
             Weights::Double(weights, start) => {
-                for (source, &weight) in sources.iter().zip(&weights[range.start - start..range.end - start])
-                {
-                    sums[0] += from(source) * weight;
-                }
+                let weights = &weights[range.start - start..range.end - start];
+                pair_sum(weights.len(), |k| from(k) * weights[k])
             }
         }
-        sums[0] + sums[1]
     }
 
     /// Mass on dangling nodes.
@@ -130,52 +178,98 @@ impl Chain<'_> {
         }
     }
 
-    /// `next = Pᵀ x`, dangling mass included; `flow` is room for as many numbers. Each number is computed by itself, so
-    /// the bytes do not depend on how the nodes are cut.
-    pub(crate) fn product(&self, x: &[f64], flow: &mut [f64], next: &mut [f64]) {
-        let mass = self.dangling_mass(x);
+    /// What flows out of each node along an edge of weight 1.
+    pub(crate) fn flow(&self, x: &[f64], flow: &mut [f64]) {
         flow.par_chunks_mut(BLOCK).zip(x.par_chunks(BLOCK)).zip(self.scale.par_chunks(BLOCK)).for_each(
             |((flow, x), scale)| {
                 flow.iter_mut().zip(x).zip(scale).for_each(|((flow, x), scale)| *flow = x * scale);
             },
         );
-        let flow = &*flow;
-        self.by_block(0..self.nodes(), next, &|j, next: &mut f64| {
-            *next = self.pull(j, flow) + mass * self.fallback(j);
-        });
-    }
-
-    /// Calls `set` for every node of `range`, cut by edges over the threads; `out` belongs to the range.
-    pub(crate) fn by_block(
-        &self,
-        range: std::ops::Range<usize>,
-        out: &mut [f64],
-        set: &(impl Fn(usize, &mut f64) + Sync),
-    ) {
-        let offsets = &self.inward.offsets[self.first..=self.first + self.nodes()];
-        let cost = |i: usize| offsets[i] as usize + i;
-        if cost(range.end) - cost(range.start) <= BLOCK_EDGES {
-            range.zip(out).for_each(|(j, out)| set(j, out));
-            return;
-        }
-        // In halves of about equal work; one node is never cut.
-        let wanted = usize::midpoint(cost(range.start), cost(range.end));
-        let mut middle = partition(range.clone(), |i| cost(i) < wanted);
-        middle = middle.clamp(range.start + 1, range.end.max(range.start + 2) - 1);
-        if middle >= range.end {
-            range.zip(out).for_each(|(j, out)| set(j, out));
-            return;
-        }
-        let (left, right) = out.split_at_mut(middle - range.start);
-        rayon::join(
-            || self.by_block(range.start..middle, left, set),
-            || self.by_block(middle..range.end, right, set),
-        );
     }
 }
 
+impl<B: Fn(usize) -> f64 + Sync> Pass<'_, B> {
+    /// Computes the nodes of `range` from `flow`; `x` and `next`, what will flow out of them, belong to the range. Cut by
+    /// edges over the threads; each number is computed by itself and the cuts are those of the graph, so the bytes do not
+    /// depend on threads.
+    pub(crate) fn over(
+        &self,
+        range: std::ops::Range<usize>,
+        flow: &[f64],
+        x: &mut [f64],
+        next: &mut [f64],
+    ) -> Seen {
+        let offsets = self.chain.offsets();
+        let cost = |i: usize| offsets[i] as usize + i;
+        if range.len() < 2 || cost(range.end) - cost(range.start) <= BLOCK_EDGES {
+            let is_large = self.chain.edges() >= LARGE;
+            return if is_large {
+                self.run::<true>(range, flow, x, next)
+            } else {
+                self.run::<false>(range, flow, x, next)
+            };
+        }
+        // In halves of about equal work; one node is never cut.
+        let wanted = usize::midpoint(cost(range.start), cost(range.end));
+        let middle = partition(range.clone(), |i| cost(i) < wanted).clamp(range.start + 1, range.end - 1);
+        let (x_left, x_right) = x.split_at_mut(middle - range.start);
+        let (next_left, next_right) = next.split_at_mut(middle - range.start);
+        let (left, right) = rayon::join(
+            || self.over(range.start..middle, flow, x_left, next_left),
+            || self.over(middle..range.end, flow, x_right, next_right),
+        );
+        left + right
+    }
+
+    fn run<const FAR: bool>(
+        &self,
+        range: std::ops::Range<usize>,
+        flow: &[f64],
+        x: &mut [f64],
+        next: &mut [f64],
+    ) -> Seen {
+        let Pass { chain, base, keep } = self;
+        let mut seen = Seen::default();
+        for ((j, x), next) in range.zip(x).zip(next) {
+            let value = base(j) + keep * chain.pull::<FAR>(j, flow);
+            *next = seen.node(value, chain.scale[j], x);
+        }
+        seen
+    }
+}
+
+/// Two sums at once: an addition does not wait for the last one.
+#[inline]
+fn pair_sum(n: usize, part: impl Fn(usize) -> f64) -> f64 {
+    let mut sums = [0.0; 2];
+    for k in (1..n).step_by(2) {
+        sums[0] += part(k - 1);
+        sums[1] += part(k);
+    }
+    if n % 2 == 1 {
+        sums[0] += part(n - 1);
+    }
+    sums[0] + sums[1]
+}
+
+/// Asks for a value that will be needed soon.
+#[inline]
+fn prefetch(value: &f64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint about an address; it reads nothing, and the address is that of a value there is.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 /// The first place of a range for which `before` is not true.
-fn partition(range: std::ops::Range<usize>, before: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn partition(range: std::ops::Range<usize>, before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (range.start, range.end);
     while low < high {
         let middle = usize::midpoint(low, high);

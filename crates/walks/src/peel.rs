@@ -39,31 +39,30 @@ pub(crate) struct Core {
 
 impl Core {
     /// The core, if it is small enough to be worth it.
-    pub(crate) fn of(chain: &Chain) -> Option<Core> {
+    pub(crate) fn of(chain: &Chain, out_degree: &[u32]) -> Option<Core> {
         let (n, alpha) = (chain.nodes(), chain.alpha);
-        let offsets = &chain.inward.offsets;
+        let offsets = chain.offsets();
         let edges = chain.edges();
         let plain = chain.first == 0 && !matches!(chain.weights, Weights::Double(..));
         if !plain || chain.dangling != Dangling::Restart || edges < 1 << 16 || alpha >= 1.0 {
             return None;
         }
         let is_inside = |i: usize| offsets[i + 1] > offsets[i];
-        let inside: Vec<bool> = (0..n).into_par_iter().with_min_len(BLOCK).map(is_inside).collect();
-        // Edges out of the nodes outside, counted before anything is built.
-        let count = |block: usize| {
-            let mut count = 0usize;
-            let range = block * (BLOCK * 4)..((block + 1) * (BLOCK * 4)).min(edges);
-            chain.inward.ends(range).for_each(|i| count += usize::from(inside[i as usize]));
-            count
-        };
-        let left: usize = (0..edges.div_ceil(BLOCK * 4)).into_par_iter().map(count).sum();
+        // Edges out of the nodes inside, counted before anything is built.
+        let left: usize = (0..n).filter(|&i| is_inside(i)).map(|i| out_degree[i] as usize).sum();
         if left as f64 > WORTH * edges as f64 {
             return None;
         }
-        let nodes: Vec<u32> = (0..n as u32).filter(|&i| inside[i as usize]).collect();
-        let mut number = vec![u32::MAX; n];
-        nodes.iter().enumerate().for_each(|(place, &node)| number[node as usize] = place as u32);
-        let given = |i: usize| alpha * chain.restart[i] * chain.scale[i];
+        let nodes: Vec<u32> = (0..n as u32).filter(|&i| is_inside(i as usize)).collect();
+        // One look at an edge's source says which it is: what it gives if it is outside, −1 − its number if inside.
+        let mut source: Vec<f64> = (0..n)
+            .into_par_iter()
+            .with_min_len(BLOCK)
+            .map(|i| alpha * chain.restart[i] * chain.scale[i])
+            .collect();
+        for (number, &node) in nodes.iter().enumerate() {
+            source[node as usize] = -1.0 - number as f64;
+        }
         // Blocks of nodes, each with its own edges, joined in order.
         let parts: Vec<Part> = nodes
             .par_chunks(1024)
@@ -72,21 +71,22 @@ impl Core {
                 for &node in nodes {
                     let mut constant = 0.0;
                     let before = ends.len();
-                    for edge in chain.inward.range(node as usize) {
-                        let source = chain.inward.end(edge) as usize;
-                        if inside[source] {
-                            ends.push(number[source]);
-                            if let Weights::Single(weights) = chain.weights {
-                                kept.push(weights[edge]);
-                            }
+                    let range = chain.inward.range(node as usize);
+                    let mut edge = range.start;
+                    chain.inward.ends(range).for_each(|end| {
+                        let given = source[end as usize];
+                        let weight = match chain.weights {
+                            Weights::Single(weights) => Some(weights[edge]),
+                            _ => None,
+                        };
+                        if given < 0.0 {
+                            ends.push((-1.0 - given) as u32);
+                            kept.extend(weight);
                         } else {
-                            let weight = match chain.weights {
-                                Weights::Single(weights) => f64::from(weights[edge]),
-                                _ => 1.0,
-                            };
-                            constant += given(source) * weight;
+                            constant += given * weight.map_or(1.0, f64::from);
                         }
-                    }
+                        edge += 1;
+                    });
                     counts.push((ends.len() - before) as u32);
                     base.push(chain.restart[node as usize] + (1.0 - alpha) * constant / alpha);
                 }
@@ -101,9 +101,9 @@ impl Core {
             base: Vec::new(),
             outside: Outside { mass: 0.0, dangling: 0.0, base: 0.0 },
         };
-        let (mut end, mut offsets, mut all) = (0, vec![0], Vec::with_capacity(left));
+        let (mut end, mut starts, mut all) = (0, vec![0], Vec::with_capacity(left));
         for (counts, ends, kept, base) in parts {
-            offsets.extend(counts.iter().map(|count| {
+            starts.extend(counts.iter().map(|count| {
                 end += count;
                 end
             }));
@@ -113,8 +113,8 @@ impl Core {
                 weights.extend(kept);
             }
         }
-        core.inward = Adjacency::new(offsets, all);
-        let known = |i: usize| if inside[i] { 0.0 } else { alpha * chain.restart[i] };
+        core.inward = Adjacency::new(starts, all);
+        let known = |i: usize| if is_inside(i) { 0.0 } else { alpha * chain.restart[i] };
         core.outside = Outside {
             mass: block_sum(n, known),
             dangling: block_sum(n, |i| if chain.scale[i] == 0.0 { known(i) } else { 0.0 }),
@@ -143,7 +143,7 @@ impl Core {
         let certificate = solve_inside(&own, self.outside, stop, work, &mut inside);
         let mass = self.outside.mass + block_sum(inside.len(), |j| inside[j]);
         x.clear();
-        x.extend(chain.restart.iter().map(|v| chain.alpha * v / mass));
+        x.par_extend(chain.restart.par_iter().with_min_len(BLOCK).map(|v| chain.alpha * v / mass));
         self.nodes.iter().zip(&inside).for_each(|(&node, value)| x[node as usize] = value / mass);
         certificate
     }

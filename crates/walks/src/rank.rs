@@ -112,7 +112,8 @@ pub fn rank(graph: &Graph, surfer: &Surfer) -> Result<Ranking, ModelError> {
     };
     let mut work = Work::default();
     let mut scores = Vec::with_capacity(n);
-    let core = if surfer.peel && surfer.solver == Solver::Seidel { Core::of(&chain) } else { None };
+    let peel = surfer.peel && surfer.solver == Solver::Seidel;
+    let core = if peel { Core::of(&chain, graph.out_degree()) } else { None };
     let by_core = core.as_ref().map(|core| core.solve(&chain, surfer.stop, &mut work, &mut scores));
     let certificate = match by_core {
         Some(there) if there.error <= surfer.stop.error || surfer.stop.products.is_some() => there,

@@ -34,32 +34,19 @@ the bytes; they cost about one sweep more than node by node.
 */
 
 use rayon::prelude::*;
-use toprank_core::ordered_sum;
 
-use crate::chain::{BLOCK, Chain, Dangling, block_sum};
+use crate::chain::{BLOCK, Chain, Dangling, LARGE, Pass, Seen, block_sum, partition};
 use crate::solve::{Certificate, Stop, Work, power};
 
 /// Stages of a sweep over a large chain.
 const STAGES: usize = 8;
-/// Edges from which a chain is large.
-const LARGE: usize = 1 << 18;
-
-/// What a sweep has seen.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    change: f64,
-    mass: f64,
-    dangling: f64,
-}
 
 /// Solves and normalises.
-pub(crate) fn solve(chain: &Chain, stop: Stop, work: &mut Work, x: &mut Vec<f64>) -> Certificate {
+pub(crate) fn solve(chain: &Chain, stop: Stop, work: &mut Work, x: &mut [f64]) -> Certificate {
     let outside = Outside { mass: 0.0, dangling: 0.0, base: chain.alpha };
     let mut certificate = solve_inside(chain, outside, stop, work, x);
     let mass = block_sum(chain.nodes(), |i| x[i]);
-    for x in x.iter_mut() {
-        *x /= mass;
-    }
+    x.par_chunks_mut(BLOCK).for_each(|chunk| chunk.iter_mut().for_each(|x| *x /= mass));
     if certificate.error > stop.error && stop.products.is_none() {
         let rest = power(chain, stop, work, x);
         certificate = Certificate { error: rest.error, products: certificate.products + rest.products };
@@ -90,42 +77,42 @@ pub(crate) fn solve_inside(
     let most = stop.most(alpha).max(1);
     let stages = stages(chain);
     let restarts = chain.dangling == Dangling::Restart;
-    work.flow.iter_mut().zip(&*x).zip(chain.scale).for_each(|((flow, x), scale)| *flow = x * scale);
+    chain.flow(x, &mut work.flow);
     let mut dangling = if restarts { 0.0 } else { chain.dangling_mass(x) };
     let mut certificate = Certificate { error: 2.0, products: 0 };
     let (mut keeps_mass, mut before) = (true, f64::INFINITY);
+    // The values are `unit` times those in x: scaling them is one multiplication.
+    let mut unit = 1.0;
     while certificate.products < most && certificate.error > stop.error {
-        let base = |j: usize| {
-            let own = alpha * chain.restart[j];
-            if restarts { own } else { own + (1.0 - alpha) * dangling / n as f64 }
-        };
+        let uniform = if restarts { 0.0 } else { (1.0 - alpha) * dangling / n as f64 };
+        let (own, shared) = (alpha / unit, uniform / unit);
+        let base = |j: usize| own * chain.restart[j] + shared;
+        let pass = Pass { chain, base, keep: 1.0 - alpha };
         let seen = if stages.len() == 2 {
-            sweep_in_place(chain, &base, &mut work.flow, x)
+            sweep_in_place(&pass, &mut work.flow, x)
         } else {
-            sweep_by_stage(chain, &stages, &base, work, x)
+            sweep_by_stage(&pass, &stages, work, x)
         };
-        let change = seen.change / seen.mass;
+        let [moved, mass, ends] = [seen.change, seen.mass, seen.dangling].map(|sum| sum * unit);
+        let change = moved / mass;
         keeps_mass &= certificate.products < 3 || change <= (1.0 - alpha) * before;
         before = change;
         let scale = if !keeps_mass {
             1.0
         } else if restarts {
             let wanted = alpha - alpha * outside.mass - (1.0 - alpha) * outside.dangling;
-            wanted / (alpha * seen.mass + (1.0 - alpha) * seen.dangling)
+            wanted / (alpha * mass + (1.0 - alpha) * ends)
         } else {
-            1.0 / seen.mass
+            1.0 / mass
         };
-        let rest = |values: &mut [f64]| {
-            values.par_chunks_mut(BLOCK).for_each(|chunk| chunk.iter_mut().for_each(|value| *value *= scale));
-        };
-        rest(x);
-        rest(&mut work.flow);
-        let missed = if restarts { 0.0 } else { (seen.dangling - dangling).abs() };
-        dangling = if restarts { 0.0 } else { seen.dangling * scale };
-        let left = scale * (1.0 - alpha) * (seen.change + missed) + (1.0 - scale).abs() * outside.base;
-        certificate.error = 2.0 * left / (alpha * (seen.mass * scale + outside.mass));
+        unit *= scale;
+        let missed = if restarts { 0.0 } else { (ends - dangling).abs() };
+        dangling = ends * scale;
+        let left = scale * (1.0 - alpha) * (moved + missed) + (1.0 - scale).abs() * outside.base;
+        certificate.error = 2.0 * left / (alpha * (mass * scale + outside.mass));
         certificate.products += 1;
     }
+    x.par_chunks_mut(BLOCK).for_each(|chunk| chunk.iter_mut().for_each(|x| *x *= unit));
     certificate
 }
 
@@ -135,73 +122,39 @@ fn stages(chain: &Chain) -> Vec<usize> {
     if chain.edges() < LARGE {
         return vec![0, n];
     }
-    let offsets = &chain.inward.offsets[chain.first..=chain.first + n];
+    let offsets = chain.offsets();
     let cost = |i: usize| (offsets[i] - offsets[0]) as usize + i;
-    let mut cuts: Vec<usize> = (0..=STAGES)
-        .map(|stage| {
-            let wanted = cost(n) / STAGES * stage;
-            offsets.iter().enumerate().position(|(i, _)| cost(i) >= wanted).unwrap_or(n)
-        })
-        .collect();
-    cuts[STAGES] = n;
+    let mut cuts: Vec<usize> =
+        (0..STAGES).map(|stage| partition(0..n, |i| cost(i) < cost(n) / STAGES * stage)).collect();
+    cuts.push(n);
     cuts.dedup();
     cuts
 }
 
-fn sweep_in_place(chain: &Chain, base: &dyn Fn(usize) -> f64, flow: &mut [f64], x: &mut [f64]) -> Seen {
+fn sweep_in_place(pass: &Pass<impl Fn(usize) -> f64 + Sync>, flow: &mut [f64], x: &mut [f64]) -> Seen {
+    let Pass { chain, base, keep } = pass;
     let mut seen = Seen::default();
     for j in 0..x.len() {
-        let value = base(j) + (1.0 - chain.alpha) * chain.pull(j, flow);
-        seen.change += (value - x[j]).abs();
-        seen.mass += value;
-        if chain.scale[j] == 0.0 {
-            seen.dangling += value;
-        }
-        x[j] = value;
-        flow[j] = value * chain.scale[j];
+        let value = base(j) + keep * chain.pull::<false>(j, flow);
+        flow[j] = seen.node(value, chain.scale[j], &mut x[j]);
     }
     seen
 }
 
 fn sweep_by_stage(
-    chain: &Chain,
+    pass: &Pass<impl Fn(usize) -> f64 + Sync>,
     stages: &[usize],
-    base: &(dyn Fn(usize) -> f64 + Sync),
     work: &mut Work,
     x: &mut [f64],
 ) -> Seen {
     let Work { flow, next, .. } = work;
-    let mut sums: [Vec<f64>; 3] = Default::default();
+    let mut seen = Seen::default();
     for stage in stages.windows(2) {
         let range = stage[0]..stage[1];
         let next = &mut next[range.clone()];
-        let newest = &*flow;
-        chain.by_block(range.clone(), next, &|j, next: &mut f64| {
-            *next = base(j) + (1.0 - chain.alpha) * chain.pull(j, newest);
-        });
-        let parts: Vec<Seen> = next
-            .par_chunks(BLOCK)
-            .zip(x[range.clone()].par_chunks_mut(BLOCK))
-            .zip(flow[range.clone()].par_chunks_mut(BLOCK))
-            .zip(chain.scale[range].par_chunks(BLOCK))
-            .map(|(((next, x), flow), scale)| {
-                let mut seen = Seen::default();
-                for (((next, x), flow), scale) in next.iter().zip(x).zip(flow).zip(scale) {
-                    seen.change += (next - *x).abs();
-                    seen.mass += next;
-                    if *scale == 0.0 {
-                        seen.dangling += next;
-                    }
-                    *x = *next;
-                    *flow = next * scale;
-                }
-                seen
-            })
-            .collect();
-        sums[0].extend(parts.iter().map(|part| part.change));
-        sums[1].extend(parts.iter().map(|part| part.mass));
-        sums[2].extend(parts.iter().map(|part| part.dangling));
+        seen = seen + pass.over(range.clone(), flow, &mut x[range.clone()], next);
+        let newest = flow[range].par_chunks_mut(BLOCK).zip(next.par_chunks(BLOCK));
+        newest.for_each(|(flow, next)| flow.copy_from_slice(next));
     }
-    let [change, mass, dangling] = sums.map(|sums| ordered_sum(&sums));
-    Seen { change, mass, dangling }
+    seen
 }

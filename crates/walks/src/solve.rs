@@ -10,7 +10,7 @@ Solvers: where a walk is in the long run, each with a bound on its error in the 
 The power method started at the restart vector has nn's bound, too, since π⁰ − π = (1 − α)(π⁰ − Pᵀπ), and stops earlier.
 */
 
-use crate::chain::{Chain, block_sum};
+use crate::chain::{Chain, Pass};
 use crate::seidel;
 
 /// How the stationary distribution is found.
@@ -111,24 +111,24 @@ pub(crate) fn solve(
 }
 
 /// From wherever x is: a distribution.
-pub(crate) fn power(chain: &Chain, stop: Stop, work: &mut Work, x: &mut Vec<f64>) -> Certificate {
+pub(crate) fn power(chain: &Chain, stop: Stop, work: &mut Work, x: &mut [f64]) -> Certificate {
     let alpha = chain.alpha;
-    work.fit(chain.nodes());
     let most = stop.most(alpha);
+    let mut mass = chain.dangling_mass(x);
+    chain.flow(x, &mut work.flow);
     // Before any product: the whole mass may be wrong.
-    let mut error = 2.0;
-    let mut products = 0;
-    while products < most && error > stop.error {
-        chain.product(x, &mut work.flow, &mut work.next);
-        let next = &mut work.next;
-        next.iter_mut().zip(chain.restart).for_each(|(next, v)| *next = alpha * v + (1.0 - alpha) * *next);
-        let moved = block_sum(x.len(), |i| (work.next[i] - x[i]).abs());
-        std::mem::swap(x, &mut work.next);
-        products += 1;
+    let mut certificate = Certificate { error: 2.0, products: 0 };
+    while certificate.products < most && certificate.error > stop.error {
+        let base = |j: usize| alpha * chain.restart[j] + (1.0 - alpha) * mass * chain.fallback(j);
+        let seen = Pass { chain, base, keep: 1.0 - alpha }.over(0..x.len(), &work.flow, x, &mut work.next);
+        std::mem::swap(&mut work.flow, &mut work.next);
+        mass = seen.dangling;
+        certificate.products += 1;
         // The residual of the iterate before is what moved; one more product shrinks its error by 1 − α.
-        error = ((1.0 - alpha) / alpha * moved).min(2.0 * (1.0 - alpha).powi(products as i32));
+        let known = 2.0 * (1.0 - alpha).powi(certificate.products as i32);
+        certificate.error = ((1.0 - alpha) / alpha * seen.change).min(known);
     }
-    Certificate { error, products }
+    certificate
 }
 
 fn nesterov_nemirovski(chain: &Chain, stop: Stop, work: &mut Work, x: &mut Vec<f64>) -> Certificate {
@@ -136,10 +136,14 @@ fn nesterov_nemirovski(chain: &Chain, stop: Stop, work: &mut Work, x: &mut Vec<f
     let products = stop.products.unwrap_or_else(|| count(alpha, 2.0 / stop.error.max(1e-300)));
     work.mean.clear();
     work.mean.extend_from_slice(x);
+    let mut mass = chain.dangling_mass(x);
+    chain.flow(x, &mut work.flow);
     let mut weight = 1.0;
     for _ in 0..products {
-        chain.product(x, &mut work.flow, &mut work.next);
-        std::mem::swap(x, &mut work.next);
+        let base = |j: usize| mass * chain.fallback(j);
+        let seen = Pass { chain, base, keep: 1.0 }.over(0..x.len(), &work.flow, x, &mut work.next);
+        std::mem::swap(&mut work.flow, &mut work.next);
+        mass = seen.dangling;
         weight *= 1.0 - alpha;
         work.mean.iter_mut().zip(&*x).for_each(|(mean, x)| *mean += weight * x);
     }
