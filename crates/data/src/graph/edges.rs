@@ -18,7 +18,7 @@ use std::io::Read;
 use rayon::prelude::*;
 
 use super::mapped::MARK;
-use super::{Graph, MOST_EDGES, NodeNames};
+use super::{Degrees, Graph, MOST_EDGES, NodeNames, last_node};
 use crate::error::{ReadError, show, show_names};
 use crate::formats::{self, ReadOptions};
 use crate::group::Interner;
@@ -127,18 +127,18 @@ impl Ends {
             let found = format!("{} edges", sources.len());
             return Err(ReadError::data(file, found, "at most 4294967295"));
         }
-        let names = match words {
-            Some(words) => NodeNames::Words(words),
-            None => NodeNames::Numbers(renumber(&mut sources, &mut targets)),
+        let Some(words) = words else {
+            let (numbers, degrees) = renumber(&mut sources, &mut targets);
+            let names = NodeNames::Numbers(numbers);
+            return Ok(Graph::of(names, &sources, &targets, weights.as_deref(), degrees));
         };
-        Graph::new(names, &sources, &targets, weights.as_deref())
+        Graph::new(NodeNames::Words(words), &sources, &targets, weights.as_deref())
     }
 }
 
 /// Numbers that are names become places among all of them, ascending.
-fn renumber(sources: &mut [u32], targets: &mut [u32]) -> Vec<u32> {
-    let most = |ends: &[u32]| ends.par_iter().copied().max().unwrap_or(0);
-    let last = most(sources).max(most(targets)) as usize;
+fn renumber(sources: &mut [u32], targets: &mut [u32]) -> (Vec<u32>, Degrees) {
+    let last = last_node(sources, targets) as usize;
     if last / 8 > sources.len() + 1024 {
         // Far apart: a table of all numbers would be larger than the edges.
         let mut numbers: Vec<u32> = sources.iter().chain(&*targets).copied().collect();
@@ -147,24 +147,24 @@ fn renumber(sources: &mut [u32], targets: &mut [u32]) -> Vec<u32> {
         let place = |end: &mut u32| *end = numbers.partition_point(|number| number < end) as u32;
         sources.par_iter_mut().for_each(place);
         targets.par_iter_mut().for_each(place);
-        return numbers;
+        let degrees = Degrees::count(numbers.len(), sources, targets);
+        return (numbers, degrees);
     }
-    let mut place = vec![0u32; last + 1];
-    for ends in [&*sources, &*targets] {
-        for &end in ends {
-            place[end as usize] = 1;
-        }
-    }
-    let mut numbers = Vec::new();
-    for (number, place) in place.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
-        *place = numbers.len() as u32;
-        numbers.push(number as u32);
-    }
+    let mut degrees = Degrees::count(last + 1, sources, targets);
+    let is_there = |&number: &u32| degrees.into[number as usize] > 0 || degrees.out_of[number as usize] > 0;
+    let numbers: Vec<u32> = (0..=last as u32).filter(is_there).collect();
     if numbers.len() <= last {
+        let mut place = vec![0u32; last + 1];
+        for (node, &number) in numbers.iter().enumerate() {
+            place[number as usize] = node as u32;
+        }
         sources.par_iter_mut().for_each(|end| *end = place[*end as usize]);
         targets.par_iter_mut().for_each(|end| *end = place[*end as usize]);
+        for degrees in [&mut degrees.into, &mut degrees.out_of] {
+            *degrees = numbers.iter().map(|&number| degrees[number as usize]).collect();
+        }
     }
-    numbers
+    (numbers, degrees)
 }
 
 fn from_table(source: &Source, options: &EdgeOptions) -> Result<Ends, ReadError> {
@@ -294,21 +294,34 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
     if heading != Heading::No {
         first_line = take_heading(&mut texts[0], &mut line);
     }
-    while !texts[0].is_empty() {
-        let (filled, parsed) = rayon::join(
-            || fill(&mut pieces, &mut next),
-            || texts.par_iter().map(|text| parse(text, &columns, false)).collect::<Vec<Piece>>(),
-        );
-        for (piece, text) in parsed.into_iter().zip(&texts) {
+    let mut add_all = |parsed: Vec<Piece>, texts: &[Vec<u8>]| {
+        for (piece, text) in parsed.into_iter().zip(texts) {
             if let Some((at, found, expected)) = piece.fault {
                 return Err(ReadError::data(file, found, expected).at_line(line + at));
             }
             add(&mut ends, &piece, text);
             line += piece.lines;
         }
-        filled?;
+        Ok(())
+    };
+    // Pieces parsed and their texts, to be added while the next ones are parsed.
+    let (mut waiting, mut before) = (Vec::new(), vec![Vec::new(); AT_ONCE]);
+    while !texts[0].is_empty() {
+        let ((added, filled), parsed) = rayon::join(
+            || (add_all(std::mem::take(&mut waiting), &before), fill(&mut pieces, &mut next)),
+            || texts.par_iter().map(|text| parse(text, &columns, false)).collect::<Vec<Piece>>(),
+        );
+        added?;
+        if filled.is_err() {
+            // What stands before the fault of the file may have its own.
+            add_all(parsed, &texts)?;
+            return filled.map(|()| ends);
+        }
+        waiting = parsed;
+        std::mem::swap(&mut before, &mut texts);
         std::mem::swap(&mut texts, &mut next);
     }
+    add_all(waiting, &before)?;
     if let (Heading::UnlessNode, Some(first)) = (heading, &first_line) {
         let mut fields = Vec::new();
         cut(first, columns.separator, &mut fields);

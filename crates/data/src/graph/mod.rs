@@ -255,8 +255,7 @@ impl Graph {
             return Err(wrong(format!("{edges} edges"), "at most 4294967295"));
         }
         let nodes = names.len();
-        let most = |ends: &[u32]| ends.par_iter().copied().max().unwrap_or(0) as usize;
-        let last = most(sources).max(most(targets));
+        let last = last_node(sources, targets) as usize;
         if edges > 0 && last >= nodes {
             return Err(wrong(format!("an edge with node {last}"), &format!("nodes below {nodes}")));
         }
@@ -264,18 +263,23 @@ impl Graph {
             let weight = weights.map_or(0.0, |w| w[e]);
             return Err(wrong(format!("edge {e} of weight {weight}"), "finite weights from 0 on"));
         }
-        let (in_degree, out_degree) = rayon::join(|| count(nodes, targets), || count(nodes, sources));
-        let offsets = running(&in_degree);
-        let mut ends = vec![0; edges];
-        let mut placed = weights.map(|_| vec![0.0; edges]);
+        Ok(Graph::of(names, sources, targets, weights, Degrees::count(nodes, sources, targets)))
+    }
+
+    /// Of edges whose ends and weights are known to be sound.
+    fn of(
+        names: NodeNames,
+        sources: &[u32],
+        targets: &[u32],
+        weights: Option<&[f32]>,
+        degrees: Degrees,
+    ) -> Graph {
+        let offsets = running(&degrees.into);
+        let mut ends = vec![0; sources.len()];
+        let mut placed = weights.map(|_| vec![0.0; sources.len()]);
         place(&offsets, sources, targets, weights, &mut ends, placed.as_deref_mut());
-        Ok(Graph {
-            names,
-            into: Adjacency::new(offsets, ends),
-            out_degree,
-            weights: placed,
-            out: OnceLock::new(),
-        })
+        let into = Adjacency::new(offsets, ends);
+        Graph { names, into, out_degree: degrees.out_of, weights: placed, out: OnceLock::new() }
     }
 
     /// Number of nodes.
@@ -342,6 +346,25 @@ impl Graph {
             + out
             + self.out_degree.len() * 4
             + self.weights.as_ref().map_or(0, |w| w.len() * 4)
+    }
+}
+
+/// The largest number of a node, 0 if there is no edge.
+fn last_node(sources: &[u32], targets: &[u32]) -> u32 {
+    let most = |ends: &[u32]| ends.par_iter().copied().max().unwrap_or(0);
+    most(sources).max(most(targets))
+}
+
+/// Edges into and out of each node.
+struct Degrees {
+    into: Vec<u32>,
+    out_of: Vec<u32>,
+}
+
+impl Degrees {
+    fn count(nodes: usize, sources: &[u32], targets: &[u32]) -> Degrees {
+        let (into, out_of) = rayon::join(|| count(nodes, targets), || count(nodes, sources));
+        Degrees { into, out_of }
     }
 }
 
