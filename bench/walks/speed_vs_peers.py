@@ -6,7 +6,8 @@ fast-pagerank, at one 1-norm error: solve only, and file to result.
 
 Ours stops when its own bound says that the error is at most the one asked for. Every peer gets the loosest tolerance
 (powers of ten) with which its true error, against our scores at 1e-13, is that small: what it can certify itself does
-not count against it. Times are of the clock and of the CPU, best of the rounds; run it on a machine at rest. Peers
+not count against it. Times are of the clock and of the CPU, best of the rounds, in which the tools take
+turns; run it on a machine at rest. Peers
 that are not installed are left out.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 BENCH = HERE.parents[1] / "target/release/examples/pagerank_bench"
 ALPHA = 0.15
-PATIENCE = 20.0  # seconds after which a peer gets no further round
+PATIENCE = 8.0  # seconds after which a peer gets no further round
 
 
 def load(file):
@@ -129,23 +130,38 @@ def timed(call, *arguments):
     return result, time.perf_counter() - clock, time.process_time() - cpu
 
 
-def measure(read, solve, file, exact, error, rounds):
-    """Best seconds of reading and of solving (clock, CPU), the tolerance and the error reached."""
-    started = time.perf_counter()
-    reading, solving, tolerance = [], [], error
-    while not reading or (len(solving) < rounds and time.perf_counter() - started < PATIENCE):
-        graph, *spent = timed(read, file)
-        reading.append(spent)
+class Peer:
+    """A tool, what its rounds took, and the tolerance it needs."""
+
+    def __init__(self, name, tools, error):
+        self.name, (self.read, self.solve) = name, tools
+        self.reading, self.solving, self.tolerance, self.spent = [], [], error, 0.0
+
+    def round(self, file, exact, error):
+        if self.spent > PATIENCE:
+            return
+        graph, *spent = timed(self.read, file)
+        self.reading.append(spent)
         while True:
-            scores, *spent = timed(solve, graph, tolerance)
-            apart = float(np.abs(np.asarray(scores, dtype=float).ravel() - exact).sum())
-            if apart <= error or tolerance < error * 1e-8:
+            scores, *spent = timed(self.solve, graph, self.tolerance)
+            self.apart = float(np.abs(np.asarray(scores, dtype=float).ravel() - exact).sum())
+            if self.apart <= error or self.tolerance < error * 1e-8:
                 break
-            tolerance /= 10
-        solving.append(spent)
-        del graph
-    best = [min(column) for runs in (reading, solving) for column in zip(*runs)]
-    return (*best, tolerance, apart)
+            self.tolerance /= 10
+        self.solving.append(spent)
+        self.spent += self.reading[-1][0] + spent[0]
+
+    def best(self):
+        """Seconds of reading and of solving: clock, CPU."""
+        return [min(column) for runs in (self.reading, self.solving) for column in zip(*runs)]
+
+
+def found(names, error):
+    for name in names:
+        try:
+            yield Peer(name, PEERS[name](), error)
+        except ImportError as absent:
+            print(f"{name}: {absent}")
 
 
 def main():
@@ -154,44 +170,51 @@ def main():
     parser.add_argument("--nodes", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--error", type=float, default=1e-8)
+    parser.add_argument("--graphs", default="tail,core", help="rows of others are kept in the table")
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--out", default=str(HERE / "speed_vs_peers.csv"))
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for kind, wanted in [("tail", 3.0), ("core", 1.5)]:
+        for kind in args.graphs.split(","):
+            wanted = {"tail": 3.0, "core": 1.5}[kind]
             file, exact = os.path.join(folder, f"{kind}.txt"), os.path.join(folder, f"{kind}.f64")
             subprocess.check_call([BENCH, "make", file, str(args.nodes), str(args.edges), kind, "1"])
             subprocess.check_call([BENCH, "scores", file, "1e-13", exact])
             exact = np.fromfile(exact)
-            own = json.loads(subprocess.check_output([BENCH, "time", file, str(args.error), str(args.rounds)]))
+            tools, own = list(found(args.peers.split(","), args.error)), []
+            for _ in range(args.rounds):
+                own += json.loads(subprocess.check_output([BENCH, "time", file, str(args.error), "1"]))
+                for tool in tools:
+                    tool.round(file, exact, args.error)
             triad = json.loads(subprocess.check_output([BENCH, "triad"]))["triad_bytes_per_s"] / 1e9
-            solve, read = min(run["solve_s"] for run in own), min(run["read_s"] for run in own)
-            cpu = [min(run[key] for run in own) for key in ("read_cpu_s", "solve_cpu_s")]
+            best = lambda key: min(run[key] for run in own)  # noqa: E731
+            read, solve = best("read_s"), best("solve_s")
             moved = max(run["product_bytes_per_s"] for run in own) / 1e9
             print(f"{kind}: one product moves {moved:.1f} GB/s beside a triad of {triad:.1f}", flush=True)
-            rows.append([kind, "toprank", read, cpu[0], solve, cpu[1], read + solve, 1, 1, args.error,
-                         own[0]["error_bound"], own[0]["products"], moved, triad])
+            rows.append([kind, "toprank", read, best("read_cpu_s"), solve, best("solve_cpu_s"), read + solve, 1, 1,
+                         args.error, own[0]["error_bound"], own[0]["products"], moved, triad])
             print(*rows[-1], flush=True)
             ratios = []
-            for name in args.peers.split(","):
-                try:
-                    tools = PEERS[name]()
-                except ImportError as absent:
-                    print(f"{name}: {absent}")
-                    continue
-                r, r_cpu, s, s_cpu, tolerance, apart = measure(*tools, file, exact, args.error, args.rounds)
+            for tool in tools:
+                r, r_cpu, s, s_cpu = tool.best()
                 ratios.append((s / solve, (r + s) / (read + solve)))
-                rows.append([kind, name, r, r_cpu, s, s_cpu, r + s, *ratios[-1], tolerance, apart, "", "", ""])
+                rows.append([kind, tool.name, r, r_cpu, s, s_cpu, r + s, *ratios[-1], tool.tolerance, tool.apart,
+                             "", "", ""])
                 print(*rows[-1], flush=True)
             for i, what in enumerate(["solve", "file to result"]):
                 print(f"{kind}, {what}: fastest peer over ours {min(r[i] for r in ratios):.2f}, wanted {wanted}")
     head = ["graph", "tool", "read_s", "read_cpu_s", "solve_s", "solve_cpu_s", "file_to_result_s",
             "solve_over_ours", "file_to_result_over_ours", "tolerance", "norm1_error", "products", "product_gb_per_s",
             "triad_gb_per_s"]
+    kept = []
+    if Path(args.out).exists():
+        with open(args.out, newline="") as table:
+            kept = [row for row in list(csv.reader(table))[1:] if row[0] not in args.graphs.split(",")]
     with open(args.out, "w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(head)
+        writer.writerows(kept)
         writer.writerows([[f"{x:.5g}" if isinstance(x, float) else x for x in row] for row in rows])
 
 
