@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use toprank_data::graph::{EdgeOptions, QueryGraphs, SessionOptions, read_edges, read_sessions};
 use toprank_data::scores::read_scores;
 use toprank_data::{ReadOptions, Source, formats};
 
@@ -24,8 +25,20 @@ fn replay(name: &str, bytes: &[u8]) -> bool {
     if name == "mulan_xml" {
         let _ = formats::mulan_xml::label_names(&source);
     }
+    if name == "graph" {
+        let _ = read_edges(&source, &EdgeOptions::default());
+        let _ = read_sessions(&source, &SessionOptions::default());
+        let folder = tempfile::tempdir().unwrap();
+        for (file, table) in ["edges.tsv", "nodes.tsv", "judgements.tsv", "seeds.tsv"]
+            .into_iter()
+            .zip(bytes.split(|byte| *byte == 0))
+        {
+            fs::write(folder.path().join(file), table).unwrap();
+        }
+        let _ = QueryGraphs::read_folder(folder.path());
+    }
     // Qrels and runs have their own test.
-    name == "scores" || name == "mulan_xml" || name == "qrels" || name.starts_with("run")
+    name == "scores" || name == "mulan_xml" || name == "graph" || name == "qrels" || name.starts_with("run")
 }
 
 #[test]
