@@ -10,15 +10,12 @@
 //! validation and test data (gain 2^y − 1, lists without relevant items left out, ties averaged), and the p value of a
 //! paired randomisation test against the one chosen: the best on validation data among those with most seeds.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use serde_json::{Value, json};
 use toprank::core::{Policy, Spec};
 use toprank::data::{Dataset, ReadOptions, Source, formats, split};
@@ -27,7 +24,8 @@ use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::OBJECTIVES;
 use toprank::train::{Job, Settings};
 
-type Anyhow<T> = Result<T, Box<dyn Error + Send + Sync>>;
+mod resumable;
+use resumable::{Anyhow, Run as _};
 
 /// One training run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,7 +38,7 @@ struct Run {
     fold: usize,
 }
 
-impl Run {
+impl resumable::Run for Run {
     fn name(&self) -> String {
         format!("{} {} {} {} {} {}", self.set, self.model, self.objective, self.more, self.seed, self.fold)
     }
@@ -79,7 +77,7 @@ fn main() -> Anyhow<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
     if let Some(results) = option("--table") {
-        let table = table(&read_results(results)?)?;
+        let table = table(&resumable::read(results)?)?;
         std::fs::write(args.last().ok_or("a table to write")?, table)?;
         return Ok(());
     }
@@ -88,40 +86,15 @@ fn main() -> Anyhow<()> {
     };
     let minutes: f64 = option("--minutes").map_or(Ok(120.0), |text| text.parse())?;
     let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
-    let file = Mutex::new(std::fs::OpenOptions::new().create(true).append(true).open(results)?);
     for stage in [all_linear, more_seeds, networks_and_other_data] {
-        let lines = read_results(results)?;
-        let done: HashSet<String> =
-            lines.iter().map(|line| line["run"].as_str().unwrap_or("").into()).collect();
-        let mut runs = stage(&lines);
+        let mut runs = stage(&resumable::read(results)?);
         runs.retain(|run| option("--only").is_none_or(|only| run.name().contains(only.as_str())));
         if let Some(more) = option("--with") {
             for run in &mut runs {
                 run.more.clone_from(more);
             }
         }
-        runs.retain(|run| !done.contains(&run.name()));
-        let count = runs.len();
-        eprintln!("{count} runs");
-        let left = std::sync::atomic::AtomicUsize::new(count);
-        // Whole runs side by side: small models do not fill two cores.
-        runs.par_iter().with_max_len(1).try_for_each(|run| -> Anyhow<()> {
-            if Instant::now() > end {
-                return Ok(());
-            }
-            let line = train(run, Path::new(folder))?;
-            let mut file = file.lock().map_err(|_| "a run failed")?;
-            writeln!(file, "{line}")?;
-            let left = left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) - 1;
-            eprintln!(
-                "{left} left: {} valid {:.4} test {:.4} {:.1} s",
-                run.name(),
-                line["valid"].as_f64().unwrap_or(0.0),
-                line["test"].as_f64().unwrap_or(0.0),
-                line["seconds"].as_f64().unwrap_or(0.0)
-            );
-            Ok(())
-        })?;
+        resumable::go(runs, results, end, |run| train(run, Path::new(folder)))?;
     }
     Ok(())
 }
@@ -203,7 +176,7 @@ fn data(run: &Run, folder: &Path) -> Anyhow<[Dataset; 3]> {
     Ok([read(&set.train.map(part))?, read(&[part(set.valid)])?, read(&[part(set.test)])?])
 }
 
-fn train(run: &Run, folder: &Path) -> Anyhow<Value> {
+fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     let [training, valid, test] = data(run, folder)?;
     let base = Settings {
         objective: Some(run.objective.clone()),
@@ -232,11 +205,14 @@ fn train(run: &Run, folder: &Path) -> Anyhow<Value> {
     let measures = Measure::parse_all("ndcg@10", &Policy::default())?;
     let result = evaluate(&lists, &scores, &measures)?.results.remove(0);
     let per_list: Vec<Option<f64>> = result.per_list.iter().map(|v| (!v.is_nan()).then_some(*v)).collect();
-    Ok(json!({
-        "run": run.name(), "set": run.set, "model": run.model, "objective": run.objective, "more": run.more, "seed": run.seed,
-        "fold": run.fold, "valid": best, "epoch": epoch, "epochs": trainer.records().len(), "test": result.mean,
-        "seconds": (started.elapsed().as_secs_f64() * 100.0).round() / 100.0, "per_list": per_list,
-    }))
+    let seconds = (started.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+    let line = json!({
+        "set": run.set, "model": run.model, "objective": run.objective, "more": run.more, "seed": run.seed, "fold": run.fold,
+        "valid": best, "epoch": epoch, "epochs": trainer.records().len(), "test": result.mean, "seconds": seconds,
+        "per_list": per_list,
+    });
+    let test = result.mean.unwrap_or(0.0);
+    Ok((line, format!("valid {best:.4} test {test:.4} {seconds:.1} s")))
 }
 
 fn read(folder: &Path, set: &str, parts: &[&str]) -> Anyhow<Dataset> {
@@ -246,11 +222,6 @@ fn read(folder: &Path, set: &str, parts: &[&str]) -> Anyhow<Dataset> {
         Source::path(&path).open()?.read_to_string(&mut text)?;
     }
     Ok(formats::read(&Source::bytes("parts.txt", text.into_bytes()), &ReadOptions::default())?)
-}
-
-fn read_results(path: &str) -> Anyhow<Vec<Value>> {
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok(Vec::new()) };
-    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
 /// Means over folds and seeds.

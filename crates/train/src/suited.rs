@@ -7,6 +7,7 @@ Settings that follow from the data, where the user says nothing.
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per pass, in the share of classes that the data have |
 | | | `strata:relevant=32:others=96:pass=all` for the others | rare positives in every batch, every row in every pass |
 | binary, multi-label | `objective` | `auroc` | there are no queries to be best at |
+| binary, multi-label | `rate` | `0.01` for perceptrons | best on nine small sets (`bench/top`), with every objective |
 | binary, multi-label | `metric` | `auroc`, where the objective is no metric | the same |
 | binary, multi-label, no validation | `epochs` | `20` | a pass has many steps here, and nothing stops a model that learns its rows by heart |
 | mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
@@ -23,6 +24,7 @@ use crate::config::{ROW_WISE_TRANSFORMS, Settings};
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
 const METRIC_OF_LABELS: &str = "auroc";
+const RATE_OF_PERCEPTRONS: f64 = 0.01;
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 
 impl Settings {
@@ -42,6 +44,9 @@ impl Settings {
             self.metric.get_or_insert_with(|| METRIC_OF_LABELS.into());
         }
         let model = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?.name;
+        if model == "mlp" {
+            self.rate.get_or_insert(RATE_OF_PERCEPTRONS);
+        }
         if model != "context" {
             let name = Spec::parse(&choice.algorithm)?.name;
             let pointwise =
@@ -90,6 +95,9 @@ mod tests {
             assert_eq!(auprc.transforms.as_deref(), Some(ROW_WISE_TRANSFORMS));
             assert_eq!(auprc.sampler.as_deref(), Some(CLASS_AWARE_SAMPLER));
             assert_eq!(auprc.metric, None, "the objective is the metric");
+            assert_eq!(auprc.rate, Some(0.01));
+            let linear = Settings { model: Some("linear".into()), ..Settings::default() };
+            assert_eq!(suited(linear, &lists).rate, None, "its own default");
             let logistic =
                 suited(Settings { objective: Some("logistic".into()), ..Settings::default() }, &lists);
             assert_eq!(logistic.sampler.as_deref(), Some(POINTWISE_SAMPLER));

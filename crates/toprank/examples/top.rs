@@ -1,0 +1,346 @@
+//! Does each objective win the measure it is made for? Imbalanced binary and multi-label data, stratified 5-fold, a
+//! perceptron, one default configuration per objective.
+//!
+//! ```text
+//! cargo run --release --workspace --example top -- FOLDER results.jsonl [--minutes 120] [--sets A,B] [--only A,B] [--with SETTINGS]
+//! cargo run --release --workspace --example top -- --table results.jsonl bench/top
+//! ```
+//!
+//! FOLDER holds `binary` and `multilabel`. A line is written as each run (five folds) ends, and the same command goes on
+//! where the file ends. `--sets` takes other sets of the folder: `keel-ecoli3`, `libsvm/a9a`, `emotions`; `--with` other
+//! settings than the defaults, as `rate=0.001 epochs=50`.
+//!
+//! `values.csv` has each measure of each objective on each set: mean over folds and seeds and their deviation, and the value
+//! of all out-of-fold scores together. `summary.csv` has their means over the sets, the mean place among the objectives and
+//! how many sets an objective wins, ties and loses against cross-entropy. The test on one set is Student's, with the variance
+//! of Nadeau and Bengio (2003) for folds that share their training rows; over the sets it is Wilcoxon's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::SQRT_2;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toprank::core::Policy;
+use toprank::data::{Dataset, ReadOptions, Source, formats};
+use toprank::metrics::compare::{CompareOptions, compare};
+use toprank::metrics::{Measure, significance::studentised_range_sf};
+use toprank::objectives::Goal;
+use toprank::train::Settings;
+use toprank::train::folds::{Scale, folds, judge, out_of_fold};
+
+mod resumable;
+use resumable::Anyhow;
+
+const FOLDS: u32 = 5;
+
+/// The sets, and how many seeds (each with folds of its own) they get.
+const SETS: &[(&str, u64)] = &[
+    ("keel-abalone19", 3),
+    ("keel-yeast4", 3),
+    ("keel-page-blocks0", 3),
+    ("mammography", 3),
+    ("oil-spill", 3),
+    ("scene", 3),
+    ("yeast", 1),
+    ("libsvm/w8a", 1),
+];
+
+/// What is reported.
+const MEASURES: &str = "auroc,auprc,pauc:fpr=0.1,pauc:fpr=0.3:tpr=0.5,p@20,p:recall=0.8,ndcg@20";
+
+/// A small perceptron: these sets have 6 to 300 features and few relevant rows.
+const MODEL: &str = "mlp:hidden=64-32";
+
+/// What people have, and what all others are tested against.
+const BASELINE: &str = "cross-entropy";
+
+/// The objectives of this bench: the baselines, and all that serve the top of one long list. Where one has a rate, a recall
+/// or a K of its own, it is that of the measure; surrogates were chosen on nine other sets.
+const LISTED: &[&str] = &[
+    BASELINE,
+    "cross-entropy:relevant-weight=balanced",
+    "focal",
+    "auroc",
+    "auroc:surrogate=logistic",
+    "auroc:surrogate=sigmoid",
+    "auroc-minmax",
+    "auroc-margin",
+    "pauc-cvar:fpr=0.1",
+    "pauc-cvar:fpr=0.1:surrogate=sigmoid",
+    "pauc-kl:surrogate=logistic",
+    "pauc-bilevel:fpr=0.1:surrogate=logistic",
+    "tpauc-minmax:fpr=0.3:tpr=0.5:surrogate=logistic",
+    "tpauc-kl:surrogate=logistic",
+    "tpauc-bilevel:fpr=0.3:tpr=0.5:surrogate=logistic",
+    "top-push",
+    "top-push-kl",
+    "top-push-bilevel",
+    "p-norm-push",
+    "p-norm-push-minmax",
+    "ap",
+    "ap:surrogate=sigmoid:gamma=0.9",
+    "soprc",
+    "soprc:tau1=1:tau2=0.1:penalty=0:penalty-others=0",
+    "top-ap@20",
+    "pap@20:surrogate=logistic",
+    "precision-threshold@20",
+    "recall-threshold@20",
+    "precision-at-recall:recall=0.8:surrogate=logistic",
+    "lambda-p@20",
+    "lambdarank",
+    "song",
+    "k-song@20",
+];
+
+struct Run {
+    set: String,
+    objective: String,
+    more: String,
+    seed: u64,
+}
+
+impl resumable::Run for Run {
+    fn name(&self) -> String {
+        format!("{} {} {} {}", self.set, self.objective, self.more, self.seed)
+    }
+}
+
+fn main() -> Anyhow<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
+    if let Some(results) = option("--table") {
+        let out = Path::new(args.last().ok_or("a folder to write to")?);
+        let lines = resumable::read(results)?;
+        std::fs::write(out.join("values.csv"), values(&lines)?)?;
+        std::fs::write(out.join("summary.csv"), summary(&lines)?)?;
+        return Ok(());
+    }
+    let [folder, results, ..] = args.as_slice() else {
+        return Err("usage: top FOLDER results.jsonl [--minutes N] [--sets A,B] [--only A,B] | --table results.jsonl FOLDER".into());
+    };
+    let minutes: f64 = option("--minutes").map_or(Ok(120.0), |text| text.parse())?;
+    let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
+    let words = |name: &str| option(name).map(|text| text.split(',').map(String::from).collect::<Vec<_>>());
+    let sets: Vec<(String, u64)> = match words("--sets") {
+        Some(sets) => sets.into_iter().map(|set| (set, 3)).collect(),
+        None => SETS.iter().map(|(set, seeds)| (set.to_string(), *seeds)).collect(),
+    };
+    let objectives = words("--only").unwrap_or_else(|| LISTED.iter().map(|name| name.to_string()).collect());
+    let more = option("--with").cloned().unwrap_or_default();
+    let mut runs = Vec::new();
+    for (set, seeds) in sets {
+        for objective in &objectives {
+            runs.extend((1..=seeds).map(|seed| Run {
+                set: set.clone(),
+                objective: objective.clone(),
+                more: more.clone(),
+                seed,
+            }));
+        }
+    }
+    resumable::go(runs, results, end, |run| cross_validate(run, Path::new(folder)))
+}
+
+/// All rows of a set.
+fn read(folder: &Path, set: &str) -> Anyhow<Dataset> {
+    let csv = folder.join("binary").join(format!("{set}.csv.gz"));
+    let options = ReadOptions { label: Some("label".into()), ..ReadOptions::default() };
+    if csv.exists() {
+        return Ok(formats::read(&Source::path(&csv), &options)?);
+    }
+    let libsvm = folder.join("binary").join(format!("{set}.gz"));
+    if libsvm.exists() {
+        let options = ReadOptions { format: Some("libsvm".into()), ..ReadOptions::default() };
+        return Ok(formats::read(&Source::path(&libsvm), &options)?);
+    }
+    // The rows of both parts, under the header of the first.
+    let part = |name: &str| folder.join("multilabel").join(set).join(format!("{set}{name}.gz"));
+    let mut text = String::new();
+    Source::path(part("-train.arff")).open()?.read_to_string(&mut text)?;
+    let mut test = String::new();
+    Source::path(part("-test.arff")).open()?.read_to_string(&mut test)?;
+    let rows = test.to_lowercase().find("@data").ok_or("an ARFF file with @data")?;
+    text.push_str(&test[rows + "@data".len()..]);
+    let labels = part(".xml").to_str().map(String::from);
+    let options = ReadOptions { label_xml: labels, ..ReadOptions::default() };
+    Ok(formats::read(&Source::bytes(format!("{set}.arff"), text.into_bytes()), &options)?)
+}
+
+/// Trains five models and judges their out-of-fold scores.
+fn cross_validate(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
+    let started = Instant::now();
+    let data = read(folder, &run.set)?;
+    let base = Settings {
+        objective: Some(run.objective.clone()),
+        model: Some(MODEL.into()),
+        folds: Some(FOLDS),
+        seed: Some(run.seed),
+        ..Settings::default()
+    };
+    // Further settings as key=value, separated by blanks.
+    let mut text = String::new();
+    for setting in run.more.split_whitespace() {
+        let (key, value) = setting.split_once('=').ok_or("key=value")?;
+        let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
+        writeln!(text, "{key} = {quoted}")?;
+    }
+    let config = Settings::from_toml(&text)?.over(base).suited_to(&data.lists)?.resolve()?;
+    let folds = folds(&config, &data)?;
+    let mut held = Vec::new();
+    for fold in &folds {
+        let job = fold.job(&config, &data, None)?;
+        let views = job.views()?;
+        let mut trainer = job.trainer(&views)?;
+        trainer.run(&mut (), None)?;
+        held.push(fold.held(&job, &trainer, &views, &data)?);
+    }
+    let outputs = data.lists.len();
+    let scores = out_of_fold(&data, &folds, &held, &vec![Scale { mean: 0.0, spread: 1.0 }; outputs]);
+    let found = judge(&data, &folds, &scores, &Measure::parse_all(MEASURES, &Policy::default())?)?;
+    let seconds = (started.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+    let says: Vec<String> =
+        found.iter().map(|of| format!("{} {:.3}", of.metric, of.mean.unwrap_or(0.0))).collect();
+    let line = json!({
+        "set": run.set, "objective": run.objective, "more": run.more, "seed": run.seed, "seconds": seconds, "found": found,
+    });
+    Ok((line, format!("{} {seconds:.1} s", says.join(" "))))
+}
+
+/// What was found for one measure of one objective on one set.
+#[derive(Default)]
+struct Cell {
+    /// Values of the folds, seed after seed.
+    folds: Vec<f64>,
+    /// Values of all out-of-fold scores together, one per seed.
+    pooled: Vec<f64>,
+}
+
+/// Measure, objective (with its settings), set.
+type Cells = BTreeMap<(String, String), BTreeMap<String, Cell>>;
+
+fn cells(lines: &[Value]) -> Cells {
+    let mut lines: Vec<&Value> = lines.iter().collect();
+    lines.sort_by_key(|line| line["seed"].as_u64());
+    let mut cells = Cells::new();
+    for line in lines {
+        let word = |key: &str| line[key].as_str().unwrap_or("");
+        let objective = format!("{} {}", word("objective"), word("more")).trim().to_string();
+        for found in line["found"].as_array().into_iter().flatten() {
+            let metric = found["metric"].as_str().unwrap_or("").to_string();
+            let of =
+                cells.entry((metric, objective.clone())).or_default().entry(word("set").into()).or_default();
+            of.folds.extend(found["folds"].as_array().into_iter().flatten().filter_map(Value::as_f64));
+            of.pooled.extend(found["pooled"].as_f64());
+        }
+    }
+    cells
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// Two-sided p value of Student's test on paired values of folds, with the variance of Nadeau and Bengio: models of
+/// different folds share most of their training rows.
+fn of_folds(first: &[f64], second: &[f64]) -> Option<f64> {
+    let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| a - b).collect();
+    if first.len() != second.len() || first.len() < 2 {
+        return None;
+    }
+    let (count, spread) = (differences.len() as f64, deviation(&differences));
+    let shared = 1.0 / f64::from(FOLDS - 1);
+    let t = mean(&differences).abs() / (spread * (1.0 / count + shared).sqrt());
+    // The range of two studentised means is √2 t.
+    t.is_finite().then(|| studentised_range_sf(t * SQRT_2, 2, count - 1.0))
+}
+
+fn values(lines: &[Value]) -> Anyhow<String> {
+    let mut text =
+        String::from("measure,set,objective,folds,mean of folds,deviation,pooled,p against cross-entropy\n");
+    let cells = cells(lines);
+    for ((measure, objective), sets) in &cells {
+        let base = cells.get(&(measure.clone(), BASELINE.to_string()));
+        for (set, cell) in sets {
+            let p = base.and_then(|base| base.get(set)).and_then(|base| of_folds(&base.folds, &cell.folds));
+            let p = p.filter(|_| objective != BASELINE).map_or(String::new(), |p| format!("{p:.4}"));
+            writeln!(
+                text,
+                "{measure},{set},{objective},{},{:.4},{:.4},{:.4},{p}",
+                cell.folds.len(),
+                mean(&cell.folds),
+                deviation(&cell.folds),
+                mean(&cell.pooled)
+            )?;
+        }
+    }
+    Ok(text)
+}
+
+fn summary(lines: &[Value]) -> Anyhow<String> {
+    let mut text = String::from(
+        "measure,objective,serves,sets,mean of folds,pooled,place,win,tie,loss,p over sets against cross-entropy\n",
+    );
+    let cells = cells(lines);
+    let measures: BTreeSet<&String> = cells.keys().map(|(measure, _)| measure).collect();
+    for measure in measures {
+        let rows: Vec<(&String, &BTreeMap<String, Cell>)> =
+            cells.iter().filter(|(key, _)| key.0 == *measure).map(|(key, sets)| (&key.1, sets)).collect();
+        let Some((_, base)) = rows.iter().find(|(name, _)| *name == BASELINE) else { continue };
+        let served =
+            Settings { objective: Some(measure.clone()), ..Settings::default() }.resolve()?.algorithm;
+        let mut table = Vec::new();
+        for (objective, sets) in rows.iter().filter(|(_, sets)| sets.len() == base.len()) {
+            let means: Vec<f64> = sets.values().map(|cell| mean(&cell.folds)).collect();
+            let place = mean(
+                &sets
+                    .keys()
+                    .map(|set| {
+                        let value =
+                            |sets: &BTreeMap<String, Cell>| sets.get(set).map(|cell| mean(&cell.folds));
+                        let above = rows.iter().filter(|(_, other)| value(other) > value(sets)).count();
+                        above as f64 + 1.0
+                    })
+                    .collect::<Vec<f64>>(),
+            );
+            let mut outcome = [0; 3];
+            for (set, cell) in *sets {
+                let p = of_folds(&base[set].folds, &cell.folds).unwrap_or(1.0);
+                let better = mean(&cell.folds) > mean(&base[set].folds);
+                outcome[if p >= 0.05 { 1 } else { usize::from(!better) * 2 }] += 1;
+            }
+            let names = [BASELINE.to_string(), objective.to_string()];
+            let base_means: Vec<f64> = base.values().map(|cell| mean(&cell.folds)).collect();
+            let test = CompareOptions::with_tests("wilcoxon")?;
+            let p = compare(&names, &[&base_means, &means], None, &test).pairs[0].tests[0].outcome.p;
+            let p = p.filter(|_| *objective != BASELINE).map_or(String::new(), |p| format!("{p:.4}"));
+            let pooled = mean(&sets.values().map(|cell| mean(&cell.pooled)).collect::<Vec<f64>>());
+            let goal = Goal::parse(objective.split(' ').next().unwrap_or(""), &Policy::default());
+            let serves = goal.is_ok_and(|goal| goal.name() == served);
+            table.push((
+                mean(&means),
+                format!(
+                    "{measure},{objective},{},{},{:.4},{pooled:.4},{place:.1},{},{},{},{p}",
+                    if serves { "this measure's own" } else { "" },
+                    sets.len(),
+                    mean(&means),
+                    outcome[0],
+                    outcome[1],
+                    outcome[2]
+                ),
+            ));
+        }
+        table.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, line) in table {
+            writeln!(text, "{line}")?;
+        }
+    }
+    Ok(text)
+}
