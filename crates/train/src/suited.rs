@@ -7,7 +7,9 @@ Settings that follow from the data, where the user says nothing.
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per pass, in the share of classes that the data have |
 | | | `strata:relevant=32:others=96:pass=all` for the others | rare positives in every batch, every row in every pass |
 | binary, multi-label | `objective` | `auroc` | there are no queries to be best at |
-| binary, multi-label | `rate` | `0.01` for perceptrons | best on nine small sets (`bench/top`), with every objective |
+| binary, multi-label | `rate` | `0.01` for perceptrons | best on small sets that `bench/top` does not judge by, with every objective |
+| binary, multi-label | `optimiser` | `adamw:decay=1` for perceptrons with pointwise objectives | the same |
+| | | `adamw:decay=3` with the others | the same; relevant rows come often there, and are soon learned by heart |
 | binary, multi-label | `metric` | `auroc`, where the objective is no metric | the same |
 | binary, multi-label, no validation | `epochs` | `20` | a pass has many steps here, and nothing stops a model that learns its rows by heart |
 | mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
@@ -25,6 +27,8 @@ const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
 const METRIC_OF_LABELS: &str = "auroc";
 const RATE_OF_PERCEPTRONS: f64 = 0.01;
+const POINTWISE_OPTIMISER: &str = "adamw:decay=1";
+const CLASS_AWARE_OPTIMISER: &str = "adamw:decay=3";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 
 impl Settings {
@@ -44,13 +48,15 @@ impl Settings {
             self.metric.get_or_insert_with(|| METRIC_OF_LABELS.into());
         }
         let model = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?.name;
+        let name = Spec::parse(&choice.algorithm)?.name;
+        let pointwise =
+            toprank_objectives::find(&name).is_some_and(|found| found.entry.family == "pointwise");
         if model == "mlp" {
             self.rate.get_or_insert(RATE_OF_PERCEPTRONS);
+            let optimiser = if pointwise { POINTWISE_OPTIMISER } else { CLASS_AWARE_OPTIMISER };
+            self.optimiser.get_or_insert_with(|| optimiser.into());
         }
         if model != "context" {
-            let name = Spec::parse(&choice.algorithm)?.name;
-            let pointwise =
-                toprank_objectives::find(&name).is_some_and(|found| found.entry.family == "pointwise");
             let sampler = if pointwise { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
             self.sampler.get_or_insert_with(|| sampler.into());
             if self.valid.is_none() {
@@ -95,17 +101,19 @@ mod tests {
             assert_eq!(auprc.transforms.as_deref(), Some(ROW_WISE_TRANSFORMS));
             assert_eq!(auprc.sampler.as_deref(), Some(CLASS_AWARE_SAMPLER));
             assert_eq!(auprc.metric, None, "the objective is the metric");
-            assert_eq!(auprc.rate, Some(0.01));
+            assert_eq!((auprc.rate, auprc.optimiser.as_deref()), (Some(0.01), Some(CLASS_AWARE_OPTIMISER)));
             let linear = Settings { model: Some("linear".into()), ..Settings::default() };
             assert_eq!(suited(linear, &lists).rate, None, "its own default");
             let logistic =
                 suited(Settings { objective: Some("logistic".into()), ..Settings::default() }, &lists);
             assert_eq!(logistic.sampler.as_deref(), Some(POINTWISE_SAMPLER));
+            assert_eq!(logistic.optimiser.as_deref(), Some(POINTWISE_OPTIMISER));
             assert_eq!(logistic.metric.as_deref(), Some("auroc"));
             let config = suited(Settings::default(), &lists).resolve().unwrap();
             assert_eq!((config.objective.as_str(), config.metric.as_str()), ("auroc", "auroc"));
             assert_eq!(config.epochs, 20);
             crate::sampler::parse(&config.sampler).unwrap();
+            crate::optimiser::parse(&config.optimiser).unwrap();
             let validated = suited(Settings { valid: Some("v.csv".into()), ..Settings::default() }, &lists);
             assert_eq!(validated.epochs, None, "validation stops in time");
             let context = suited(Settings { model: Some("context".into()), ..Settings::default() }, &lists);
