@@ -8,8 +8,8 @@ Settings that follow from the data, where the user says nothing.
 | | | `strata:relevant=32:others=96:pass=all` for the others | rare positives in every batch, every row in every pass |
 | binary, multi-label | `objective` | `auroc` | there are no queries to be best at |
 | binary, multi-label | `rate` | `0.01` for perceptrons | best on small sets that `bench/top` does not judge by, with every objective |
-| binary, multi-label | `optimiser` | `adamw:decay=1` for perceptrons with pointwise objectives | the same |
-| | | `adamw:decay=3` with the others | the same; relevant rows come often there, and are soon learned by heart |
+| binary, multi-label | `optimiser` | `adamw:decay=3` for perceptrons | the same; relevant rows come often, and are soon learned by heart |
+| | | `adamw:decay=1` with pointwise and bilevel objectives | the same; fewer rows move these |
 | binary, multi-label | `metric` | `auroc`, where the objective is no metric | the same |
 | binary, multi-label, no validation | `epochs` | `20` | a pass has many steps here, and nothing stops a model that learns its rows by heart |
 | mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
@@ -27,8 +27,8 @@ const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
 const METRIC_OF_LABELS: &str = "auroc";
 const RATE_OF_PERCEPTRONS: f64 = 0.01;
-const POINTWISE_OPTIMISER: &str = "adamw:decay=1";
-const CLASS_AWARE_OPTIMISER: &str = "adamw:decay=3";
+const OPTIMISER_OF_PERCEPTRONS: &str = "adamw:decay=3";
+const OPTIMISER_IF_FEW_ROWS_MOVE: &str = "adamw:decay=1";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 
 impl Settings {
@@ -49,15 +49,15 @@ impl Settings {
         }
         let model = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?.name;
         let name = Spec::parse(&choice.algorithm)?.name;
-        let pointwise =
-            toprank_objectives::find(&name).is_some_and(|found| found.entry.family == "pointwise");
+        let family = toprank_objectives::find(&name).map_or("", |found| found.entry.family);
         if model == "mlp" {
             self.rate.get_or_insert(RATE_OF_PERCEPTRONS);
-            let optimiser = if pointwise { POINTWISE_OPTIMISER } else { CLASS_AWARE_OPTIMISER };
+            let few = family == "pointwise" || family.starts_with("bilevel");
+            let optimiser = if few { OPTIMISER_IF_FEW_ROWS_MOVE } else { OPTIMISER_OF_PERCEPTRONS };
             self.optimiser.get_or_insert_with(|| optimiser.into());
         }
         if model != "context" {
-            let sampler = if pointwise { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
+            let sampler = if family == "pointwise" { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
             self.sampler.get_or_insert_with(|| sampler.into());
             if self.valid.is_none() {
                 self.epochs.get_or_insert(EPOCHS_WITHOUT_VALIDATION);
@@ -101,13 +101,18 @@ mod tests {
             assert_eq!(auprc.transforms.as_deref(), Some(ROW_WISE_TRANSFORMS));
             assert_eq!(auprc.sampler.as_deref(), Some(CLASS_AWARE_SAMPLER));
             assert_eq!(auprc.metric, None, "the objective is the metric");
-            assert_eq!((auprc.rate, auprc.optimiser.as_deref()), (Some(0.01), Some(CLASS_AWARE_OPTIMISER)));
+            assert_eq!(
+                (auprc.rate, auprc.optimiser.as_deref()),
+                (Some(0.01), Some(OPTIMISER_OF_PERCEPTRONS))
+            );
+            let recall = Settings { objective: Some("p:recall=0.8".into()), ..Settings::default() };
+            assert_eq!(suited(recall, &lists).optimiser.as_deref(), Some(OPTIMISER_IF_FEW_ROWS_MOVE));
             let linear = Settings { model: Some("linear".into()), ..Settings::default() };
             assert_eq!(suited(linear, &lists).rate, None, "its own default");
             let logistic =
                 suited(Settings { objective: Some("logistic".into()), ..Settings::default() }, &lists);
             assert_eq!(logistic.sampler.as_deref(), Some(POINTWISE_SAMPLER));
-            assert_eq!(logistic.optimiser.as_deref(), Some(POINTWISE_OPTIMISER));
+            assert_eq!(logistic.optimiser.as_deref(), Some(OPTIMISER_IF_FEW_ROWS_MOVE));
             assert_eq!(logistic.metric.as_deref(), Some("auroc"));
             let config = suited(Settings::default(), &lists).resolve().unwrap();
             assert_eq!((config.objective.as_str(), config.metric.as_str()), ("auroc", "auroc"));
