@@ -69,6 +69,7 @@ fn bad_input_of_rank_is_told_in_words() {
     shell.file("half.csv", "1,2\n3\n");
     shell.file("seeds.txt", "a\nx\n");
     shell.file("none.txt", "a\t0\n");
+    shell.file("empty.txt", "# nobody\n");
     for (code, args, words) in [
         (2, "--edges edges.csv --restart 0", "--restart must be above 0 and at most 1, but is 0"),
         (2, "--edges edges.csv --restart 1.5", "--restart must be"),
@@ -82,7 +83,8 @@ fn bad_input_of_rank_is_told_in_words() {
             "--edges edges.csv --seeds seeds.txt",
             "seeds.txt:2: the seed \"x\"; expected nodes of edges.csv",
         ),
-        (3, "--edges edges.csv --seeds none.txt", "add up to 0"),
+        (3, "--edges edges.csv --seeds none.txt", "none.txt: seeds whose weights add up to 0"),
+        (3, "--edges edges.csv --seeds empty.txt", "empty.txt: no seed"),
         (1, "--edges missing.csv", "missing.csv"),
     ] {
         let error = shell.fails(code, &format!("pagerank rank {args}"));
@@ -125,6 +127,16 @@ fn a_walk_is_learned_kept_and_used() {
     assert_eq!(results.len(), 6);
     assert_eq!(results[0]["ranking"], "learned");
     assert!(shell.ok("pagerank evaluate --model walk.toprank --graphs test").contains("in-degree"));
+    // On the lists of training it says what training said, of the untuned walk, too.
+    let metric = out["metric"].as_str().unwrap();
+    let again = json(
+        &shell
+            .ok(&format!("pagerank evaluate --model walk.toprank --graphs graphs --metrics {metric} --json")),
+    );
+    for (row, key) in ["learned", "untuned"].into_iter().enumerate() {
+        let (found, said) = (again["results"][row]["value"].as_f64(), out["train"][key].as_f64());
+        assert!((found.unwrap() - said.unwrap()).abs() < 1e-9, "{key}: {found:?} {said:?}");
+    }
 
     let told = shell.ok("inspect walk.toprank");
     assert!(told.contains("a learned walk, its self-test passes") && told.contains("restart f1"), "{told}");

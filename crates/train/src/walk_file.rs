@@ -62,6 +62,8 @@ pub struct WalkFile {
     pub header: WalkHeader,
     /// Weights of the features of nodes, then of the edges' own features, of their sources, of their targets.
     pub phi: Vec<f64>,
+    /// The weights that training started from, in the same order: the untuned walk.
+    pub start: Vec<f64>,
 }
 
 /// The words for the rules of dangling nodes.
@@ -113,6 +115,18 @@ impl WalkFile {
     /// # Errors
     /// If a feature that the walk knows is missing.
     pub fn phi_for(&self, graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
+        self.fit(&self.phi, graphs)
+    }
+
+    /// The weights that training started from, for other graphs.
+    ///
+    /// # Errors
+    /// If a feature that the walk knows is missing.
+    pub fn start_for(&self, graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
+        self.fit(&self.start, graphs)
+    }
+
+    fn fit(&self, weights: &[f64], graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
         let WalkHeader { nodes, own, ends, .. } = &self.header;
         let missing = |what: &str, name: &String, there: &[String]| {
             let expected = format!("the features of the training data; there are {}", there.join(", "));
@@ -137,12 +151,12 @@ impl WalkFile {
             let of = |name: &String| known.iter().position(|n| n == name).map_or(0.0, |at| weights[at]);
             wanted.iter().map(of).collect()
         };
-        let mut phi = pick(&self.phi[..m], nodes, &graphs.node_columns);
-        phi.extend(pick(&self.phi[m..m + k], own, &graphs.edge_columns));
+        let mut phi = pick(&weights[..m], nodes, &graphs.node_columns);
+        phi.extend(pick(&weights[m..m + k], own, &graphs.edge_columns));
         if *ends {
             for end in 0..2 {
                 let start = m + k + end * m;
-                phi.extend(pick(&self.phi[start..start + m], nodes, &graphs.node_columns));
+                phi.extend(pick(&weights[start..start + m], nodes, &graphs.node_columns));
             }
         }
         Ok(phi)
@@ -166,6 +180,7 @@ impl WalkFile {
             numbers.scores = (0..header.probe.len() as u32).map(|i| solved.score(0, first + i)).collect();
         }
         tensors.push(Tensor::flat("walk.phi", Values::F64(&self.phi)));
+        tensors.push(Tensor::flat("walk.start", Values::F64(&self.start)));
         tensors.extend(numbers.tensors());
         container::save(path, KIND, &header, &tensors)
     }
@@ -176,10 +191,13 @@ impl WalkFile {
     /// If the file is not a walk, damaged, or computes other scores here.
     pub fn load(path: &Path) -> Result<WalkFile, TrainError> {
         let loaded: Loaded<WalkHeader> = container::load(path, KIND)?;
-        let file = WalkFile { header: loaded.header.clone(), phi: loaded.f64("walk.phi")? };
-        if file.phi.len() != file.names().len() {
-            let found = format!("{} weights", file.phi.len());
-            return Err(loaded.wrong(found, format!("{}, one per feature", file.names().len())));
+        let (phi, start) = (loaded.f64("walk.phi")?, loaded.f64("walk.start")?);
+        let file = WalkFile { header: loaded.header.clone(), phi, start };
+        let wanted = file.names().len();
+        if let Some(other) = [&file.phi, &file.start].into_iter().find(|weights| weights.len() != wanted) {
+            return Err(
+                loaded.wrong(format!("{} weights", other.len()), format!("{wanted}, one per feature"))
+            );
         }
         if file.header.probe.is_empty() {
             return Ok(file);

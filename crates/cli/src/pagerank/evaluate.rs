@@ -19,9 +19,9 @@ const AFTER_HELP: &str = "\
 Example:
   toprank pagerank evaluate --model walk.toprank --graphs test --metrics ndcg@10,map
 
-Compared are the learned walk, the untuned one (all weights 1 on the features as they are; `train` starts from weights 1 on
-features divided by their largest value, so its untuned figure is another) and the number of edges into a node. Only judged
-nodes are ranked; judged nodes that are not in the graph count as not retrieved. p: paired t test against the untuned walk.";
+Compared are the learned walk, the untuned one (the weights that training started from: all features alike, each divided
+by its largest value) and the number of edges into a node. Only judged nodes are ranked; judged nodes that are not in the
+graph count as not retrieved. p: paired t test against the untuned walk.";
 
 /// Judge a learned walk beside the untuned one and in-degree
 #[derive(clap::Args, Debug)]
@@ -70,7 +70,7 @@ impl Evaluate {
         let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
         let walk = file.walk()?;
         let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
-        let untuned = vec![1.0; phi.len()];
+        let untuned = file.start_for(&graphs).map_err(TrainError::from)?;
         let node = |entry: usize| graphs.of_row(lists.row(entry) as u32).1 as usize;
         let runs = [
             ("learned", scores(&graphs, walk, &phi, &which)?),

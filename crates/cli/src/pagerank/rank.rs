@@ -197,5 +197,10 @@ fn seeds(path: &Path, graph: &Graph, edges: &Path) -> Result<Vec<(u32, f64)>, Fa
         })?;
         seeds.push((node, weight));
     }
+    if seeds.iter().all(|(_, weight)| *weight == 0.0) {
+        let found = if seeds.is_empty() { "no seed" } else { "seeds whose weights add up to 0" };
+        let expected = "a node a line, one of them of weight above 0";
+        return Err(ReadError::data(source.name(), found, expected).into());
+    }
     Ok(seeds)
 }

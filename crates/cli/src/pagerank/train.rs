@@ -224,6 +224,7 @@ impl Train {
                 probe: Vec::new(),
             },
             phi,
+            start: unscaled(&vec![1.0; m]),
         };
         file.save(&self.out, &raw)?;
         if let Some(path) = &self.plot {
@@ -233,7 +234,7 @@ impl Train {
         let value = |phi: &[f64]| -> Result<Option<f64>, Failure> {
             value(&raw, walk, phi, &which, &lists, &measure)
         };
-        let (untuned, learned) = (value(&unscaled(&vec![1.0; m]))?, value(&file.phi)?);
+        let (untuned, learned) = (value(&file.start)?, value(&file.phi)?);
         self.report(common, &file, &found, (untuned, learned, &metric), started.elapsed().as_secs_f64())
     }
 

@@ -1,6 +1,7 @@
 //! Adam with projection over an oracle.
 
-use super::{Errors, Found, Look, Oracle, Progress, Region, Why, check_number, check_start, norm};
+use super::descent::Descent;
+use super::{Found, Look, Oracle, Region, check_number};
 use crate::error::TrainError;
 
 /// Settings of [`adam`].
@@ -34,52 +35,19 @@ pub fn adam(
     settings: &Adam,
     look: &mut dyn Look,
 ) -> Result<Found, TrainError> {
-    check_start(oracle, start)?;
     check_number("rate", settings.rate)?;
-    check_number("error", settings.error)?;
-    let errors = Errors { value: settings.error, gradient: settings.error };
-    let m = start.len();
-    let mut phi = start.to_vec();
-    region.project(&mut phi);
-    let [mut gradient, mut mean, mut square] = [vec![0.0; m], vec![0.0; m], vec![0.0; m]];
-    let value = oracle.gradient(&phi, errors, &mut gradient)?;
-    let mut found = Found {
-        phi: phi.clone(),
-        loss: value,
-        gradient_norm: norm(gradient.iter().copied()),
-        steps: 0,
-        asked: (0, 1),
-        why: Why::Steps,
-    };
-    while found.steps < settings.steps {
-        found.steps += 1;
-        let [fade, fade_square] = [0.9f64, 0.999].map(|beta| 1.0 - beta.powf(found.steps as f64));
-        for (f, phi) in phi.iter_mut().enumerate() {
-            mean[f] += 0.1 * (gradient[f] - mean[f]);
-            square[f] += 0.001 * (gradient[f] * gradient[f] - square[f]);
-            *phi -= settings.rate * (mean[f] / fade) / ((square[f] / fade_square).sqrt() + 1e-12);
-        }
-        region.project(&mut phi);
-        let value = oracle.gradient(&phi, errors, &mut gradient)?;
-        found.asked.1 += 1;
-        let size = norm(gradient.iter().copied());
-        if value < found.loss {
-            found.loss = value;
-            found.gradient_norm = size;
-            found.phi.copy_from_slice(&phi);
-        }
-        look.step(
-            &Progress { step: found.steps, loss: value, gradient_norm: size, lipschitz: f64::NAN },
-            &phi,
-        );
-        if size <= settings.epsilon {
-            found.why = Why::Reached;
-            break;
-        }
-        if look.stop() {
-            found.why = Why::Interrupted;
-            break;
-        }
-    }
-    Ok(found)
+    let [mut mean, mut square] = [vec![0.0; start.len()], vec![0.0; start.len()]];
+    let Adam { rate, steps, epsilon, error } = *settings;
+    Descent { oracle, region, error, steps, look }.run(
+        start,
+        |step, gradient, phi| {
+            let [fade, fade_square] = [0.9f64, 0.999].map(|beta| 1.0 - beta.powf(step as f64));
+            for (f, phi) in phi.iter_mut().enumerate() {
+                mean[f] += 0.1 * (gradient[f] - mean[f]);
+                square[f] += 0.001 * (gradient[f] * gradient[f] - square[f]);
+                *phi -= rate * (mean[f] / fade) / ((square[f] / fade_square).sqrt() + 1e-12);
+            }
+        },
+        |now| now.gradient_norm <= epsilon,
+    )
 }

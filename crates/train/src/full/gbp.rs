@@ -1,6 +1,7 @@
 //! GBP: gradient steps of a fixed length, the method before the paper's.
 
-use super::{Errors, Found, Look, Oracle, Progress, Region, Why, check_number, check_start, norm};
+use super::descent::Descent;
+use super::{Found, Look, Oracle, Region, check_number};
 use crate::error::TrainError;
 
 /// Settings of [`gbp`].
@@ -33,48 +34,11 @@ pub fn gbp(
     settings: &Gbp,
     look: &mut dyn Look,
 ) -> Result<Found, TrainError> {
-    check_start(oracle, start)?;
     check_number("step", settings.step)?;
-    check_number("error", settings.error)?;
-    let errors = Errors { value: settings.error, gradient: settings.error };
-    let mut phi = start.to_vec();
-    region.project(&mut phi);
-    let mut gradient = vec![0.0; phi.len()];
-    let mut value = oracle.gradient(&phi, errors, &mut gradient)?;
-    let mut found = Found {
-        phi: phi.clone(),
-        loss: value,
-        gradient_norm: norm(gradient.iter().copied()),
-        steps: 0,
-        asked: (0, 1),
-        why: Why::Steps,
-    };
-    while found.steps < settings.steps {
-        phi.iter_mut().zip(&gradient).for_each(|(phi, g)| *phi -= settings.step * g);
-        region.project(&mut phi);
-        let next = oracle.gradient(&phi, errors, &mut gradient)?;
-        found.asked.1 += 1;
-        found.steps += 1;
-        let size = norm(gradient.iter().copied());
-        if next < found.loss {
-            found.loss = next;
-            found.gradient_norm = size;
-            found.phi.copy_from_slice(&phi);
-        }
-        look.step(
-            &Progress { step: found.steps, loss: next, gradient_norm: size, lipschitz: f64::NAN },
-            &phi,
-        );
-        let gained = value - next;
-        value = next;
-        if gained < settings.least_gain {
-            found.why = Why::Reached;
-            break;
-        }
-        if look.stop() {
-            found.why = Why::Interrupted;
-            break;
-        }
-    }
-    Ok(found)
+    let Gbp { step, least_gain, error, steps } = *settings;
+    Descent { oracle, region, error, steps, look }.run(
+        start,
+        |_, gradient, phi| phi.iter_mut().zip(gradient).for_each(|(phi, g)| *phi -= step * g),
+        |now| now.before - now.value < least_gain,
+    )
 }

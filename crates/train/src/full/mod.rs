@@ -14,6 +14,7 @@ Source: "Learning Supervised PageRank with Gradient-Based and Gradient-Free Opti
 */
 
 mod adam;
+mod descent;
 mod gbn;
 mod gbp;
 mod gfn;
