@@ -1,9 +1,9 @@
 //! Many trees added up.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Features, ModelError};
 
+use crate::scorer::Scorer;
 use crate::tree::Tree;
 
 /// A model of trees: score = base + Σ trees.
@@ -25,9 +25,6 @@ pub struct Ensemble {
     /// The trees, round after round, within a round one per output.
     pub trees: Vec<Tree>,
 }
-
-/// Rows scored at once by one task.
-const BLOCK: usize = 1024;
 
 impl Ensemble {
     /// No trees yet.
@@ -76,28 +73,9 @@ impl Ensemble {
         }
     }
 
-    /// Scores of all rows, `outputs` numbers each. The bytes do not depend on the number of threads.
+    /// Scores of all rows, `outputs` numbers each, by a [`Scorer`].
     pub fn score(&self, features: &dyn Features) -> Result<Vec<f64>, ModelError> {
-        if features.width() != self.width {
-            return Err(ModelError::new(
-                format!("rows of {} features", features.width()),
-                format!("{} features", self.width),
-            ));
-        }
-        let mut scores = vec![0.0; features.rows() * self.outputs];
-        scores.par_chunks_mut(BLOCK * self.outputs).enumerate().for_each(|(block, scores)| {
-            let first = (block * BLOCK) as u32;
-            let rows: Vec<u32> = (first..first + (scores.len() / self.outputs) as u32).collect();
-            let mut values = vec![0.0; rows.len() * self.width];
-            features.gather(&rows, &mut values);
-            for (r, scores) in scores.chunks_exact_mut(self.outputs).enumerate() {
-                self.score_row(&values[r * self.width..(r + 1) * self.width], scores);
-            }
-        });
-        match features.fault() {
-            Some(fault) => Err(ModelError::new(fault, "rows that can be read")),
-            None => Ok(scores),
-        }
+        Scorer::new(self)?.score(features)
     }
 }
 

@@ -21,6 +21,7 @@ mod booster;
 mod ensemble;
 mod growth;
 mod sampling;
+mod scorer;
 mod tree;
 mod walk;
 
@@ -29,4 +30,5 @@ pub use booster::{Booster, Boosting, Method};
 pub use ensemble::Ensemble;
 pub use growth::{Category, Growth, Order};
 pub use sampling::Sampling;
+pub use scorer::Scorer;
 pub use tree::{Categories, Next, Node, Test, Tree};

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Boosted trees against LightGBM, XGBoost and CatBoost: binning, training with LambdaRank, prediction.
+
+    cargo build --release -p toprank-trees --example trees_bench
+    target/release/examples/trees_bench make FOLDER 1500
+    OMP_WAIT_POLICY=passive python bench/trees/speed_vs_peers.py FOLDER --leaves 31,255 --threads 1,2
+
+All tools see the same rows (178 000 × 136, generated) and take turns in one run; each measurement runs in its own process.
+Wall and CPU seconds, and NDCG@10 on the training rows as a sign that the work is the same. Needs numpy, lightgbm; xgboost
+and catboost where installed.
+"""
+import argparse, csv, json, os, resource, statistics, subprocess, sys, time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+OURS = HERE.parent.parent / "target/release/examples/trees_bench"
+
+
+def peer(tool, folder, leaves, threads, trees):
+    """Runs in a child process; prints one line of JSON per measurement, as ours does."""
+    import numpy as np
+
+    x = np.fromfile(f"{folder}/x.f32", dtype=np.float32)
+    y = np.fromfile(f"{folder}/y.f32", dtype=np.float32)
+    sizes = np.fromfile(f"{folder}/sizes.u32", dtype=np.uint32).astype(np.int32)
+    x = x.reshape(len(y), -1)
+
+    def cpu():
+        use = resource.getrusage(resource.RUSAGE_SELF)
+        return use.ru_utime + use.ru_stime
+
+    def report(what, start, more=None):
+        line = {"what": what, "wall": time.perf_counter() - start[0], "cpu": cpu() - start[1], **(more or {})}
+        print(json.dumps(line), flush=True)
+
+    def begin():
+        return time.perf_counter(), cpu()
+
+    def ndcg(scores, k=10):
+        values, at = [], 0
+        for n in sizes:
+            labels, s = y[at : at + n], scores[at : at + n]
+            at += n
+            gains = 2.0 ** labels - 1
+            discount = 1 / np.log2(np.arange(2, min(n, k) + 2))
+            ideal = (np.sort(gains)[::-1][:k] * discount).sum()
+            if ideal > 0:
+                values.append((gains[np.argsort(-s, kind="stable")][:k] * discount).sum() / ideal)
+        return float(np.mean(values))
+
+    def lists(predict):
+        seconds = []
+        for start in range(0, min(len(y) - 100, 100 * 300), 100):
+            rows = x[start : start + 100]
+            t = time.perf_counter()
+            predict(rows)
+            seconds.append(time.perf_counter() - t)
+        print(json.dumps({"what": "predict one list", "wall": statistics.median(seconds), "cpu": 0}), flush=True)
+
+    if tool == "lightgbm":
+        import lightgbm as lgb
+
+        params = dict(objective="lambdarank", num_leaves=leaves, learning_rate=0.1, max_bin=255, num_threads=threads,
+                      verbose=-1, min_data_in_leaf=20, min_sum_hessian_in_leaf=1e-3, lambdarank_truncation_level=30)
+        start = begin()
+        data = lgb.Dataset(x, y, group=sizes, params=params).construct()
+        report("bin", start)
+        start = begin()
+        model = lgb.train(params, data, num_boost_round=trees)
+        trained = (time.perf_counter() - start[0], cpu() - start[1])
+        start = begin()
+        scores = model.predict(x, num_threads=threads)
+        predicted = (time.perf_counter() - start[0], cpu() - start[1])
+        lists(lambda rows: model.predict(rows, num_threads=1))
+    elif tool == "xgboost":
+        import xgboost as xgb
+
+        params = dict(objective="rank:ndcg", max_leaves=leaves, max_depth=0, grow_policy="lossguide", tree_method="hist",
+                      eta=0.1, max_bin=255, nthread=threads, reg_lambda=0, min_child_weight=1e-3,
+                      lambdarank_pair_method="topk", lambdarank_num_pair_per_sample=30)
+        qid = np.repeat(np.arange(len(sizes)), sizes)
+        start = begin()
+        data = xgb.QuantileDMatrix(x, y, qid=qid, max_bin=255, nthread=threads)
+        report("bin", start)
+        start = begin()
+        model = xgb.train(params, data, num_boost_round=trees)
+        trained = (time.perf_counter() - start[0], cpu() - start[1])
+        start = begin()
+        scores = model.inplace_predict(x)
+        predicted = (time.perf_counter() - start[0], cpu() - start[1])
+        lists(model.inplace_predict)
+    else:
+        import catboost
+
+        qid = np.repeat(np.arange(len(sizes)), sizes)
+        start = begin()
+        data = catboost.Pool(x, y, group_id=qid)
+        data.quantize(border_count=254)
+        report("bin", start)
+        model = catboost.CatBoost(dict(loss_function="LambdaMart:metric=NDCG;top=30", iterations=trees, learning_rate=0.1,
+                                       grow_policy="Lossguide", max_leaves=leaves, thread_count=threads, verbose=False,
+                                       border_count=254, min_data_in_leaf=20, allow_writing_files=False))
+        start = begin()
+        model.fit(data)
+        trained = (time.perf_counter() - start[0], cpu() - start[1])
+        start = begin()
+        scores = model.predict(x, thread_count=threads)
+        predicted = (time.perf_counter() - start[0], cpu() - start[1])
+        lists(lambda rows: model.predict(rows, thread_count=1))
+    print(json.dumps({"what": "train", "wall": trained[0], "cpu": trained[1], "ndcg@10": ndcg(scores)}), flush=True)
+    print(json.dumps({"what": "predict", "wall": predicted[0], "cpu": predicted[1]}), flush=True)
+
+
+def measure(tool, folder, leaves, threads, trees):
+    if tool == "toprank":
+        command = [str(OURS), "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}"]
+    else:
+        command = [sys.executable, __file__, folder, "--child", tool, "--leaves", str(leaves), "--threads", str(threads),
+                   "--trees", str(trees)]
+    environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(threads)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        text, _ = process.stdout.read(), None
+        _, status, use = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{tool} failed")
+    rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    rows.append({"what": "peak memory", "wall": use.ru_maxrss / 1024 / 1024, "cpu": 0})
+    return {row["what"]: row for row in rows}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--leaves", default="31,255")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--tools", default="toprank,lightgbm,xgboost,catboost")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--child")
+    parser.add_argument("-o", default=str(HERE / "speed_vs_peers.csv"))
+    args = parser.parse_args()
+    if args.child:
+        return peer(args.child, args.folder, int(args.leaves), int(args.threads), args.trees)
+    table = []
+    for leaves in map(int, args.leaves.split(",")):
+        for threads in map(int, args.threads.split(",")):
+            found = {tool: [] for tool in args.tools.split(",")}
+            for _ in range(args.repeats):
+                for tool in found:
+                    found[tool].append(measure(tool, args.folder, leaves, threads, args.trees))
+            base = found.get("lightgbm")
+            for tool, runs in found.items():
+                for what in ["bin", "train", "predict", "predict one list", "peak memory"]:
+                    best = min(run[what]["wall"] for run in runs)
+                    cpu = min(run[what]["cpu"] for run in runs)
+                    ratio = best / min(run[what]["wall"] for run in base) if base else float("nan")
+                    quality = runs[0][what].get("ndcg@10", "")
+                    table.append([leaves, threads, tool, what, f"{best:.6f}", f"{cpu:.2f}", f"{ratio:.3f}", quality])
+                    print(*table[-1], sep="\t", flush=True)
+    with open(args.o, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["leaves", "threads", "tool", "what", "wall", "cpu", "times_lightgbm", "ndcg@10"])
+        writer.writerows(table)
+
+
+if __name__ == "__main__":
+    main()

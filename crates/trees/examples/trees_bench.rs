@@ -1,0 +1,146 @@
+//! Times binning, training with LambdaRank and prediction on LETOR text; one line of JSON per measurement.
+//!
+//! ```sh
+//! cargo run --release -p toprank-trees --example trees_bench -- make FOLDER 1500     # 178 000 rows × 136 features
+//! cargo run --release -p toprank-trees --example trees_bench -- run FOLDER leaves=31 threads=1 trees=100
+//! ```
+//!
+//! `make` writes train.txt and, for other tools, the same as raw numbers: x.f32 (row after row), y.f32, sizes.u32.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use toprank_core::{Args, Policy};
+use toprank_data::{Dataset, Matrix, ReadOptions, Source};
+use toprank_metrics::{Measure, evaluate};
+use toprank_objectives::{Batch, Goal, Gradients, Reduction};
+use toprank_trees::{BinSettings, Bins, Booster, Boosting, Growth, Scorer};
+
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Fallible<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["make", folder, lists] => make(Path::new(folder), lists),
+        ["run", folder, ref settings @ ..] => run(Path::new(folder), settings),
+        _ => Err("expected `make FOLDER LISTS` or `run FOLDER [key=value]…`".into()),
+    }
+}
+
+fn read(folder: &Path) -> Fallible<Dataset> {
+    Ok(toprank_data::read(&Source::path(folder.join("train.txt")), &ReadOptions::default())?)
+}
+
+fn make(folder: &Path, lists: &str) -> Fallible<()> {
+    let settings = [("lists", lists), ("length", "119"), ("features", "136"), ("split", "100/0/0")];
+    let args = Args(settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect());
+    let generator = toprank_data::generate::by_name("letor").ok_or("no generator of LETOR data")?;
+    generator.run(&args, folder, &mut |_, _| {})?;
+    let data = read(folder)?;
+    let Matrix::Dense { values, .. } = &data.features else { return Err("expected dense rows".into()) };
+    let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    std::fs::File::create(folder.join("x.f32"))?.write_all(&bytes(values))?;
+    std::fs::File::create(folder.join("y.f32"))?.write_all(&bytes(&data.lists.labels))?;
+    let sizes = data.lists.offsets.windows(2).flat_map(|pair| ((pair[1] - pair[0]) as u32).to_le_bytes());
+    std::fs::File::create(folder.join("sizes.u32"))?.write_all(&sizes.collect::<Vec<u8>>())?;
+    println!("{} rows, {} lists", data.rows(), data.lists.len());
+    Ok(())
+}
+
+/// Wall and CPU seconds since a start.
+struct Clock(Instant, f64);
+
+impl Clock {
+    fn start() -> Clock {
+        Clock(Instant::now(), cpu_seconds())
+    }
+
+    fn seconds(&self) -> (f64, f64) {
+        (self.0.elapsed().as_secs_f64(), cpu_seconds() - self.1)
+    }
+}
+
+/// CPU seconds of this process (Linux; elsewhere 0).
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks: Vec<f64> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|ticks| ticks.parse().ok())
+        .collect();
+    ticks.iter().sum::<f64>() / 100.0
+}
+
+fn run(folder: &Path, settings: &[&str]) -> Fallible<()> {
+    let value = |key: &str, default: &str| {
+        let found = settings.iter().find_map(|setting| setting.strip_prefix(key)?.strip_prefix('='));
+        found.unwrap_or(default).to_string()
+    };
+    let (leaves, trees): (usize, usize) = (value("leaves", "31").parse()?, value("trees", "100").parse()?);
+    let threads: usize = value("threads", "1").parse()?;
+    let objective = value("objective", "lambdarank@30:norm=lightgbm");
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    let about = format!("\"leaves\":{leaves},\"trees\":{trees},\"threads\":{threads}");
+    let report = |what: &str, (wall, cpu): (f64, f64), more: &str| {
+        println!("{{\"what\":\"{what}\",{about},\"wall\":{wall:.6},\"cpu\":{cpu:.3}{more}}}");
+    };
+
+    let clock = Clock::start();
+    let set = read(folder)?;
+    report("read", clock.seconds(), &format!(",\"rows\":{}", set.rows()));
+
+    let clock = Clock::start();
+    let bins = Bins::fit(&set, &[], &BinSettings::default())?;
+    report("fit bins", clock.seconds(), "");
+    let data = bins.apply(&set)?;
+    report("bin", clock.seconds(), "");
+
+    let goal = Goal::parse(&objective, &Policy::default())?;
+    let growth = Growth { leaves, ..Growth::default() };
+    let boosting = Boosting { growth, ..Boosting::default() };
+    let clock = Clock::start();
+    let mut booster = Booster::new(&data, &set.lists.offsets, 1, boosting)?;
+    let mut state = goal.state(&set.lists)?;
+    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut of_gradients = 0.0;
+    for _ in 0..trees {
+        let start = Instant::now();
+        let batch = Batch { reduction: Reduction::Sum, ..Batch::all(&set.lists, booster.scores()) };
+        goal.step(&batch, &mut state, &mut out)?;
+        of_gradients += start.elapsed().as_secs_f64();
+        booster.round(&out.gradient, &out.curvature)?;
+    }
+    let time = clock.seconds();
+    let measures = Measure::parse_all("ndcg@10", &Policy::default())?;
+    let ndcg = evaluate(&set.lists, booster.scores(), &measures)?.results[0].mean.unwrap_or(f64::NAN);
+    report("train", time, &format!(",\"gradients\":{of_gradients:.3},\"ndcg@10\":{ndcg:.5}"));
+
+    let model = booster.into_ensemble();
+    let clock = Clock::start();
+    let scores = model.score(&set)?;
+    report("predict", clock.seconds(), &format!(",\"sum\":{:.6}", scores.iter().sum::<f64>()));
+
+    // One list of 100 rows at a time, as a server would; every list is another one.
+    let Matrix::Dense { width, values } = &set.features else { return Err("expected dense rows".into()) };
+    let scorer = Scorer::new(&model)?;
+    let mut scores = [0.0; LIST];
+    let mut seconds: Vec<f64> = values
+        .chunks_exact(LIST * width)
+        .take(1000)
+        .map(|list| {
+            let start = Instant::now();
+            scorer.score_rows(list, &mut scores).map(|()| start.elapsed().as_secs_f64())
+        })
+        .collect::<Result<_, _>>()?;
+    seconds.sort_by(f64::total_cmp);
+    report("predict one list", (seconds[seconds.len() / 2], 0.0), &format!(",\"lists\":{}", seconds.len()));
+    Ok(())
+}
+
+/// Rows of a list that is scored by itself.
+const LIST: usize = 100;

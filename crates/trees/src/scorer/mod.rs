@@ -1,0 +1,178 @@
+/*!
+Fast scores: an ensemble laid out for scoring, the same bytes as [`Ensemble::score_row`].
+
+```text
+for each chunk of 32 rows: copy the features that the trees use, feature after feature
+    for each tree:   up to 32 leaves without categories … masks (masks.rs)
+                     more leaves without categories …     walk, 8 rows at once (steps.rs)
+                     categories …                         the plain way
+```
+
+The values of a row are added in the order of the trees, in `f64`, whichever way a tree takes.
+*/
+
+mod masks;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use toprank_core::{Features, ModelError};
+
+use crate::ensemble::Ensemble;
+use crate::tree::{Test, Tree};
+use masks::MaskTree;
+use steps::StepTree;
+
+/// Rows of a chunk.
+const CHUNK: usize = 32;
+/// Rows scored at once by one task.
+const BLOCK: usize = 1024;
+
+/// One feature of a chunk.
+type Lane = [f32; CHUNK];
+
+/// An ensemble laid out for scoring.
+///
+/// ```
+/// use toprank_trees::{Ensemble, Next, Node, Scorer, Test, Tree};
+/// let node = Node::new(0, Test::AtMost(0.5), false, Next::Leaf(0), Next::Leaf(1));
+/// let model = Ensemble { trees: vec![Tree { nodes: vec![node], leaves: vec![-1.0, 1.0] }], ..Ensemble::new(2, 1) };
+/// let scorer = Scorer::new(&model).unwrap();
+/// let mut scores = [0.0; 2];
+/// scorer.score_rows(&[0.2, 9.0, 0.7, 9.0], &mut scores).unwrap();
+/// assert_eq!(scores, [-1.0, 1.0]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scorer {
+    width: usize,
+    base: Vec<f64>,
+    /// The features that trees use.
+    used: Vec<u32>,
+    trees: Vec<Plan>,
+}
+
+/// How a tree is scored.
+#[derive(Clone, Debug)]
+enum Plan {
+    Masks(MaskTree),
+    Steps(StepTree),
+    Plain(Tree),
+}
+
+/// Memory for one chunk.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    columns: Vec<Lane>,
+    /// Chunk of scores of one output after the other.
+    scores: Vec<[f64; CHUNK]>,
+}
+
+impl Scorer {
+    /// Lays an ensemble out. Cost: that of copying it.
+    pub fn new(model: &Ensemble) -> Result<Scorer, ModelError> {
+        model.check()?;
+        let mut used: Vec<u32> =
+            model.trees.iter().flat_map(|tree| tree.nodes.iter().map(|n| n.feature)).collect();
+        used.sort_unstable();
+        used.dedup();
+        let place = |feature: u32| used.binary_search(&feature).unwrap_or_default() as u32;
+        let plan = |tree: &Tree| {
+            let numbers = tree.nodes.iter().all(|node| matches!(node.test, Test::AtMost(_)));
+            match (numbers, tree.leaves.len()) {
+                (true, ..=masks::MOST_LEAVES) => Plan::Masks(MaskTree::new(tree, place)),
+                (true, _) => Plan::Steps(StepTree::new(tree, place)),
+                (false, _) => Plan::Plain(tree.clone()),
+            }
+        };
+        let trees = model.trees.iter().map(plan).collect();
+        Ok(Scorer { width: model.width, base: model.base.clone(), used, trees })
+    }
+
+    /// Features per row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Scores per row.
+    pub fn outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// Scores of some rows of features, one after the other; `outputs` numbers each. In this thread alone: made for one
+    /// list at a time.
+    pub fn score_rows(&self, values: &[f32], scores: &mut [f64]) -> Result<(), ModelError> {
+        let rows = scores.len() / self.outputs();
+        if rows * self.outputs() != scores.len() || rows * self.width != values.len() {
+            return Err(ModelError::new(
+                format!("{} values and {} scores", values.len(), scores.len()),
+                format!("{} values and {} scores for every row", self.width, self.outputs()),
+            ));
+        }
+        self.score_block(values, scores, &mut Room::default());
+        Ok(())
+    }
+
+    /// Scores of all rows, `outputs` numbers each. The bytes do not depend on the number of threads.
+    pub fn score(&self, features: &dyn Features) -> Result<Vec<f64>, ModelError> {
+        if features.width() != self.width {
+            return Err(ModelError::new(
+                format!("rows of {} features", features.width()),
+                format!("{} features", self.width),
+            ));
+        }
+        let outputs = self.outputs();
+        let mut scores = vec![0.0; features.rows() * outputs];
+        let start = || (Room::default(), Vec::new(), Vec::new());
+        scores.par_chunks_mut(BLOCK * outputs).enumerate().for_each_init(
+            start,
+            |(room, rows, values), (block, scores)| {
+                let first = (block * BLOCK) as u32;
+                rows.clear();
+                rows.extend(first..first + (scores.len() / outputs) as u32);
+                values.resize(rows.len() * self.width, 0.0);
+                features.gather(rows, values);
+                self.score_block(values, scores, room);
+            },
+        );
+        match features.fault() {
+            Some(fault) => Err(ModelError::new(fault, "rows that can be read")),
+            None => Ok(scores),
+        }
+    }
+
+    fn score_block(&self, values: &[f32], scores: &mut [f64], room: &mut Room) {
+        let outputs = self.outputs();
+        room.columns.resize(self.used.len(), [0.0; CHUNK]);
+        room.scores.resize(outputs, [0.0; CHUNK]);
+        for (c, scores) in scores.chunks_mut(CHUNK * outputs).enumerate() {
+            let rows = scores.len() / outputs;
+            let values = &values[c * CHUNK * self.width..][..rows * self.width];
+            for (r, row) in values.chunks_exact(self.width.max(1)).enumerate() {
+                for (column, &feature) in room.columns.iter_mut().zip(&self.used) {
+                    column[r] = row[feature as usize];
+                }
+            }
+            for (sums, base) in room.scores.iter_mut().zip(&self.base) {
+                *sums = [*base; CHUNK];
+            }
+            for (t, tree) in self.trees.iter().enumerate() {
+                let sums = &mut room.scores[t % outputs];
+                match tree {
+                    Plan::Masks(tree) => tree.add(&room.columns, rows, sums),
+                    Plan::Steps(tree) => tree.add(&room.columns, rows, sums),
+                    Plan::Plain(tree) => {
+                        for (row, sum) in values.chunks_exact(self.width.max(1)).zip(sums) {
+                            *sum += tree.value(row);
+                        }
+                    }
+                }
+            }
+            for (r, row) in scores.chunks_exact_mut(outputs).enumerate() {
+                for (score, sums) in row.iter_mut().zip(&room.scores) {
+                    *score = sums[r];
+                }
+            }
+        }
+    }
+}
