@@ -107,6 +107,7 @@ vectorised! {
 
 #[inline(always)]
 #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // a missing value must fail where it goes right
 fn add<const N: usize>(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
     let mut masks = [u32::MAX; N];
     let (left, right) = tree.nodes.split_at(tree.missing_left);
