@@ -132,15 +132,15 @@ mod tests {
     fn a_metric_of_the_top_takes_its_region_along() {
         for (wanted, algorithm) in [
             ("auroc", "auroc"),
-            ("pauc:fpr=0.1", "pauc-cvar:fpr=0.1"),
-            ("pauc:fpr=0.3:tpr=0.5", "tpauc-minmax:fpr=0.3:tpr=0.5"),
-            ("pauc:tpr=0.5", "tpauc-minmax:fpr=1:tpr=0.5"),
-            ("pauc:fpr=0.2:from=0.05", "pauc-bilevel:fpr=0.2:from=0.05"),
+            ("pauc:fpr=0.1", "pauc-cvar:fpr=0.1:surrogate=sigmoid"),
+            ("pauc:fpr=0.3:tpr=0.5", "tpauc-minmax:fpr=0.3:tpr=0.5:surrogate=logistic"),
+            ("pauc:tpr=0.5", "tpauc-minmax:fpr=1:tpr=0.5:surrogate=logistic"),
+            ("pauc:fpr=0.2:from=0.05", "pauc-bilevel:fpr=0.2:from=0.05:surrogate=logistic"),
             ("pauc", "auroc"),
-            ("auprc", "ap"),
+            ("auprc", "ap:surrogate=sigmoid:gamma=0.9"),
             ("p@100", "lambda-p@100"),
-            ("p:recall=0.8", "precision-at-recall:recall=0.8"),
-            ("p@recall=0.8", "precision-at-recall:recall=0.8"),
+            ("p:recall=0.8", "precision-at-recall:recall=0.8:surrogate=logistic"),
+            ("p@recall=0.8", "precision-at-recall:recall=0.8:surrogate=logistic"),
             ("pap@20", "pap@20"),
             ("top-push", "top-push"),
         ] {

@@ -88,6 +88,8 @@ mod tests {
             transforms: Some("log1p".into()),
             sampler: Some("lists".into()),
             objective: Some("map".into()),
+            rate: Some(0.5),
+            optimiser: Some("sgd".into()),
             epochs: Some(7),
             ..Settings::default()
         };
