@@ -6,7 +6,8 @@ Means of e^{ℓ/λ} of the hinges, the inner functions of KL forms, four anchors
 ln g_i = top_i + ln Σ_j ω_j e^{ψ_ij − top_i},   top_i = the largest ψ_ij of an item with weight
 ```
 
-About 1.5 ns a pair for both passes on one core of a 2.8 GHz Xeon. A sum over sorted scores would need e^{(x + c)²/λ} as a
+About 21 ns a pair on one core of a busy 2.8 GHz Xeon, where pair by pair took 48; 3.5 of them in the forward pass, which the
+compiler turns into vectors, the rest in the adjoint, which it does not. A sum over sorted scores would need e^{(x + c)²/λ} as a
 sum of products of one function of s_j and one of s_i; there is none that is exact.
 */
 
