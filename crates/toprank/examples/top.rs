@@ -128,7 +128,7 @@ fn main() -> Anyhow<()> {
         Some(sets) => sets.into_iter().map(|set| (set, 3)).collect(),
         None => SETS.iter().map(|(set, seeds)| (set.to_string(), *seeds)).collect(),
     };
-    let objectives = words("--only").unwrap_or_else(|| LISTED.iter().map(|name| name.to_string()).collect());
+    let objectives = words("--only").unwrap_or_else(|| LISTED.iter().map(ToString::to_string).collect());
     let more = option("--with").cloned().unwrap_or_default();
     let mut runs = Vec::new();
     for (set, seeds) in sets {
@@ -316,7 +316,7 @@ fn summary(lines: &[Value]) -> Anyhow<String> {
                 let better = mean(&cell.folds) > mean(&base[set].folds);
                 outcome[if p >= 0.05 { 1 } else { usize::from(!better) * 2 }] += 1;
             }
-            let names = [BASELINE.to_string(), objective.to_string()];
+            let names = [BASELINE.to_string(), (*objective).clone()];
             let base_means: Vec<f64> = base.values().map(|cell| mean(&cell.folds)).collect();
             let test = CompareOptions::with_tests("wilcoxon")?;
             let p = compare(&names, &[&base_means, &means], None, &test).pairs[0].tests[0].outcome.p;

@@ -129,7 +129,7 @@ impl Best<'_> {
 
 impl Look for Best<'_> {
     fn step(&mut self, progress: &Progress, phi: &[f64]) {
-        if progress.step % 10 == 0 {
+        if progress.step.is_multiple_of(10) {
             self.judge(phi);
         }
     }
