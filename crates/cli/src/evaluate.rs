@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::judged::{Basis, Judged, Labels, Ranking, ScoreSource};
 use crate::reading::Reading;
 use crate::rules::{Measures, Rules};
-use crate::table::{Style, Table, csv_cell};
+use crate::table::{Style, Table, counted, csv_cell};
 use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -408,7 +408,7 @@ fn counts_line(whole: &Part, judged: &Judged) -> String {
         .filter(|result| result.counts.empty > 0)
         .map(|result| format!("{} of {}", result.counts.empty, result.name))
         .collect();
-    let mut line = format!("{} lists, {} items", whole.lists, whole.items);
+    let mut line = format!("{}, {} items", counted(whole.lists, "list"), whole.items);
     if !empty.is_empty() {
         line += &format!("; undefined lists: {}", empty.join(", "));
     }

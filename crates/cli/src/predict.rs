@@ -12,6 +12,7 @@ use self::output::{Form, Output};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::reading::Reading;
+use crate::table::counted;
 use crate::{Common, note};
 
 const AFTER_HELP: &str = "\
@@ -125,7 +126,7 @@ impl Predict {
         if self.output != std::path::Path::new("-") {
             let lists = &predictor.data().lists;
             let (lists, items, to) = (lists.len(), lists.entries(), self.output.display());
-            note(common, format!("scored {items} items of {lists} lists, wrote {to}"));
+            note(common, format!("scored {items} items of {}, wrote {to}", counted(lists, "list")));
         }
         Ok(())
     }

@@ -139,6 +139,12 @@ fn latex_cell(text: &str) -> String {
     out
 }
 
+/// `1 list`, `2 lists`: the number and its word, which ends in s unless there is one.
+pub fn counted(number: usize, word: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

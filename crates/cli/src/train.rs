@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::reading::Reading;
+use crate::table::counted;
 use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -274,7 +275,14 @@ impl Train {
             ));
         }
         let kept = beside(model, ".checkpoint");
-        if !kept.exists() && model.exists() {
+        if !kept.exists() && !model.exists() {
+            let (kept, model) = (kept.display(), model.display());
+            let nothing = format!("{model}: there is no such model and no {kept} to go on from");
+            return Err(Failure::failed(format!(
+                "{nothing}; expected the -o MODEL of a run that was stopped after its first checkpoint"
+            )));
+        }
+        if !kept.exists() {
             let reached = Model::load(model)?.header().reached.clone();
             note(common, format!("{} is finished after {} passes", model.display(), reached.epochs));
             return Ok(None);
@@ -463,8 +471,13 @@ fn report(
     }
     let mut text = folds.map(Results::table).unwrap_or_default();
     text += &format!(
-        "{} trained with {} on {} lists, {} rows: {} passes, {} steps, {seconds:.1} s\n",
-        config.model, config.algorithm, reached.lists, reached.rows, reached.epochs, reached.steps
+        "{} trained with {} on {}, {} rows: {} passes, {} steps, {seconds:.1} s\n",
+        config.model,
+        config.algorithm,
+        counted(reached.lists as usize, "list"),
+        reached.rows,
+        reached.epochs,
+        reached.steps
     );
     if let Some((epoch, value)) = reached.best {
         text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", config.metric);

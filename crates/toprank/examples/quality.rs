@@ -185,15 +185,8 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
         seed: Some(run.seed),
         ..Settings::default()
     };
-    // Further settings as key=value, separated by blanks.
-    let mut text = String::new();
-    for setting in run.more.split_whitespace() {
-        let (key, value) = setting.split_once('=').ok_or("key=value")?;
-        let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
-        writeln!(text, "{key} = {quoted}")?;
-    }
     let started = Instant::now();
-    let config = Settings::from_toml(&text)?.over(base).resolve()?;
+    let config = resumable::settings(&run.more)?.over(base).resolve()?;
     let job = Job::new(&config, training.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut trainer = job.trainer(&views)?;

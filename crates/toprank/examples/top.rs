@@ -180,14 +180,7 @@ fn cross_validate(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
         seed: Some(run.seed),
         ..Settings::default()
     };
-    // Further settings as key=value, separated by blanks.
-    let mut text = String::new();
-    for setting in run.more.split_whitespace() {
-        let (key, value) = setting.split_once('=').ok_or("key=value")?;
-        let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
-        writeln!(text, "{key} = {quoted}")?;
-    }
-    let config = Settings::from_toml(&text)?.over(base).suited_to(&data.lists)?.resolve()?;
+    let config = resumable::settings(&run.more)?.over(base).suited_to(&data.lists)?.resolve()?;
     let folds = folds(&config, &data)?;
     let mut held = Vec::new();
     for fold in &folds {

@@ -1,7 +1,8 @@
 /*!
 From what a user wants to be good at to the objective that is trained with.
 
-The choices are those that were best on validation data (`bench/quality`); `algorithm` overrides them.
+NDCG is served by what was best on validation data (`bench/quality`); regions and points of a curve by their own form, with the
+surrogate that was best on sets which `bench/top` does not judge by; `algorithm` overrides them.
 */
 
 use toprank_core::{ParamError, Policy, Spec};

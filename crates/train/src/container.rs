@@ -174,7 +174,11 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, T
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| wrong(format!("a damaged header ({error})"), whole))?;
     if envelope.kind != kind {
-        return Err(wrong(format!("a toprank {}", envelope.kind), &format!("a toprank {kind}")));
+        let other = match envelope.kind.as_str() {
+            "walk" => "; a walk is for `toprank pagerank predict` and `evaluate`",
+            _ => "",
+        };
+        return Err(wrong(format!("a toprank {}", envelope.kind), &format!("a toprank {kind}{other}")));
     }
     if envelope.format > FORMAT {
         let expected = format!("at most {FORMAT}: a newer toprank wrote it, update yours");

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::Value;
+use toprank::train::Settings;
 
 pub type Anyhow<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -21,6 +22,17 @@ pub trait Run: Sync + Send {
 pub fn read(path: &str) -> Anyhow<Vec<Value>> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(Vec::new()) };
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// Settings written as key=value, separated by blanks.
+pub fn settings(text: &str) -> Anyhow<Settings> {
+    let mut toml = String::new();
+    for setting in text.split_whitespace() {
+        let (key, value) = setting.split_once('=').ok_or("key=value")?;
+        let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
+        toml += &format!("{key} = {quoted}\n");
+    }
+    Ok(Settings::from_toml(&toml)?)
 }
 
 /// Makes those of `runs` that the file has no line of, until `end`; `each` gives the line and what to say of it.
