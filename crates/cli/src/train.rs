@@ -474,7 +474,7 @@ fn report(
         "{} trained with {} on {}, {} rows: {} passes, {} steps, {seconds:.1} s\n",
         config.model,
         config.algorithm,
-        counted(reached.lists as usize, "list"),
+        counted(reached.lists, "list"),
         reached.rows,
         reached.epochs,
         reached.steps
