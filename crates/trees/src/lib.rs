@@ -19,7 +19,9 @@
 mod binning;
 mod booster;
 mod ensemble;
+pub mod explain;
 mod growth;
+pub mod interop;
 mod sampling;
 mod scorer;
 mod tree;

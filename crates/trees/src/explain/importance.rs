@@ -1,0 +1,148 @@
+//! Which features matter?
+
+use toprank_core::{Features, ModelError, Stream};
+
+use super::{Replaced, With, check_width, column};
+use crate::ensemble::Ensemble;
+
+/// By how much the splits of each feature lowered the loss of their trees' quadratic models, added up.
+pub fn gain_importance(ensemble: &Ensemble) -> Vec<f64> {
+    let mut gains = vec![0.0; ensemble.width];
+    for node in ensemble.trees.iter().flat_map(|tree| &tree.nodes) {
+        gains[node.feature as usize] += node.gain;
+    }
+    gains
+}
+
+/// How many nodes ask for each feature.
+pub fn split_importance(ensemble: &Ensemble) -> Vec<u64> {
+    let mut splits = vec![0; ensemble.width];
+    for node in ensemble.trees.iter().flat_map(|tree| &tree.nodes) {
+        splits[node.feature as usize] += 1;
+    }
+    splits
+}
+
+/// What a metric loses without a feature.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Importance {
+    /// Mean loss over the rounds.
+    pub mean: f64,
+    /// Its standard deviation over the rounds; 0 for one round.
+    pub deviation: f64,
+}
+
+/// By how much a metric falls when the values of one feature are shuffled over the rows, for each feature.
+///
+/// `metric` takes the scores of all rows (`outputs` numbers each) and is better when larger. `offsets`: where lists start
+/// and end; then values are shuffled within their lists, so that what all items of a list share (features of the query)
+/// counts as useless, as it is for ranking; empty: over all rows. `rounds`: shuffles of each feature, at least 1.
+///
+/// A feature that no node asks for has 0. Cost: O(features × rounds) times scoring and the metric.
+///
+/// Source: Breiman, "Random forests".
+///
+/// ```
+/// use toprank_data::Matrix;
+/// use toprank_trees::{Ensemble, Next, Node, Test, Tree, explain::permutation_importance};
+/// let node = Node::new(0, Test::AtMost(1.5), true, Next::Leaf(0), Next::Leaf(1));
+/// let model = Ensemble { trees: vec![Tree { nodes: vec![node], leaves: vec![0.0, 1.0] }], ..Ensemble::new(2, 1) };
+/// let rows = Matrix::Dense { width: 2, values: (0..40).map(|i| (i / 2 % 4) as f32).collect() };
+/// let truth = model.score(&rows).unwrap();
+/// let agreement = |scores: &[f64]| scores.iter().zip(&truth).filter(|(a, b)| a == b).count() as f64 / 20.0;
+/// let found = permutation_importance(&model, &rows, &[], agreement, 5, 0).unwrap();
+/// assert!(found[0].mean > 0.2 && found[1].mean == 0.0);
+/// ```
+pub fn permutation_importance(
+    ensemble: &Ensemble,
+    features: &dyn Features,
+    offsets: &[u64],
+    metric: impl Fn(&[f64]) -> f64,
+    rounds: usize,
+    seed: u64,
+) -> Result<Vec<Importance>, ModelError> {
+    ensemble.check()?;
+    check_width(ensemble, features)?;
+    let rows = features.rows();
+    if rounds == 0 {
+        return Err(ModelError::new("0 rounds", "at least one shuffle of each feature"));
+    }
+    let whole = [0, rows as u64];
+    let offsets = if offsets.is_empty() { &whole } else { offsets };
+    let ascending = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+    if !ascending || offsets[0] != 0 || offsets.last() != Some(&(rows as u64)) {
+        return Err(ModelError::new("offsets of lists", format!("ascending numbers from 0 to {rows}")));
+    }
+    let full = metric(&ensemble.score(features)?);
+    let used = split_importance(ensemble);
+    let mut found = vec![Importance::default(); ensemble.width];
+    for feature in (0..ensemble.width).filter(|&feature| used[feature] > 0) {
+        let values = column(features, feature);
+        let mut losses = Vec::with_capacity(rounds);
+        for round in 0..rounds {
+            let step = (feature * rounds + round) as u64;
+            let mut random = Stream::new(seed, "permutation importance").at_step(step).open();
+            let mut shuffled = values.clone();
+            for pair in offsets.windows(2) {
+                random.shuffle(&mut shuffled[pair[0] as usize..pair[1] as usize]);
+            }
+            let replaced = Replaced { features, feature, with: With::Column(&shuffled) };
+            losses.push(full - metric(&ensemble.score(&replaced)?));
+        }
+        let mean = losses.iter().sum::<f64>() / rounds as f64;
+        let squares: f64 = losses.iter().map(|loss| (loss - mean).powi(2)).sum();
+        found[feature] = Importance { mean, deviation: (squares / (rounds.max(2) - 1) as f64).sqrt() };
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Next, Node, Test, Tree};
+    use toprank_data::Matrix;
+
+    fn model() -> Ensemble {
+        let node = |feature, gain| Node {
+            gain,
+            ..Node::new(feature, Test::AtMost(1.5), true, Next::Leaf(0), Next::Leaf(1))
+        };
+        let stump = |feature, gain, high| Tree { nodes: vec![node(feature, gain)], leaves: vec![0.0, high] };
+        Ensemble {
+            trees: vec![stump(0, 2.0, 1.0), stump(2, 1.0, 0.1), stump(0, 0.5, 1.0)],
+            ..Ensemble::new(3, 1)
+        }
+    }
+
+    #[test]
+    fn gains_and_splits_are_added_up_by_feature() {
+        assert_eq!(gain_importance(&model()), [2.0 + 0.5, 0.0, 1.0]);
+        assert_eq!(split_importance(&model()), [2, 0, 1]);
+    }
+
+    #[test]
+    fn what_the_score_hangs_on_matters_most_and_what_is_not_asked_for_not_at_all() {
+        let rows = Matrix::Dense { width: 3, values: (0..300).map(|i| (i * 7 % 11 % 4) as f32).collect() };
+        let truth = model().score(&rows).unwrap();
+        let metric = |scores: &[f64]| -scores.iter().zip(&truth).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let found = permutation_importance(&model(), &rows, &[], metric, 3, 1).unwrap();
+        assert!(found[0].mean > found[2].mean && found[2].mean > 0.0 && found[0].deviation > 0.0);
+        assert_eq!(found[1], Importance::default());
+        assert_eq!(found, permutation_importance(&model(), &rows, &[], metric, 3, 1).unwrap());
+    }
+
+    #[test]
+    fn shuffled_within_lists_a_feature_of_the_list_is_useless() {
+        // Feature 0 is the same for all rows of a list.
+        let values = (0..40).flat_map(|row| [(row / 10 % 2 * 3) as f32, 0.0, (row % 4) as f32]).collect();
+        let rows = Matrix::Dense { width: 3, values };
+        let truth = model().score(&rows).unwrap();
+        let metric = |scores: &[f64]| -scores.iter().zip(&truth).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let run = |offsets: &[u64]| permutation_importance(&model(), &rows, offsets, metric, 4, 1);
+        let within = run(&[0, 10, 20, 30, 40]).unwrap();
+        assert_eq!(within[0].mean, 0.0);
+        assert!(within[2].mean > 0.0 && run(&[]).unwrap()[0].mean > 0.0);
+        assert!(run(&[0, 10]).is_err() && run(&[0, 20, 10, 40]).is_err());
+        assert!(permutation_importance(&model(), &rows, &[], metric, 0, 1).is_err());
+    }
+}

@@ -1,0 +1,90 @@
+/*!
+Why does a model of trees score as it does?
+
+| question | function |
+|---|---|
+| which features do the trees use, and what for? | [`gain_importance`], [`split_importance`] |
+| which features does a metric need? | [`permutation_importance`] |
+| what did each feature add to this score? | [`Shap`] |
+| how does the score change with a feature, all else equal? | [`partial_dependence`] |
+*/
+
+mod cover;
+mod dependence;
+mod importance;
+mod shap;
+
+pub use cover::Cover;
+pub use dependence::{grid, partial_dependence};
+pub use importance::{Importance, gain_importance, permutation_importance, split_importance};
+pub use shap::{Explained, Shap};
+
+use toprank_core::{Features, ModelError};
+
+use crate::ensemble::Ensemble;
+
+/// Rows gathered at once.
+const BLOCK: usize = 1024;
+
+fn check_width(ensemble: &Ensemble, features: &dyn Features) -> Result<(), ModelError> {
+    if features.width() == ensemble.width {
+        return Ok(());
+    }
+    let what = format!("rows of {} features", features.width());
+    Err(ModelError::new(what, format!("{} features", ensemble.width)))
+}
+
+fn check_fault(features: &dyn Features) -> Result<(), ModelError> {
+    features.fault().map_or(Ok(()), |fault| Err(ModelError::new(fault, "rows that can be read")))
+}
+
+/// Rows with other values of one feature.
+struct Replaced<'a> {
+    features: &'a dyn Features,
+    feature: usize,
+    with: With<'a>,
+}
+
+enum With<'a> {
+    /// The same for all rows.
+    Value(f32),
+    /// Row i gets this number.
+    Column(&'a [f32]),
+}
+
+impl Features for Replaced<'_> {
+    fn rows(&self) -> usize {
+        self.features.rows()
+    }
+
+    fn width(&self) -> usize {
+        self.features.width()
+    }
+
+    fn gather(&self, rows: &[u32], out: &mut [f32]) {
+        self.features.gather(rows, out);
+        for (&row, values) in rows.iter().zip(out.chunks_exact_mut(self.width())) {
+            values[self.feature] = match self.with {
+                With::Value(value) => value,
+                With::Column(column) => column[row as usize],
+            };
+        }
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.features.fault()
+    }
+}
+
+/// All values of one feature.
+fn column(features: &dyn Features, feature: usize) -> Vec<f32> {
+    let (rows, width) = (features.rows(), features.width());
+    let mut column = Vec::with_capacity(rows);
+    for first in (0..rows).step_by(BLOCK) {
+        let some: Vec<u32> = (first as u32..rows.min(first + BLOCK) as u32).collect();
+        let mut values = vec![0.0; some.len() * width];
+        features.gather(&some, &mut values);
+        column.extend(values.iter().skip(feature).step_by(width));
+    }
+    column
+}

@@ -1,0 +1,172 @@
+/*!
+Trees for other tools, and trees from them.
+
+[`FORMATS`] is the list. Writing gives the same scores as ours, missing values included, or an error that says what the
+format cannot say. [`verify`](verify::verify) proves it before a file is handed on: it walks the written bytes as their
+tools do, on rows made to hit every threshold and its float neighbours ([`probe_rows`]).
+
+| format | numbers | missing values | categories | outputs | values it does not promise |
+|---|---|---|---|---|---|
+| `lightgbm`, `lightgbm-json` | `f64` | by node | yes | any | within ±1e-35 counts as 0 there |
+| `xgboost` | `f32` | by node | whole numbers below 2²⁴ | any | infinite values are refused there |
+| `ranklib` | `f32` | counts as 0 | no | one | |
+| `solr` | `f32` | by node | no | one | |
+| `onnx` | `f64` | by node | whole numbers | any | |
+
+Leaves in `f32` are rounded, nothing else is: a row comes to the same leaf of every tree everywhere.
+
+```
+use toprank_trees::interop::{self, Export};
+use toprank_trees::{Ensemble, Next, Node, Test, Tree};
+let node = Node::new(1, Test::AtMost(0.5), true, Next::Leaf(0), Next::Leaf(1));
+let trees = vec![Tree { nodes: vec![node], leaves: vec![-1.0, 2.0] }];
+let model = Ensemble { trees, ..Ensemble::new(2, 1) };
+let format = interop::by_name("lightgbm").unwrap();
+let bytes = interop::write(&model, format, &Export::default()).unwrap();
+let back = interop::read(&toprank_data::Source::bytes("model.txt", bytes)).unwrap();
+assert_eq!(back.ensemble.trees[0].value(&[0.0, 0.5]), -1.0);
+```
+*/
+
+mod lightgbm;
+mod onnx;
+pub mod probe;
+mod ranklib;
+mod shape;
+mod solr;
+#[cfg(test)]
+pub(crate) mod test_models;
+#[cfg(test)]
+mod tests;
+pub mod verify;
+mod xgboost;
+
+use std::io::Read;
+
+use toprank_core::ModelError;
+use toprank_data::{ReadError, Source};
+
+use crate::ensemble::Ensemble;
+use crate::explain::Cover;
+
+pub use probe::probe_rows;
+pub use verify::{Parity, verify};
+
+/// A format of tree models.
+#[derive(Debug)]
+pub struct Format {
+    /// What users call it.
+    pub name: &'static str,
+    /// How file names end, without the dot.
+    pub extension: &'static str,
+    /// Who reads it.
+    pub about: &'static str,
+    /// Whether leaves are rounded to `f32`.
+    pub single: bool,
+    /// A value of a feature (second: whether it holds categories) as the tools of the format take it.
+    pub(crate) sees: fn(f32, bool) -> f32,
+    pub(crate) write: fn(&Ensemble, &Export) -> Result<Vec<u8>, ModelError>,
+    pub(crate) read: Option<Reader>,
+    pub(crate) play: fn(&[u8]) -> Result<Player, ReadError>,
+}
+
+impl Format {
+    /// True if models can be read from it.
+    pub fn reads(&self) -> bool {
+        self.read.is_some()
+    }
+}
+
+/// Reads a model; the first argument is what errors call the file.
+pub(crate) type Reader = fn(&str, &[u8]) -> Result<Imported, ReadError>;
+
+/// What a row gets from every tree of a written model, walked as its tools do.
+pub(crate) type Player = Box<dyn Fn(&[f32]) -> Vec<f64> + Send + Sync>;
+
+/// All formats.
+pub static FORMATS: &[Format] =
+    &[lightgbm::TEXT, lightgbm::DUMP, xgboost::JSON, ranklib::FORMAT, solr::FORMAT, onnx::FORMAT];
+
+/// The format of this name.
+///
+/// ```
+/// assert!(toprank_trees::interop::by_name("lightgbm").unwrap().reads());
+/// assert!(toprank_trees::interop::by_name("lightgbn").is_none());
+/// ```
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// What goes into a file besides the trees.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Export<'a> {
+    /// Names of the features; empty: `f0`, `f1`, …
+    pub names: &'a [String],
+    /// Rows that came to each node and leaf, where the format keeps them. Other tools need them to explain scores; without
+    /// them scores are the same.
+    pub cover: Option<&'a Cover>,
+    /// What to do where the format has no branch for missing values.
+    pub missing: Missing,
+}
+
+/// What to do where a format has no branch for missing values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// Refuse models whose missing values do not go where a 0 goes.
+    #[default]
+    Exact,
+    /// Write them all the same: scores agree for rows whose missing values were set to 0.
+    AsZero,
+}
+
+/// A model from elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The trees. Scores are raw: no link function is applied.
+    pub ensemble: Ensemble,
+    /// Names of the features; empty if the file has none.
+    pub names: Vec<String>,
+    /// What it was trained with, in the words of the file, if it says so.
+    pub objective: Option<String>,
+}
+
+/// The bytes of a model in another format.
+///
+/// Leaves of the first tree hold the base, since most formats have no other place for it.
+pub fn write(ensemble: &Ensemble, format: &Format, export: &Export) -> Result<Vec<u8>, ModelError> {
+    ensemble.check()?;
+    shape::check_names(ensemble, export.names)?;
+    if let Some(cover) = export.cover {
+        cover.check(ensemble)?;
+    }
+    (format.write)(ensemble, export)
+}
+
+/// The longest model file that is read.
+const LONGEST: u64 = 1 << 30;
+
+/// Reads a model of another tool; its format is seen in its first bytes. A damaged file is an error, never a panic.
+pub fn read(source: &Source) -> Result<Imported, ReadError> {
+    let file = source.name();
+    let mut bytes = Vec::new();
+    source.open()?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| ReadError::io(file, &error))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(ReadError::data(file, format!("more than {LONGEST} bytes"), "a smaller model"));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let start = bytes.trim_ascii_start();
+    let name = match start.first() {
+        Some(b'{') => "xgboost",
+        _ if start.starts_with(b"tree") => "lightgbm",
+        _ => {
+            let found = format!(
+                "a file that starts with {}",
+                toprank_data::error::show(&bytes[..bytes.len().min(20)])
+            );
+            return Err(ReadError::data(file, found, "a text model of LightGBM or a JSON model of XGBoost"));
+        }
+    };
+    let read = by_name(name).and_then(|format| format.read);
+    let imported = read.map(|read| read(file, bytes)).transpose()?;
+    imported.ok_or_else(|| ReadError::options(file, format!("a model of {name}"), "a format that is read"))
+}

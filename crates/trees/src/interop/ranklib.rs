@@ -1,0 +1,166 @@
+/*!
+RankLib's XML of LambdaMART, also for Elasticsearch's and OpenSearch's plug-in (`model/ranklib`).
+
+A row goes left where `value <= threshold`, all in `f32`; features are counted from 1; there is no branch for missing
+values: RankLib takes them for 0. A model whose missing values go elsewhere is refused, unless [`Missing::AsZero`] says
+that this is meant.
+
+[`Missing::AsZero`]: super::Missing::AsZero
+*/
+
+use std::fmt::Write;
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use toprank_core::ModelError;
+use toprank_data::ReadError;
+
+use super::shape::{folded_single, missing_as_zero, one_output, shallow, threshold};
+use super::{Export, Format, Player};
+use crate::ensemble::Ensemble;
+use crate::tree::{Next, Tree};
+
+/// The XML.
+pub(crate) const FORMAT: Format = Format {
+    name: "ranklib",
+    extension: "xml",
+    about: "RankLib's LambdaMART, also for Elasticsearch's and OpenSearch's plug-in",
+    single: true,
+    sees: |value, _| value,
+    write,
+    read: None,
+    play,
+};
+
+fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {
+    one_output(ensemble, "RankLib")?;
+    let trees = folded_single(ensemble)?;
+    let most = trees.iter().map(|tree| tree.leaves.len()).max().unwrap_or(1);
+    let mut text = format!(
+        "## LambdaMART\n## No. of trees = {}\n## No. of leaves = {most}\n## No. of threshold candidates = 256\n\
+         ## Learning rate = 1.0\n## Stop early = 0\n\n<ensemble>\n",
+        trees.len()
+    );
+    for (t, tree) in trees.iter().enumerate() {
+        shallow(tree, t)?;
+        for (at, node) in tree.nodes.iter().enumerate() {
+            if !threshold(node, t, at, "RankLib")?.is_finite() {
+                let what = format!("tree {t}, node {at} has an infinite threshold");
+                return Err(ModelError::new(what, "a finite number, which RankLib can read"));
+            }
+            missing_as_zero(node, t, at, export.missing, "RankLib")?;
+        }
+        let _ = writeln!(text, "\t<tree id=\"{}\" weight=\"1.0\">", t + 1);
+        let root = if tree.nodes.is_empty() { Next::Leaf(0) } else { Next::Node(0) };
+        split(&mut text, tree, root, "", 2);
+        text.push_str("\t</tree>\n");
+    }
+    text.push_str("</ensemble>\n");
+    Ok(text.into_bytes())
+}
+
+fn split(text: &mut String, tree: &Tree, next: Next, side: &str, depth: usize) {
+    let indent = "\t".repeat(depth);
+    let _ = writeln!(text, "{indent}<split{side}>");
+    match next {
+        Next::Leaf(leaf) => {
+            let _ = writeln!(text, "{indent}\t<output> {:?} </output>", tree.leaves[leaf as usize] as f32);
+        }
+        Next::Node(at) => {
+            let node = &tree.nodes[at as usize];
+            let crate::Test::AtMost(threshold) = node.test else { unreachable!("refused before") };
+            let _ = writeln!(text, "{indent}\t<feature> {} </feature>", node.feature + 1);
+            let _ = writeln!(text, "{indent}\t<threshold> {threshold:?} </threshold>");
+            split(text, tree, node.left, " pos=\"left\"", depth + 1);
+            split(text, tree, node.right, " pos=\"right\"", depth + 1);
+        }
+    }
+    let _ = writeln!(text, "{indent}</split>");
+}
+
+/// A split as the XML has it.
+#[derive(Default)]
+struct Split {
+    feature: Option<usize>,
+    threshold: Option<f32>,
+    output: Option<f32>,
+    left: Option<usize>,
+    right: Option<usize>,
+}
+
+/// Walks the XML's own splits.
+fn play(bytes: &[u8]) -> Result<Player, ReadError> {
+    let wrong = |found: String| ReadError::data("the written model", found, "RankLib's XML");
+    let text = std::str::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
+    let start = text.find("<ensemble>").ok_or_else(|| wrong("no <ensemble>".into()))?;
+    let mut reader = Reader::from_str(&text[start..]);
+    let mut splits: Vec<Split> = Vec::new();
+    let mut trees: Vec<(f32, usize)> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let (mut weight, mut content) = (1.0f32, String::new());
+    loop {
+        match reader.read_event().map_err(|error| wrong(error.to_string()))? {
+            Event::Start(tag) => {
+                content.clear();
+                let attribute = |name: &str| {
+                    let found = tag.try_get_attribute(name).ok().flatten()?;
+                    Some(found.value.into_owned())
+                };
+                match tag.name().as_ref() {
+                    "tree" => {
+                        let found = attribute("weight").and_then(|text| text.parse().ok());
+                        weight = found.ok_or_else(|| wrong("a tree without a weight".into()))?;
+                    }
+                    "split" => {
+                        let at = splits.len();
+                        splits.push(Split::default());
+                        match (open.last(), attribute("pos").as_deref()) {
+                            (None, None) => trees.push((weight, at)),
+                            (Some(&parent), Some("left")) => splits[parent].left = Some(at),
+                            (Some(&parent), Some("right")) => splits[parent].right = Some(at),
+                            _ => return Err(wrong("a split without its side".into())),
+                        }
+                        open.push(at);
+                    }
+                    _ => {}
+                }
+            }
+            Event::Text(found) => content.push_str(&found),
+            Event::End(tag) => {
+                let at = open.last().copied();
+                let number = content.trim();
+                match (tag.name().as_ref(), at) {
+                    ("feature", Some(at)) => splits[at].feature = number.parse().ok(),
+                    ("threshold", Some(at)) => splits[at].threshold = number.parse().ok(),
+                    ("output", Some(at)) => splits[at].output = number.parse().ok(),
+                    ("split", _) => {
+                        open.pop();
+                    }
+                    _ => {}
+                }
+                content.clear();
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    let walk = move |row: &[f32], root: usize| -> Option<f32> {
+        let mut at = root;
+        loop {
+            let split = &splits[at];
+            if let Some(output) = split.output {
+                return Some(output);
+            }
+            let value = *row.get(split.feature?.checked_sub(1)?)?;
+            let value = if value.is_nan() { 0.0 } else { value };
+            at = if value <= split.threshold? { split.left? } else { split.right? };
+        }
+    };
+    // NaN, where the XML lacks something, equals no value of a leaf.
+    let play = move |row: &[f32]| {
+        let value =
+            |&(weight, root): &(f32, usize)| walk(row, root).map_or(f64::NAN, |v| f64::from(weight * v));
+        trees.iter().map(value).collect()
+    };
+    Ok(Box::new(play))
+}
