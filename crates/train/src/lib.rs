@@ -8,6 +8,7 @@
 //! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
 
 pub mod average;
+pub mod boost;
 pub mod calibration;
 pub mod checkpoint;
 pub mod choice;
@@ -30,6 +31,7 @@ mod suited;
 #[cfg(test)]
 mod tests;
 pub mod trainer;
+pub mod trees_file;
 pub mod tune;
 pub mod walk_file;
 
@@ -45,4 +47,5 @@ pub use predict::Predictor;
 pub use sampler::{SAMPLERS, Sampler, SamplerKind};
 pub use schedule::{SCHEDULES, Schedule};
 pub use trainer::{Keep, Now, Outcome, Trainer, Watch};
+pub use trees_file::{TreesFile, TreesHeader};
 pub use walk_file::{WalkFile, WalkHeader};

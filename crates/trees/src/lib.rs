@@ -18,6 +18,7 @@
 
 mod binning;
 mod booster;
+mod columns;
 mod ensemble;
 pub mod explain;
 mod growth;
@@ -29,6 +30,7 @@ mod walk;
 
 pub use binning::{BinSettings, Binned, Bins, FeatureBins};
 pub use booster::{Booster, Boosting, Method};
+pub use columns::Columns;
 pub use ensemble::Ensemble;
 pub use growth::{Category, Growth, Order};
 pub use sampling::Sampling;

@@ -54,26 +54,12 @@ impl Map<'_> {
         }
     }
 
-    /// Puts the bins of `values` into byte `byte` of the words `tile`, `tile + tiles` …
-    fn run(
-        &self,
-        values: impl Iterator<Item = f32>,
-        words: impl Iterator<Item = usize>,
-        to: &mut [u64],
-        byte: usize,
-    ) {
+    #[inline]
+    fn bin(&self, value: f32) -> u8 {
         match self {
-            Map::Numeric { cuts, missing } => {
-                for (value, word) in values.zip(words) {
-                    let bin = if value.is_nan() { *missing } else { search(cuts, value) };
-                    to[word] |= u64::from(bin) << (8 * byte);
-                }
-            }
-            Map::Categorical(bins) => {
-                for (value, word) in values.zip(words) {
-                    to[word] |= u64::from(bins.bin(value)) << (8 * byte);
-                }
-            }
+            Map::Numeric { missing, .. } if value.is_nan() => *missing,
+            Map::Numeric { cuts, .. } => search(cuts, value),
+            Map::Categorical(bins) => bins.bin(value),
         }
     }
 }
@@ -108,9 +94,15 @@ impl Binned {
                 let rows: Vec<u32> = (first..first + (words.len() / tiles) as u32).collect();
                 let mut values = vec![0.0; rows.len() * width];
                 features.gather(&rows, &mut values);
-                for (column, (map, &feature)) in maps.iter().zip(&used).enumerate() {
-                    let values = values.iter().skip(feature as usize).step_by(width).copied();
-                    map.run(values, (column / TILE..).step_by(tiles), words, column % TILE);
+                for (tile, (maps, used)) in maps.chunks(TILE).zip(used.chunks(TILE)).enumerate() {
+                    for (value_row, word_row) in values.chunks_exact(width).zip(words.chunks_exact_mut(tiles))
+                    {
+                        let mut bytes = [0; TILE];
+                        for ((byte, map), &feature) in bytes.iter_mut().zip(maps).zip(used) {
+                            *byte = map.bin(value_row[feature as usize]);
+                        }
+                        word_row[tile] = u64::from_le_bytes(bytes);
+                    }
                 }
             });
         }

@@ -3,6 +3,8 @@
 mod binned;
 mod cuts;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Features, ModelError, Stream};
@@ -172,24 +174,33 @@ fn sample(rows: usize, settings: &BinSettings) -> Vec<u32> {
 }
 
 /// Some columns of some rows.
-fn gather_columns(features: &dyn Features, rows: &[u32], wanted: std::ops::Range<usize>) -> Vec<Vec<f32>> {
+fn gather_columns(features: &dyn Features, rows: &[u32], wanted: Range<usize>) -> Vec<Vec<f32>> {
     let width = features.width();
-    let mut columns: Vec<Vec<f32>> = wanted.clone().map(|_| Vec::with_capacity(rows.len())).collect();
+    let mut columns: Vec<Vec<f32>> = wanted.clone().map(|_| vec![0.0; rows.len()]).collect();
     let mut block = vec![0.0; BLOCK * width];
-    for rows in rows.chunks(BLOCK) {
+    for (b, rows) in rows.chunks(BLOCK).enumerate() {
         let block = &mut block[..rows.len() * width];
         features.gather(rows, block);
-        columns.par_iter_mut().with_min_len(8).zip(wanted.clone()).for_each(|(column, feature)| {
-            column.extend(block.iter().skip(feature).step_by(width));
+        // Some columns at once: a line of the cache holds values of neighbouring features.
+        columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(group, columns)| {
+            let first = wanted.start + group * TOGETHER;
+            for (r, row) in block.chunks_exact(width).enumerate() {
+                for (column, value) in columns.iter_mut().zip(&row[first..]) {
+                    column[b * BLOCK + r] = *value;
+                }
+            }
         });
     }
     columns
 }
 
+/// Columns that are taken out of a block together.
+const TOGETHER: usize = 16;
+
 fn numbers(column: &[f32], settings: &BinSettings) -> (FeatureBins, bool) {
     let mut keys: Vec<u32> =
         column.iter().filter(|value| !value.is_nan()).map(|&value| cuts::key(value)).collect();
-    keys.sort_unstable();
+    cuts::sort(&mut keys);
     let mut values = Vec::new();
     cuts::count(&keys, &mut values);
     let cuts = cuts::cuts(&values, settings.most, settings.least);

@@ -14,6 +14,8 @@ The values of a row are added in the order of the trees, in `f64`, whichever way
 mod masks;
 mod steps;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 use rayon::prelude::*;
@@ -26,6 +28,8 @@ use steps::StepTree;
 
 /// Rows of a chunk.
 const CHUNK: usize = 32;
+/// Rows copied together into a chunk.
+const TOGETHER: usize = 8;
 /// Rows scored at once by one task.
 const BLOCK: usize = 1024;
 
@@ -148,11 +152,7 @@ impl Scorer {
         for (c, scores) in scores.chunks_mut(CHUNK * outputs).enumerate() {
             let rows = scores.len() / outputs;
             let values = &values[c * CHUNK * self.width..][..rows * self.width];
-            for (r, row) in values.chunks_exact(self.width.max(1)).enumerate() {
-                for (column, &feature) in room.columns.iter_mut().zip(&self.used) {
-                    column[r] = row[feature as usize];
-                }
-            }
+            self.turn(values, &mut room.columns);
             for (sums, base) in room.scores.iter_mut().zip(&self.base) {
                 *sums = [*base; CHUNK];
             }
@@ -171,6 +171,26 @@ impl Scorer {
             for (r, row) in scores.chunks_exact_mut(outputs).enumerate() {
                 for (score, sums) in row.iter_mut().zip(&room.scores) {
                     *score = sums[r];
+                }
+            }
+        }
+    }
+    /// Copies the used features of a chunk, feature after feature; 8 rows together, so that whole stretches are written.
+    fn turn(&self, values: &[f32], columns: &mut [Lane]) {
+        let width = self.width.max(1);
+        for (group, rows) in values.chunks(TOGETHER * width).enumerate() {
+            let first = group * TOGETHER;
+            if rows.len() == TOGETHER * width {
+                let rows: [&[f32]; TOGETHER] = std::array::from_fn(|r| &rows[r * width..(r + 1) * width]);
+                for (column, &feature) in columns.iter_mut().zip(&self.used) {
+                    let taken: [f32; TOGETHER] = std::array::from_fn(|r| rows[r][feature as usize]);
+                    column[first..first + TOGETHER].copy_from_slice(&taken);
+                }
+            } else {
+                for (r, row) in rows.chunks_exact(width).enumerate() {
+                    for (column, &feature) in columns.iter_mut().zip(&self.used) {
+                        column[first + r] = row[feature as usize];
+                    }
                 }
             }
         }
