@@ -23,7 +23,7 @@ fn lists() -> (Lists, Matrix) {
 
 fn boost(goal: &Goal, lists: &Lists, rows: &Matrix, rounds: usize) -> (Ensemble, Vec<f64>) {
     let data = Bins::fit(rows, &[], &BinSettings::default()).unwrap().apply(rows).unwrap();
-    let growth = Growth { leaves: 8, l2: 1e-3, least_curvature: 0.0, ..Growth::default() };
+    let growth = Growth { leaves: 8, least_curvature: 0.0, ..Growth::default() };
     let mut booster =
         Booster::new(&data, &lists.offsets, 1, Boosting { growth, ..Boosting::default() }).unwrap();
     let mut state = goal.state(lists).unwrap();
@@ -49,7 +49,9 @@ fn every_objective_puts_lists_in_better_order() {
     let before = value(&vec![0.0; lists.entries()]);
     for line in OBJECTIVES {
         let name = line.entry.name;
-        let goal = Goal::parse(name, &Policy::default()).unwrap();
+        // Of fewer than ten others a tenth is none, and online thresholds see nothing above them where all scores tie.
+        let with = if ["pauc-cvar", "tpauc-minmax"].contains(&name) { ":fpr=0.5:variables=exact" } else { "" };
+        let goal = Goal::parse(&format!("{name}{with}"), &Policy::default()).unwrap();
         let (model, scores) = boost(&goal, &lists, &rows, 20);
         assert_eq!(model.check(), Ok(()), "{name}");
         let after = value(&scores);
