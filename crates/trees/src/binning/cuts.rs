@@ -31,7 +31,9 @@ pub(super) fn sort(keys: &mut Vec<u32>) {
     for shift in [0, BITS, 2 * BITS] {
         let digit = |key: u32| (key >> shift) as usize & ((1 << BITS) - 1);
         let mut starts = [0u32; 1 << BITS];
-        keys.iter().for_each(|&key| starts[digit(key)] += 1);
+        for &key in keys.iter() {
+            starts[digit(key)] += 1;
+        }
         if starts.iter().any(|&count| count as usize == keys.len()) {
             continue;
         }
