@@ -7,7 +7,8 @@ tools do, on rows made to hit every threshold and its float neighbours ([`probe_
 
 | format | numbers | missing values | categories | outputs | values it does not promise |
 |---|---|---|---|---|---|
-| `lightgbm`, `lightgbm-json` | `f64` | by node | yes | any | within ±1e-35 counts as 0 there |
+| `lightgbm` | `f64` | by node | yes | any | within ±1e-35 counts as 0 there |
+| `lightgbm-json` | `f64` | by node | yes | any | the same, and infinite values |
 | `xgboost` | `f32` | by node | whole numbers below 2²⁴ | any | infinite values are refused there |
 | `ranklib` | `f32` | counts as 0 | no | one | |
 | `solr` | `f32` | by node | no | one | |

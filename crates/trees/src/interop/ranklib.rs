@@ -15,7 +15,7 @@ use quick_xml::events::Event;
 use toprank_core::ModelError;
 use toprank_data::ReadError;
 
-use super::shape::{folded_single, missing_as_zero, one_output, shallow, threshold};
+use super::shape::{folded_single, java, missing_as_zero, one_output, shallow, threshold};
 use super::{Export, Format, Player};
 use crate::ensemble::Ensemble;
 use crate::tree::{Next, Tree};
@@ -44,10 +44,7 @@ fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {
     for (t, tree) in trees.iter().enumerate() {
         shallow(tree, t)?;
         for (at, node) in tree.nodes.iter().enumerate() {
-            if !threshold(node, t, at, "RankLib")?.is_finite() {
-                let what = format!("tree {t}, node {at} has an infinite threshold");
-                return Err(ModelError::new(what, "a finite number, which RankLib can read"));
-            }
+            threshold(node, t, at, "RankLib")?;
             missing_as_zero(node, t, at, export.missing, "RankLib")?;
         }
         let _ = writeln!(text, "\t<tree id=\"{}\" weight=\"1.0\">", t + 1);
@@ -64,13 +61,14 @@ fn split(text: &mut String, tree: &Tree, next: Next, side: &str, depth: usize) {
     let _ = writeln!(text, "{indent}<split{side}>");
     match next {
         Next::Leaf(leaf) => {
-            let _ = writeln!(text, "{indent}\t<output> {:?} </output>", tree.leaves[leaf as usize] as f32);
+            let _ =
+                writeln!(text, "{indent}\t<output> {} </output>", java(tree.leaves[leaf as usize] as f32));
         }
         Next::Node(at) => {
             let node = &tree.nodes[at as usize];
             let crate::Test::AtMost(threshold) = node.test else { unreachable!("refused before") };
             let _ = writeln!(text, "{indent}\t<feature> {} </feature>", node.feature + 1);
-            let _ = writeln!(text, "{indent}\t<threshold> {threshold:?} </threshold>");
+            let _ = writeln!(text, "{indent}\t<threshold> {} </threshold>", java(threshold));
             split(text, tree, node.left, " pos=\"left\"", depth + 1);
             split(text, tree, node.right, " pos=\"right\"", depth + 1);
         }

@@ -142,6 +142,14 @@ pub(crate) fn shallow(tree: &Tree, t: usize) -> Result<(), ModelError> {
     Err(ModelError::new(what, format!("at most {DEEPEST} where nodes are written inside nodes")))
 }
 
+/// A number as Java reads it.
+pub(crate) fn java(value: f32) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.into();
+    }
+    format!("{value:?}")
+}
+
 /// The largest `f32` that is at most `value`: for features in `f32` it tests the same.
 pub(crate) fn round_down(value: f64) -> f32 {
     let near = value as f32;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use toprank_core::ModelError;
 use toprank_data::ReadError;
 
-use super::shape::{folded_single, names, one_output, shallow, threshold};
+use super::shape::{folded_single, java, names, one_output, shallow, threshold};
 use super::{Export, Format, Player};
 use crate::ensemble::Ensemble;
 use crate::tree::{Next, Test, Tree};
@@ -45,7 +45,7 @@ fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {
         shallow(tree, t)?;
         for (at, node) in tree.nodes.iter().enumerate() {
             let threshold = threshold(node, t, at, "Solr")?;
-            if before_slack(threshold).is_none_or(|written| !written.is_finite()) {
+            if before_slack(threshold).is_none() {
                 return Err(ModelError::new(
                     format!("tree {t}, node {at} has the threshold {threshold:?}"),
                     "one that a number plus 1e-6 reaches in f32: Solr adds that to every threshold",
@@ -70,14 +70,14 @@ fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {
 
 fn place(tree: &Tree, next: Next, names: &[String]) -> Value {
     match next {
-        Next::Leaf(leaf) => json!({"value": format!("{:?}", tree.leaves[leaf as usize] as f32)}),
+        Next::Leaf(leaf) => json!({"value": java(tree.leaves[leaf as usize] as f32)}),
         Next::Node(at) => {
             let node = &tree.nodes[at as usize];
             let Test::AtMost(threshold) = node.test else { unreachable!("refused before") };
             let written = before_slack(threshold).unwrap_or(f32::NAN);
             let mut json = Map::new();
             json.insert("feature".into(), json!(names[node.feature as usize]));
-            json.insert("threshold".into(), json!(format!("{written:?}")));
+            json.insert("threshold".into(), json!(java(written)));
             if node.missing_left {
                 json.insert("missing".into(), json!("left"));
             }

@@ -57,7 +57,8 @@ fn chain(tests: &[(u32, Test, bool)]) -> Tree {
 
 /// Thresholds at the edges of `f32`, one feature each, so that every leaf can be reached.
 pub(crate) fn edges() -> Ensemble {
-    let thresholds = [0.0, -0.0, 1.0, -2.0, 0.1, 16_777_216.0, f32::MAX, f32::MIN, 1e-30, -1e-30, 123_456.79];
+    let mut thresholds = vec![0.0, -0.0, 1.0, -2.0, 0.1, 16_777_216.0, f32::MAX, f32::MIN, 1e-30, -1e-30];
+    thresholds.extend([123_456.79, f32::INFINITY, f32::NEG_INFINITY]);
     let tests: Vec<(u32, Test, bool)> = thresholds
         .iter()
         .enumerate()

@@ -17,15 +17,8 @@ pub(super) fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, Mod
     for (t, tree) in trees.iter().enumerate() {
         shallow(tree, t)?;
         for node in &tree.nodes {
-            match &node.test {
-                Test::In(some) => {
-                    categories_below(some, MOST_CATEGORIES, "LightGBM")?;
-                }
-                Test::AtMost(threshold) if threshold.is_finite() => {}
-                Test::AtMost(threshold) => {
-                    let what = format!("tree {t} has a threshold of {threshold}");
-                    return Err(ModelError::new(what, "a finite number: JSON has no other"));
-                }
+            if let Test::In(some) = &node.test {
+                categories_below(some, MOST_CATEGORIES, "LightGBM")?;
             }
         }
         let rows = export.cover.filter(|_| !ensemble.trees.is_empty());
@@ -88,7 +81,8 @@ fn place(tree: &Tree, next: Next, rows: Option<&Rows>) -> Value {
             let node = &tree.nodes[at];
             let count = rows.map_or(0, |rows| rows.nodes[at]);
             let (threshold, decision) = match &node.test {
-                Test::AtMost(threshold) => (json!(f64::from(*threshold)), "<="),
+                // JSON has no infinity, so infinite values are not promised.
+                Test::AtMost(threshold) => (json!(f64::from(*threshold).clamp(f64::MIN, f64::MAX)), "<="),
                 Test::In(some) => {
                     let members: Vec<String> = some.iter().map(|category| category.to_string()).collect();
                     (json!(members.join("||")), "==")

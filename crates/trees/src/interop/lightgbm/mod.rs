@@ -7,6 +7,7 @@ What their files mean (`Tree::NumericalDecision`, `CategoricalDecision` in Light
 - bits of `decision_type`: 1 categories, 2 missing values go left, 4 and 8 what counts as missing (none, zero, NaN). Where
   it is not NaN, NaN counts as 0;
 - a set of categories is a row of bits; the value's whole part is looked up, what is missing, negative or unknown goes right;
+- with `average_output` (random forests) the score is the mean of the trees, taken before the link;
 - before any test, a value within ±1e-35 is set to 0. A threshold of 0 therefore cannot tell such a value from 0 there.
 */
 
@@ -38,7 +39,7 @@ pub(crate) const DUMP: Format = Format {
     extension: "json",
     about: "JSON of LightGBM's dump_model(), for Vespa and eland",
     single: false,
-    sees,
+    sees: |value, categorical| sees(value, categorical).clamp(f32::MIN, f32::MAX),
     write: dump::write,
     read: None,
     play: dump::play,

@@ -113,9 +113,6 @@ impl<'a> Block<'a> {
     }
 
     fn imported(&self, width: usize, mut trees: Vec<Tree>) -> Result<Imported, ReadError> {
-        if self.fields.contains_key("average_output") {
-            return Err(self.error("average_output", "set", "trees that are added up, not a random forest"));
-        }
         let classes: usize = self.one_or("num_class", 1, "a whole number")?;
         let outputs: usize = self.one_or("num_tree_per_iteration", classes, "a whole number")?;
         let whole_rounds =
@@ -123,6 +120,11 @@ impl<'a> Block<'a> {
         if !whole_rounds {
             let expected = format!("a number that divides the {} trees", trees.len());
             return Err(self.error("num_tree_per_iteration", outputs, expected));
+        }
+        // A random forest is the mean of its trees.
+        if self.fields.contains_key("average_output") {
+            let rounds = (trees.len() / outputs) as f64;
+            trees.iter_mut().flat_map(|tree| &mut tree.leaves).for_each(|leaf| *leaf /= rounds);
         }
         if trees.is_empty() {
             trees = vec![Tree::constant(0.0); outputs];

@@ -4,6 +4,7 @@ XGBoost: the JSON of `save_model("model.json")`, version 3.
 What their files mean (`src/predictor`, `src/common/categorical.h`):
 
 - a row goes left where `value < split_condition`, in `f32`: our `value ≤ t` is written as `value < next float above t`;
+- the right child is looked for right behind the left one, wherever `right_children` points;
 - missing values follow `default_left`;
 - a category in the set goes **right**, all others left: children of such nodes are swapped. Negative values and those from
   2²⁴ on are no category there, also −0.5, which other tools take for 0;

@@ -40,7 +40,10 @@ struct Wrapped {
 
 #[derive(Deserialize)]
 struct Trees {
+    // Other boosters have neither; they are named in the error.
+    #[serde(default)]
     tree_info: Vec<usize>,
+    #[serde(default)]
     trees: Vec<JsonTree>,
 }
 
@@ -186,7 +189,7 @@ fn base_score(file: &str, text: &str, objective: &str, outputs: usize) -> Result
         return Err(wrong("one number, or one for each output"));
     }
     let link: fn(f64) -> f64 = match objective {
-        "binary:logistic" | "reg:logistic" | "binary:logitraw" => |p| -(1.0 / p - 1.0).ln(),
+        "binary:logistic" | "reg:logistic" => |p| -(1.0 / p - 1.0).ln(),
         "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => f64::ln,
         name if name.starts_with("rank:") || name.starts_with("multi:") => |base| base,
         "reg:squarederror"
@@ -195,7 +198,8 @@ fn base_score(file: &str, text: &str, objective: &str, outputs: usize) -> Result
         | "reg:quantileerror"
         | "reg:expectileerror"
         | "reg:squaredlogerror"
-        | "binary:hinge" => |base| base,
+        | "binary:hinge"
+        | "binary:logitraw" => |base| base,
         other => {
             let found = format!("objective {other:?}, whose base_score has an unknown meaning");
             return Err(ReadError::data(file, found, "an objective of XGBoost 1 to 3 over trees"));
@@ -367,5 +371,27 @@ impl JsonTree {
         }
         sets.sort_unstable_by_key(|set: &(usize, Categories)| set.0);
         Ok(sets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base_score;
+
+    #[test]
+    fn bases_of_every_version_are_read_and_go_through_the_link_of_the_objective() {
+        let base = |text, objective, outputs| base_score("model.json", text, objective, outputs).ok();
+        for text in ["0", "0E0", "[0E0]", "[0]", " [0.0] "] {
+            assert_eq!(base(text, "rank:ndcg", 1), Some(vec![0.0]), "{text}");
+        }
+        assert_eq!(base("5E-1", "binary:logistic", 1), Some(vec![0.0]));
+        assert_eq!(base("[2.5E-1]", "binary:logitraw", 1), Some(vec![0.25]));
+        assert_eq!(base("1", "count:poisson", 1), Some(vec![0.0]));
+        assert_eq!(base("[1,2,3]", "multi:softprob", 3), Some(vec![1.0, 2.0, 3.0]));
+        assert_eq!(base("[0.5]", "multi:softprob", 3), Some(vec![0.5; 3]));
+        let broken = [("[1,2]", "multi:softprob"), ("x", "rank:ndcg"), ("0", "count:poisson"), ("1", "own")];
+        for (text, objective) in broken {
+            assert_eq!(base(text, objective, 3), None, "{text} {objective}");
+        }
     }
 }

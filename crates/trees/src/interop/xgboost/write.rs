@@ -7,7 +7,7 @@ use super::{MOST_CATEGORIES, NOBODY};
 use crate::ensemble::Ensemble;
 use crate::interop::Export;
 use crate::interop::shape::{categorical, categories_below, folded_single};
-use crate::tree::{Next, Test, Tree};
+use crate::tree::{Next, Node, Test, Tree};
 
 #[derive(Serialize)]
 struct Model {
@@ -80,7 +80,7 @@ struct TreeParam {
     size_leaf_vector: &'static str,
 }
 
-/// Nodes first, then leaves. Floats have a decimal point or an exponent, which XGBoost insists on.
+/// Floats have a decimal point or an exponent, which XGBoost insists on.
 #[derive(Serialize)]
 struct JsonTree {
     base_weights: Vec<f32>,
@@ -162,22 +162,13 @@ fn json_tree(
 ) -> Result<JsonTree, ModelError> {
     let inner = tree.nodes.len();
     let all = inner + tree.leaves.len();
-    let place = |next: Next| match next {
-        Next::Node(node) => node as i32,
-        Next::Leaf(leaf) => inner as i32 + leaf as i32,
-    };
     if all >= NOBODY as usize {
         return Err(ModelError::new(format!("tree {t} has {all} nodes"), "fewer than 2^31"));
     }
     // Statistics: the rows if they are known, else what training left behind; beyond f32 they are cut.
     let single = |value: f64| if value.is_nan() { 0.0 } else { (value as f32).clamp(f32::MIN, f32::MAX) };
-    let weights: Vec<f32> = match rows {
-        Some((nodes, leaves)) => nodes.iter().chain(leaves).map(|&rows| rows as f32).collect(),
-        None => tree.nodes.iter().map(|node| single(node.curvature)).chain(vec![0.0; inner + 1]).collect(),
-    };
-    let leaves = || tree.leaves.iter().map(|&leaf| leaf as f32);
     let mut json = JsonTree {
-        base_weights: vec![0.0; inner].into_iter().chain(leaves()).collect(),
+        base_weights: vec![0.0; all],
         categories: Vec::new(),
         categories_nodes: Vec::new(),
         categories_segments: Vec::new(),
@@ -185,13 +176,13 @@ fn json_tree(
         default_left: vec![0; all],
         id: t,
         left_children: vec![-1; all],
-        loss_changes: tree.nodes.iter().map(|node| single(node.gain)).chain(vec![0.0; inner + 1]).collect(),
+        loss_changes: vec![0.0; all],
         parents: vec![NOBODY; all],
         right_children: vec![-1; all],
-        split_conditions: vec![0.0; inner].into_iter().chain(leaves()).collect(),
+        split_conditions: vec![0.0; all],
         split_indices: vec![0; all],
         split_type: vec![0; all],
-        sum_hessian: weights,
+        sum_hessian: vec![0.0; all],
         tree_param: TreeParam {
             num_deleted: "0",
             num_feature: width.to_string(),
@@ -199,34 +190,82 @@ fn json_tree(
             size_leaf_vector: "1",
         },
     };
-    for (at, node) in tree.nodes.iter().enumerate() {
-        let (mut left, mut right, mut default_left) =
-            (place(node.left), place(node.right), node.missing_left);
-        match &node.test {
-            Test::AtMost(threshold) => {
-                json.split_conditions[at] = threshold.next_up();
-                if *threshold >= f32::MAX {
-                    // Every number goes left. JSON has no infinity to be below: the other way round, no number goes left.
-                    json.split_conditions[at] = f32::MIN;
-                    (left, right, default_left) = (right, left, !default_left);
+    // In order of breadth, so that a right child stands right behind its left one.
+    let mut places = vec![if inner == 0 { Next::Leaf(0) } else { Next::Node(0) }];
+    let mut at = 0;
+    while let Some(&place) = places.get(at) {
+        match place {
+            Next::Leaf(leaf) => {
+                let leaf = leaf as usize;
+                json.base_weights[at] = tree.leaves[leaf] as f32;
+                json.split_conditions[at] = tree.leaves[leaf] as f32;
+                json.sum_hessian[at] = rows.map_or(0.0, |(_, leaves)| leaves[leaf] as f32);
+            }
+            Next::Node(node) => {
+                let rows = rows.map(|(nodes, _)| nodes[node as usize] as f64);
+                let node = &tree.nodes[node as usize];
+                json.loss_changes[at] = single(node.gain);
+                json.sum_hessian[at] = single(rows.unwrap_or(node.curvature));
+                json.split_indices[at] = node.feature;
+                let children = json.test(at, node)?;
+                json.left_children[at] = places.len() as i32;
+                json.right_children[at] = places.len() as i32 + 1;
+                for child in children {
+                    json.parents[places.len()] = at as i32;
+                    places.push(child);
                 }
+            }
+        }
+        at += 1;
+    }
+    Ok(json)
+}
+
+impl JsonTree {
+    /// Writes the test of the node at this place; its left child and its right one.
+    fn test(&mut self, at: usize, node: &Node) -> Result<[Next; 2], ModelError> {
+        match &node.test {
+            // Every number goes left. JSON has no infinity to be below: the other way round, no number goes left.
+            Test::AtMost(threshold) if *threshold >= f32::MAX => {
+                self.split_conditions[at] = f32::MIN;
+                self.default_left[at] = u8::from(!node.missing_left);
+                Ok([node.right, node.left])
+            }
+            Test::AtMost(threshold) => {
+                self.split_conditions[at] = threshold.next_up();
+                self.default_left[at] = u8::from(node.missing_left);
+                Ok([node.left, node.right])
             }
             Test::In(some) => {
                 categories_below(some, MOST_CATEGORIES, "XGBoost")?;
-                (left, right, default_left) = (right, left, true);
-                json.split_type[at] = 1;
-                json.categories_nodes.push(at);
-                json.categories_segments.push(json.categories.len());
-                json.categories_sizes.push(some.len());
-                json.categories.extend(some.iter());
+                self.split_type[at] = 1;
+                self.default_left[at] = 1;
+                self.categories_nodes.push(at);
+                self.categories_segments.push(self.categories.len());
+                self.categories_sizes.push(some.len());
+                self.categories.extend(some.iter());
+                Ok([node.right, node.left])
             }
         }
-        json.left_children[at] = left;
-        json.right_children[at] = right;
-        json.parents[left as usize] = at as i32;
-        json.parents[right as usize] = at as i32;
-        json.split_indices[at] = node.feature;
-        json.default_left[at] = u8::from(default_left);
     }
-    Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interop::test_models::models;
+
+    #[test]
+    fn a_right_child_stands_right_behind_its_left_one() {
+        for (name, model) in models() {
+            for (t, tree) in model.trees.iter().enumerate() {
+                let json = json_tree(t, tree, model.width, None).unwrap();
+                for (at, (&left, &right)) in json.left_children.iter().zip(&json.right_children).enumerate() {
+                    assert!(left == -1 && right == -1 || left > at as i32 && right == left + 1, "{name}");
+                }
+                let leaves = json.left_children.iter().filter(|&&left| left == -1).count();
+                assert_eq!(leaves, tree.leaves.len());
+            }
+        }
+    }
 }
