@@ -3,7 +3,7 @@ Solr's `MultipleAdditiveTreesModel` (JSON for its model store).
 
 Solr adds 1e-6 to every threshold when it loads a model, in `f32`: what is written is a number that becomes the threshold
 that way. Few small thresholds (below about 1e-6, with digits finer than 1e-13) cannot be reached; such a model is refused.
-With `isNullSameAsZero: false` (Solr 9.2) missing values go right, or left where a node says `"missing": "left"`.
+With `isNullSameAsZero: false` (Solr 9.2) missing values go where a node's `"missing"` says; Solr fails where it is absent.
 */
 
 use serde_json::{Map, Value, json};
@@ -78,9 +78,7 @@ fn place(tree: &Tree, next: Next, names: &[String]) -> Value {
             let mut json = Map::new();
             json.insert("feature".into(), json!(names[node.feature as usize]));
             json.insert("threshold".into(), json!(java(written)));
-            if node.missing_left {
-                json.insert("missing".into(), json!("left"));
-            }
+            json.insert("missing".into(), json!(if node.missing_left { "left" } else { "right" }));
             json.insert("left".into(), place(tree, node.left, names));
             json.insert("right".into(), place(tree, node.right, names));
             Value::Object(json)
@@ -101,7 +99,7 @@ fn play(bytes: &[u8]) -> Result<Player, ReadError> {
         while !at["feature"].is_null() {
             let value = *row.get(names.iter().position(|name| *name == at["feature"])?)?;
             let left = match value.is_nan() {
-                true => at["missing"] == "left",
+                true => at["missing"].as_str()? == "left",
                 false => value <= number(&at["threshold"])? + SLACK,
             };
             at = &at[if left { "left" } else { "right" }];
@@ -129,5 +127,15 @@ mod tests {
     fn zero_can_be_written_and_a_finer_number_than_the_slack_holds_cannot() {
         assert_eq!(before_slack(0.0), Some(-1e-6));
         assert_eq!(before_slack(1e-30), None);
+    }
+
+    #[test]
+    fn every_node_says_where_missing_values_go() {
+        let (_, model) = super::super::test_models::models().swap_remove(0);
+        let written = String::from_utf8(write(&model, &Export::default()).unwrap()).unwrap();
+        let nodes: usize = model.trees.iter().map(|tree| tree.nodes.len()).sum();
+        let sides = ["left", "right"].map(|side| written.matches(&format!(r#""missing":"{side}""#)).count());
+        assert_eq!(sides[0] + sides[1], nodes);
+        assert!(sides[0] > 0 && sides[1] > 0, "{sides:?}");
     }
 }
