@@ -76,7 +76,9 @@ pub struct Models {
 impl Models {
     /// Prints the table or one page of it.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let mut lines: Vec<Line> = train::models::MODELS.iter().map(|entry| Line::new(entry, &[])).collect();
+        let mut lines: Vec<Line> =
+            train::models::NETWORKS.iter().map(|entry| Line::new(entry, &[])).collect();
+        lines.extend(train::models::TREES.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SAMPLERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::OPTIMISERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SCHEDULES.iter().map(|entry| Line::new(entry, &[])));
@@ -88,7 +90,7 @@ impl Models {
             aliases: &[],
             nearest: |_| Vec::new(),
             closing:
-                "Written name[:key=value]…: --model mlp:hidden=256-128 --sampler pairs:batch=256:items=100 \
+                "Written name[:key=value]…: --model mlp:hidden=256-128 or trees:l2=1 --sampler pairs:batch=256:items=100 \
                       --optimiser adamw:decay=0.01 --schedule cosine:warmup=0.05\n"
                     .into(),
         };

@@ -1,5 +1,9 @@
 //! `toprank inspect`: what is in a data set, and what two data sets share.
 
+mod model;
+
+pub use model::feature_name;
+
 use serde_json::json;
 use toprank::core::Features;
 use toprank::data::inspect::{
@@ -18,7 +22,7 @@ use crate::{Common, print, print_json};
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  toprank inspect test.txt\n  toprank inspect test.txt --against train.txt\n  \
-    toprank inspect big.toprank-data --verify\n  toprank inspect model.toprank\n\n\
+    toprank inspect big.toprank-data --verify\n  toprank inspect model.toprank\n  toprank inspect trees.toprank --tree 5\n\n\
     Rows, names and lists are compared by 64-bit hashes."
 )]
 pub struct Inspect {
@@ -30,6 +34,9 @@ pub struct Inspect {
     /// Features to show in the table [default: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
+    /// Of a model of trees, the tree to print, from 1 on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    tree: u32,
     /// Only compare a .toprank-data file with its checksums, without reading it into memory
     #[arg(long, conflicts_with_all = ["against", "top"])]
     verify: bool,
@@ -44,7 +51,7 @@ impl Inspect {
             return verify(&self.data, common);
         }
         if Model::is_one(self.data.as_ref()) {
-            return model(&self.data, common);
+            return model::show(&self.data, self.tree, self.top, common);
         }
         if WalkFile::is_one(self.data.as_ref()) {
             return walk(&self.data, common);
@@ -75,59 +82,6 @@ impl Inspect {
         }
         print(&text)
     }
-}
-
-/// Says what a model is: what it was trained with, what it reached, what it reads.
-fn model(file: &str, common: &Common) -> Result<(), Failure> {
-    let model = Model::load(file.as_ref())?;
-    let header = model.header();
-    let blocks = model.network().blocks();
-    if common.json {
-        return print_json(&json!({
-            "file": file,
-            "config": header.config,
-            "features": header.features,
-            "outputs": header.outputs,
-            "transforms": header.config.transforms,
-            "reached": header.reached,
-            "calibration": header.calibration,
-            "parameters": model.parameters().len(),
-            "blocks": blocks.iter().map(|b| json!({"name": b.name, "shape": b.shape})).collect::<Vec<_>>(),
-        }));
-    }
-    let reached = &header.reached;
-    let mut text = format!(
-        "{file}: a model, its self-test passes\n{} parameters, {} features, {} lists and {} rows of training data, \
-         {} passes, {} steps\n",
-        model.parameters().len(),
-        header.width,
-        reached.lists,
-        reached.rows,
-        reached.epochs,
-        reached.steps
-    );
-    if let Some((epoch, value)) = reached.best {
-        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
-    }
-    if !header.calibration.is_empty() {
-        text += "gives probabilities too (`toprank predict --probability`)\n";
-    }
-    text += "\n";
-    let mut settings = Table::new(["setting", "value"]).words(1);
-    if let serde_json::Value::Object(config) = json!(header.config) {
-        for (key, value) in config {
-            settings.row([key, value.as_str().map_or_else(|| value.to_string(), str::to_string)]);
-        }
-    }
-    text += &settings.render(Style::Table);
-    text += "\n";
-    let mut table = Table::new(["block", "shape", "parameters"]).words(1);
-    for block in blocks {
-        let shape: Vec<String> = block.shape.iter().map(usize::to_string).collect();
-        table.row([block.name.clone(), shape.join(" × "), block.parameters().to_string()]);
-    }
-    text += &table.render(Style::Table);
-    print(&text)
 }
 
 /// Says what a learned walk is: how it goes, what it was trained with, what its features weigh.

@@ -9,6 +9,8 @@ mod compare;
 mod convert;
 mod curves;
 mod evaluate;
+mod explain;
+mod export;
 mod failure;
 mod fuse;
 mod generate;
@@ -45,6 +47,7 @@ Examples:
   toprank train --data train.csv --label label --objective auprc --folds 5 -o model.toprank
   toprank threshold --data train.csv --label label --scores model.toprank.oof.txt --recall 0.8
   toprank predict --model model.toprank --data test.txt -o scores.txt
+  toprank export --model trees.toprank --format lightgbm -o model.txt
   toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
   toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
 
@@ -89,6 +92,9 @@ enum Command {
     Train(Box<train::Train>),
     Predict(predict::Predict),
     Tune(tune::Tune),
+    Explain(explain::Explain),
+    Export(export::Export),
+    Import(export::Import),
     #[command(name = "pagerank")]
     PageRank(pagerank::PageRank),
     Threshold(threshold::Threshold),
@@ -138,6 +144,9 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Train(command) => command.run(common),
         Command::Predict(command) => command.run(common),
         Command::Tune(command) => command.run(common),
+        Command::Explain(command) => command.run(common),
+        Command::Export(command) => command.run(common),
+        Command::Import(command) => command.run(common),
         Command::PageRank(command) => command.run(common),
         Command::Threshold(command) => command.run(common),
         Command::Metrics(command) => command.run(common),

@@ -11,7 +11,7 @@ use serde_json::json;
 use toprank::train::folds::Held;
 use toprank::train::job::Views;
 use toprank::train::{
-    Calibrate, Config, Data, Job, Keep, Model, Outcome, Settings, TrainError, Trainer, checkpoint,
+    Calibrate, Config, Data, Job, Keep, Learner, Model, Outcome, Settings, TrainError, checkpoint,
 };
 
 use self::folds::{CrossValidation, Results};
@@ -28,6 +28,7 @@ const AFTER_HELP: &str = "\
 Examples:
   toprank train --data train.txt --valid vali.txt --objective ndcg@10 --model mlp --seed 1 -o model.toprank
   toprank train --data train.txt --valid vali.txt --objective song:gamma=0.3 --model linear -o model.toprank
+  toprank train --data train.txt --valid vali.txt --model trees --objective lambdamart:k=10 --trees 300 --leaves 31 -o model.toprank
   toprank train --data train.csv --label label --objective auprc --model mlp --folds 5 --seed 1 -o model.toprank
   toprank train --config run.toml --rate 0.003 --curves curves
   toprank train --resume model.toprank
@@ -36,7 +37,7 @@ Examples:
 `toprank objectives`). A config file has the flags as keys: objective = \"ndcg@10\", rate = 0.001, warm-up = 5 …; flags
 override it. While it trains, MODEL.checkpoint beside the model holds everything to go on from: Ctrl-C stops after the
 step, --resume takes it up, and the model is the same to the byte as if it had never stopped. With --valid the model of
-the best pass is kept, otherwise that of the last.
+the best pass is kept, otherwise that of the last. --model trees boosts trees under the objective: a round is a pass.
 
 A table without a list column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label
 data: one list and one output per label. With --folds k the data are cut into k folds (binary and multi-label data by rows, each
@@ -89,7 +90,7 @@ pub struct Flags {
     /// Objective that is to serve the metric, instead of the chosen one
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<String>,
-    /// linear, mlp or context, with parameters: mlp:hidden=256-128:dropout=0.1 (see `toprank models`) [default: mlp]
+    /// linear, mlp, context or trees, with parameters: mlp:hidden=256-128, trees:l2=1 (see `toprank models`) [default: mlp]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// sgd, momentum, adam, adamw or storm, with parameters [default: adam]
@@ -107,6 +108,12 @@ pub struct Flags {
     /// Most passes over the data [default: by model]
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
+    /// Most rounds of boosting of --model trees: its passes [default: 100]
+    #[arg(long, value_name = "N", conflicts_with = "epochs")]
+    pub trees: Option<u32>,
+    /// Most leaves of each tree of --model trees [default: 31]
+    #[arg(long, value_name = "N")]
+    pub leaves: Option<u32>,
     /// Steps on the features, fitted to the training data [default: missing:to=mean,per-list:kind=minmax;
     /// missing:to=mean,standardise for binary, multi-label and mapped data]
     #[arg(long, value_name = "STEPS")]
@@ -153,6 +160,8 @@ impl Flags {
             schedule,
             sampler,
             epochs,
+            trees,
+            leaves,
             transforms,
             metric,
             patience,
@@ -175,6 +184,8 @@ impl Flags {
             schedule,
             sampler,
             epochs,
+            trees,
+            leaves,
             transforms,
             metric,
             patience,
@@ -358,7 +369,7 @@ fn learn(
             let kept = trainer.steps_done() > 0
                 && matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
             if kept {
-                job.model(&trainer).and_then(|model| model.save(&origin.out)).map_err(&explain)?;
+                job.model(&*trainer).and_then(|model| model.save(&origin.out)).map_err(&explain)?;
                 note(common, format!("{} holds the last good model", origin.out.display()));
             }
             return Err(explain(error));
@@ -370,7 +381,7 @@ fn learn(
         let step = format!("step {} of {}", trainer.steps_done(), trainer.steps());
         return Err(stopped(&step, &origin.out));
     }
-    let (model, results) = kept_model(config, &job, &trainer, &views, folds.as_ref().zip(Some(&held[..])))?;
+    let (model, results) = kept_model(config, &job, &*trainer, &views, folds.as_ref().zip(Some(&held[..])))?;
     model.save(&origin.out).map_err(&explain)?;
     if let (Some(folds), Some(results)) = (&folds, &results) {
         folds.save(results)?;
@@ -388,19 +399,19 @@ fn learn(
 fn kept_model(
     config: &Config,
     job: &Job,
-    trainer: &Trainer,
+    learner: &dyn Learner,
     views: &Views,
     folds: Option<(&CrossValidation, &[Held])>,
 ) -> Result<(Model, Option<Results>), Failure> {
     let calibrate = Calibrate::parse(&config.calibrate)?;
-    let model = job.model(trainer)?;
+    let model = job.model(learner)?;
     let outputs = model.header().outputs;
     if let Some((folds, held)) = folds {
-        let results = folds.results(held, job.train().lists(), &job.train_scores(trainer, views)?)?;
+        let results = folds.results(held, job.train().lists(), &job.train_scores(learner, views)?)?;
         let calibration = calibrate.fit(folds.lists(), &results.scores, outputs)?;
         return Ok((model.with_calibration(calibration), Some(results)));
     }
-    let calibration = match job.valid_scores(trainer, views)? {
+    let calibration = match job.valid_scores(learner, views)? {
         Some((lists, scores)) => calibrate.fit(lists, &scores, outputs)?,
         None => Vec::new(),
     };
@@ -458,7 +469,7 @@ fn report(
             "config": config,
             "lists": reached.lists,
             "rows": reached.rows,
-            "parameters": model.parameters().len(),
+            "parameters": model.scoring().parameters(),
             "steps": reached.steps,
             "epochs": reached.epochs,
             "best": reached.best.map(|(epoch, value)| json!({"epoch": epoch, "metric": config.metric, "value": value})),

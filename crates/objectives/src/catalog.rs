@@ -111,7 +111,7 @@ pub static OBJECTIVES: &[Listing] = &[
 ];
 
 /// Other names under which people know them.
-pub static ALIASES: &[(&str, &str)] = &[("softmax", "listnet")];
+pub static ALIASES: &[(&str, &str)] = &[("softmax", "listnet"), ("lambdamart", "lambdarank")];
 
 /// The line of a name or an alias.
 pub fn find(name: &str) -> Option<&'static Listing> {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A file holds rows of little-endian f32: the features, standardised already, then the label. `cpu` is the CPU time of
-//! an epoch of [`Trainer::run`], all threads together, in seconds: nothing is read, validated or written meanwhile.
+//! an epoch of [`Learner::run`], all threads together, in seconds: nothing is read, validated or written meanwhile.
 //! `scores` are those of the rows of the other files. The number of threads is that of rayon: `RAYON_NUM_THREADS`.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use toprank::core::Lists;
 use toprank::data::Matrix;
 use toprank::train::engine::{Examples, score};
-use toprank::train::{Settings, Trainer};
+use toprank::train::{Learner, Settings, Trainer};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -60,7 +60,7 @@ fn run(case: &Value, files: &mut HashMap<String, (Lists, Matrix)>) -> Result<Val
         ..Settings::default()
     };
     let config = settings.resolve()?;
-    let model = toprank::train::models::parse(&config.model)?.build(width, 1)?;
+    let model = toprank::neural::parse(&config.model)?.build(width, 1)?;
     let mut trainer = Trainer::new(&config, model, examples(&train), None)?;
     let before = cpu_seconds()?;
     trainer.run(&mut (), None)?;

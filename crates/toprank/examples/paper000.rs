@@ -32,8 +32,8 @@ use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::{Batch, Goal, GoalError, Gradients};
 use toprank::train::engine::{Examples, score};
-use toprank::train::trainer::{Now, Trainer, Watch};
-use toprank::train::{Settings, TrainError, models};
+use toprank::train::{Learner, Now, Trainer, Watch};
+use toprank::train::{Settings, TrainError};
 use toprank_plots::{Series, curves};
 
 type Failed = Box<dyn Error + Send + Sync>;
@@ -244,7 +244,7 @@ fn run(method: &Method, data: &Data, rate: f64, seed: u64) -> Result<Vec<Look>, 
         ..Settings::default()
     }
     .resolve()?;
-    let network = models::parse(&config.model)?.build(data.train.features.width(), 1)?;
+    let network = toprank::neural::parse(&config.model)?.build(data.train.features.width(), 1)?;
     let train = Examples { lists: &data.train.lists, features: &data.train };
     let valid = Examples { lists: &data.valid.lists, features: &data.valid };
     let mut trainer = Trainer::new(&config, network, train, None)?;

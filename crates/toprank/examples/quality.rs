@@ -192,7 +192,7 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     let mut trainer = job.trainer(&views)?;
     trainer.run(&mut (), None)?;
     let (best, epoch) = trainer.best().ok_or("a validated model")?;
-    let model = job.model(&trainer)?;
+    let model = job.model(&*trainer)?;
     let lists = test.lists.clone();
     let scores = model.score(test)?;
     let measures = Measure::parse_all("ndcg@10", &Policy::default())?;

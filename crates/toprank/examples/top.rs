@@ -188,7 +188,7 @@ fn cross_validate(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
         let views = job.views()?;
         let mut trainer = job.trainer(&views)?;
         trainer.run(&mut (), None)?;
-        held.push(fold.held(&job, &trainer, &views, &data)?);
+        held.push(fold.held(&job, &*trainer, &views, &data)?);
     }
     let outputs = data.lists.len();
     let scores = out_of_fold(&data, &folds, &held, &vec![Scale { mean: 0.0, spread: 1.0 }; outputs]);

@@ -1,235 +1,318 @@
 /*!
-Boosted trees from lists, an objective of the catalog and a metric: LambdaMART and its relatives.
+Boosted trees from lists, an objective of the catalog and a metric: LambdaMART and its relatives, in the loop of [`Learner`].
 
 ```text
-base: where shifting all scores changes the loss, the shift that Newton's method finds
+base:  where shifting all scores changes the loss, the shift that Newton's method finds
+scale: gradient and curvature times one constant, such that the mean curvature of a row is ¼ before the first tree (that of
+       the logistic loss): l2, least-curvature and least-gain mean the same for every objective and length of lists
 each round: gradient and curvature of the objective at the present scores → one tree per output
             validation: the metric on other lists; the best round is kept, `patience` rounds without a better one end it
 ```
 
 ```
-use toprank_core::{Lists, Policy};
-use toprank_data::Matrix;
-use toprank_objectives::Goal;
-use toprank_train::boost::{BoostSettings, Part, boost};
-let lists = Lists::from_lengths(&[40, 40], (0..80).map(|i| (i % 3) as f32).collect());
-let features = Matrix::Dense { width: 1, values: (0..80).map(|i| (i % 3) as f32 * 0.5).collect() };
-let goal = Goal::parse("lambdarank@10:norm=lightgbm", &Policy::default()).unwrap();
-let train = Part { lists: &lists, features: &features, categorical: &[] };
-let settings = BoostSettings { trees: 5, ..BoostSettings::default() };
-let model = boost(&goal, train, None, &settings, None, &mut |_| true).unwrap().ensemble;
-assert_eq!(model.rounds(), 5);
-let scores = model.score(&features).unwrap();
+use toprank_train::{Job, Settings};
+let text: String = (0..80).map(|i| format!("{} qid:{} 1:{}\n", i % 3, i / 40, (i % 3) as f32 * 0.5)).collect();
+let data = toprank_data::formats::read(
+    &toprank_data::Source::bytes("d.txt", text.as_bytes()),
+    &toprank_data::ReadOptions::default(),
+).unwrap();
+let settings = Settings {
+    model: Some("trees".into()), objective: Some("lambdamart@10".into()), trees: Some(5), ..Settings::default()
+};
+let job = Job::new(&settings.resolve().unwrap(), data.clone().into(), None).unwrap();
+let views = job.views().unwrap();
+let mut boost = job.trainer(&views).unwrap();
+boost.run(&mut (), None).unwrap();
+let scores = job.model(&*boost).unwrap().score(data).unwrap();
 assert!(scores[2] > scores[1] && scores[1] > scores[0]);
 ```
 */
 
-use serde::{Deserialize, Serialize};
-use toprank_core::{Features, Lists, ModelError, Policy, Stream, ordered_sum};
-use toprank_metrics::{Measure, MeasureResult, evaluate};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use toprank_core::{Features, Lists, ParamError, Stream, ordered_sum};
+use toprank_metrics::{Measure, evaluate};
 use toprank_objectives::{Batch, Goal, Gradients, Reduction};
-use toprank_trees::{BinSettings, Binned, Bins, Booster, Boosting, Ensemble};
+use toprank_trees::{BinSettings, Binned, Bins, Booster, Boosting, Ensemble, Forest};
 
+use crate::checkpoint;
+use crate::config::Config;
+use crate::container::{Tensor, Values};
+use crate::curve::Record;
+use crate::engine::{Examples, trusted};
 use crate::error::TrainError;
+use crate::learner::{Learner, Position, Watch};
+use crate::scoring::{self, Scoring, Trees};
 
-/// How trees are boosted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BoostSettings {
-    /// Most rounds, 100 by default.
-    pub trees: usize,
-    /// The metric of validation, `ndcg@10` by default.
-    pub metric: String,
-    /// Rounds without a better validation before boosting stops, 50 by default; 0: never.
-    pub patience: usize,
-    /// How features become bins.
-    pub bins: BinSettings,
-    /// How each tree grows and counts.
-    pub boosting: Boosting,
+/// Training and validation data in bins.
+pub struct Binning {
+    train: Binned,
+    valid: Option<Binned>,
 }
 
-impl Default for BoostSettings {
-    fn default() -> BoostSettings {
-        BoostSettings {
-            trees: 100,
-            metric: "ndcg@10".into(),
-            patience: 50,
-            bins: BinSettings::default(),
-            boosting: Boosting::default(),
-        }
+impl Binning {
+    /// Bins of `train`, and what they make of `valid`. `categorical` says which features hold categories; empty: none.
+    pub fn new(
+        forest: &Forest,
+        train: &dyn Features,
+        valid: Option<&dyn Features>,
+        categorical: &[bool],
+    ) -> Result<Binning, TrainError> {
+        let bins = Bins::fit(train, categorical, &BinSettings { ..forest.bins.clone() })?;
+        let apply = |features: &dyn Features| {
+            let binned = bins.apply(features)?;
+            trusted(features)?;
+            Ok::<Binned, TrainError>(binned)
+        };
+        Ok(Binning { train: apply(train)?, valid: valid.map(apply).transpose()? })
     }
 }
 
-/// Lists to learn from or to be judged on.
-#[derive(Clone, Copy)]
-pub struct Part<'a> {
-    /// Labels, weights, places.
-    pub lists: &'a Lists,
-    /// One row per item.
-    pub features: &'a dyn Features,
-    /// Which features hold categories; empty: none.
-    pub categorical: &'a [bool],
-}
-
-/// What a round came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Round {
-    /// Its number, from 1.
-    pub round: usize,
-    /// Loss before it, over the training lists.
-    pub loss: f64,
-    /// The metric after it, over the validation lists.
-    pub valid: Option<f64>,
-}
-
-/// What boosting came to.
-#[derive(Clone, Debug)]
-pub struct Boosted {
-    /// The trees up to the best round, or all.
-    pub ensemble: Ensemble,
-    /// Every round that was made.
-    pub rounds: Vec<Round>,
-    /// The best round and its value of the metric, with validation.
-    pub best: Option<(usize, f64)>,
-    /// The metric of every validation list after the best round.
-    pub valid: Option<MeasureResult>,
-}
-
-/// The lists of validation, while boosting.
+/// The lists of validation, and their scores so far.
 struct Watched<'a> {
-    lists: &'a Lists,
-    data: Binned,
+    examples: Examples<'a>,
+    data: &'a Binned,
     scores: Vec<f64>,
-    measure: Vec<Measure>,
-    best: Option<(usize, MeasureResult)>,
 }
 
-/// Boosts trees; `from`: the trees to go on from. `each` hears of every round and says whether to go on.
-pub fn boost(
-    goal: &Goal,
-    train: Part,
-    valid: Option<Part>,
-    settings: &BoostSettings,
-    from: Option<Ensemble>,
-    each: &mut dyn FnMut(&Round) -> bool,
-) -> Result<Boosted, TrainError> {
-    let outputs = outputs(train.lists);
-    let bins = Bins::fit(train.features, train.categorical, &settings.bins)?;
-    let data = bins.apply(train.features)?;
-    let shared = train.lists.rows.is_some() || train.lists.output.is_some();
-    // Where lists share rows a list cannot be left out by leaving rows out: every row counts as a list.
-    let offsets = if shared { &[][..] } else { &train.lists.offsets };
-    check_rows(train.lists, data.rows())?;
-    let fresh = from.is_none();
-    let start = from.unwrap_or_else(|| Ensemble::new(bins.width(), outputs));
-    let scores = start.score(train.features)?;
-    let mut booster = Booster::resume(&data, offsets, settings.boosting.clone(), start, scores)?;
-    if booster.ensemble().outputs != outputs {
-        let found = format!("trees of {} outputs", booster.ensemble().outputs);
-        return Err(ModelError::new(found, format!("{outputs}, as the lists ask for")).into());
-    }
-    let mut pass = Pass::new(goal, train.lists, settings.boosting.seed)?;
-    if fresh && !goal.objective().shift_invariant() {
-        pass.find_base(&mut booster)?;
-    }
-    let mut watched = match valid {
-        None => None,
-        Some(part) => {
-            check_rows(part.lists, part.features.rows())?;
-            let data = bins.apply(part.features)?;
-            let scores = booster.ensemble().score(part.features)?;
-            let measure = Measure::parse_all(&settings.metric, &Policy::default())?;
-            Some(Watched { lists: part.lists, data, scores, measure, best: None })
+/// Trees on their way.
+pub struct Boost<'a> {
+    config: Config,
+    measure: Measure,
+    train: Examples<'a>,
+    valid: Option<Watched<'a>>,
+    pass: Pass<'a>,
+    booster: Booster<'a>,
+    /// How trees grow, for a booster that goes on from a checkpoint.
+    boosting: Boosting,
+    data: &'a Binned,
+    position: Position,
+}
+
+impl<'a> Boost<'a> {
+    /// Trees at their beginning. `train` and `valid` hold features as `binning` has them.
+    pub fn new(
+        config: &Config,
+        forest: Forest,
+        outputs: usize,
+        binning: &'a Binning,
+        train: Examples<'a>,
+        valid: Option<Examples<'a>>,
+    ) -> Result<Boost<'a>, TrainError> {
+        config.check()?;
+        for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
+            if let Some(examples) = examples {
+                check_rows(examples, what)?;
+            }
         }
-    };
-
-    let mut rounds = Vec::new();
-    let before = booster.ensemble().rounds();
-    for round in before + 1..=before + settings.trees {
-        let loss = pass.gradients(booster.scores(), outputs, round as u64)?;
-        booster.round(&pass.gradient, &pass.curvature)?;
-        let value = watched.as_mut().map(|watched| watched.judge(&booster, round)).transpose()?.flatten();
-        let now = Round { round, loss, valid: value };
-        rounds.push(now);
-        let best = watched.as_ref().and_then(|watched| watched.best.as_ref());
-        let tired = settings.patience > 0 && best.is_some_and(|best| round - best.0 >= settings.patience);
-        if !each(&now) || tired {
-            break;
+        let width = train.features.width();
+        let boosting = boosting(config, forest, width)?;
+        let ensemble = Ensemble::new(width, outputs);
+        let scores = vec![0.0; train.features.rows() * outputs];
+        let data = &binning.train;
+        let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), ensemble, scores)?;
+        let mut boost = Boost {
+            measure: config.measure()?,
+            pass: Pass::new(config.goal()?, train.lists, config.seed)?,
+            config: config.clone(),
+            train,
+            valid: None,
+            booster,
+            boosting,
+            data,
+            position: Position::default(),
+        };
+        if !boost.pass.goal.objective().shift_invariant() {
+            boost.pass.find_base(&mut boost.booster)?;
         }
+        boost.pass.find_scale(&boost.booster)?;
+        if let (Some(examples), Some(data)) = (valid, &binning.valid) {
+            let scores = boost.booster.ensemble().score(examples.features)?;
+            boost.valid = Some(Watched { examples, data, scores });
+        }
+        Ok(boost)
     }
-    let mut ensemble = booster.into_ensemble();
-    let best = watched.and_then(|watched| watched.best);
-    if let Some((round, _)) = best {
-        ensemble.truncate(round);
+
+    /// The trees so far.
+    pub fn ensemble(&self) -> &Ensemble {
+        self.booster.ensemble()
     }
-    let (best, valid) =
-        best.map(|(round, result)| ((round, result.mean.unwrap_or(f64::NAN)), result)).unzip();
-    Ok(Boosted { ensemble, rounds, best, valid })
+
+    /// The metric of validation after the last round.
+    fn judge(&mut self) -> Result<Option<f64>, TrainError> {
+        let Some(valid) = &mut self.valid else { return Ok(None) };
+        self.booster.add_last_round(valid.data, &mut valid.scores);
+        let lists = valid.examples.lists;
+        let outputs = self.booster.ensemble().outputs;
+        let shared = lists.rows.is_some() || lists.output.is_some();
+        let entries = if shared { lists.scores_of_entries(&valid.scores, outputs) } else { Vec::new() };
+        let scores = if shared { &entries } else { &valid.scores };
+        Ok(evaluate(lists, scores, std::slice::from_ref(&self.measure))?.results[0].mean)
+    }
 }
 
-fn outputs(lists: &Lists) -> usize {
-    lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| usize::from(o) + 1)
+impl Learner for Boost<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn steps(&self) -> u64 {
+        u64::from(self.config.epochs)
+    }
+
+    fn step(&mut self, watch: &mut dyn Watch, started: Instant) -> Result<(f64, f64), TrainError> {
+        let outputs = self.booster.ensemble().outputs;
+        let round = self.booster.ensemble().rounds() as u32 + 1;
+        let seen = self.pass.gradients(self.booster.scores(), outputs, u64::from(round))?;
+        if !seen.loss.is_finite() || !seen.norm.is_finite() {
+            let what = if seen.loss.is_finite() { "gradient" } else { "loss" };
+            return Err(TrainError::NotFinite { step: self.position.total, what, lists: Vec::new() });
+        }
+        if round == 1 && seen.norm == 0.0 {
+            let expected = "one with a slope where all scores are equal, as they are before the first tree \
+                            (an online form may have one with variables=exact)";
+            return Err(ParamError::new("the objective of trees", &self.config.algorithm, expected).into());
+        }
+        self.booster.round(&self.pass.gradient, &self.pass.curvature)?;
+        let valid = self.judge()?;
+        let record = Record {
+            epoch: f64::from(round),
+            step: u64::from(round),
+            loss: seen.loss,
+            gradient_norm: seen.norm,
+            rate: self.config.rate,
+            idle_lists: seen.idle,
+            metrics: self.valid.iter().map(|_| valid).collect(),
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        watch.record(&record);
+        let position = &mut self.position;
+        position.records.push(record);
+        position.step += 1;
+        position.total += 1;
+        position.judged(&self.measure, valid, round);
+        let patience = self.config.patience;
+        position.finished = round >= self.config.epochs || patience > 0 && position.since_best >= patience;
+        Ok((seen.loss, self.config.rate))
+    }
+
+    fn kept(&self) -> Result<Scoring, TrainError> {
+        let mut ensemble = self.booster.ensemble().clone();
+        if let Some((_, round)) = self.position.best {
+            ensemble.truncate(round as usize);
+        }
+        Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
+    }
+
+    fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
+        let state = self.pass.state.save();
+        let objective = Tensor::flat("objective", Values::Bytes(&state));
+        scoring::with_tensors(self.booster.ensemble(), vec![objective], |tensors| {
+            checkpoint::save(path, self, self.train, origin, tensors)
+        })
+    }
+
+    fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
+        let (loaded, position) = checkpoint::load(path, self, self.train)?;
+        let ensemble = scoring::ensemble(&loaded, self.train.features.width())?;
+        if ensemble.outputs != self.booster.ensemble().outputs || ensemble.rounds() as u64 != position.total {
+            let found = format!("{} rounds of {} outputs", ensemble.rounds(), ensemble.outputs);
+            return Err(loaded.wrong(found, "the trees of every round that is done"));
+        }
+        let state = loaded.bytes("objective")?.to_vec();
+        self.pass.state.load(&state).map_err(|error| loaded.wrong(error.found, error.expected))?;
+        // Scores are sums in the order of the trees, so those of an unbroken run come out again to the bit.
+        let scores = ensemble.score(self.train.features)?;
+        if let Some(valid) = &mut self.valid {
+            valid.scores = ensemble.score(valid.examples.features)?;
+        }
+        let offsets = offsets(self.train.lists);
+        self.booster = Booster::resume(self.data, offsets, self.boosting.clone(), ensemble, scores)?;
+        self.position = position;
+        Ok(())
+    }
 }
 
-fn check_rows(lists: &Lists, rows: usize) -> Result<(), TrainError> {
+/// Where lists end, for sampling by list. Where lists share rows a list cannot be left out by leaving rows out: every row
+/// counts as a list.
+fn offsets(lists: &Lists) -> &[u64] {
+    if lists.rows.is_some() || lists.output.is_some() { &[] } else { &lists.offsets }
+}
+
+fn boosting(config: &Config, forest: Forest, width: usize) -> Result<Boosting, TrainError> {
+    let mut boosting = Boosting { rate: config.rate, seed: config.seed, ..forest.boosting };
+    let monotone = &mut boosting.growth.monotone;
+    if monotone.len() > width {
+        let found = format!("feature {}", monotone.len());
+        let expected = format!("features from 1 to {width}, as the data have");
+        return Err(ParamError::new("rising and falling", &found, &expected).into());
+    }
+    if !monotone.is_empty() {
+        monotone.resize(width, 0);
+    }
+    Ok(boosting)
+}
+
+fn check_rows(examples: Examples, what: &str) -> Result<(), TrainError> {
+    let (lists, rows) = (examples.lists, examples.features.rows());
+    if lists.entries() == 0 {
+        return Err(ParamError::new(what, "empty", "lists with items").into());
+    }
     let needed = match &lists.rows {
         Some(rows) => rows.iter().max().map_or(0, |&row| row as usize + 1),
         None => lists.entries(),
     };
-    if needed > rows || (lists.rows.is_none() && needed != rows) {
-        return Err(ModelError::new(
-            format!("{rows} rows of features"),
-            format!("{needed}, as the lists have"),
-        )
-        .into());
+    if needed > rows || lists.rows.is_none() && needed != rows {
+        let found = format!("with {rows} rows of features");
+        return Err(ParamError::new(what, &found, &format!("of {needed}, as the lists have")).into());
     }
     Ok(())
 }
 
-impl Watched<'_> {
-    fn judge(&mut self, booster: &Booster, round: usize) -> Result<Option<f64>, TrainError> {
-        booster.add_last_round(&self.data, &mut self.scores);
-        let scores = self.lists.scores_of_entries(&self.scores, booster.ensemble().outputs);
-        let result = evaluate(self.lists, &scores, &self.measure)?.results.swap_remove(0);
-        let value = result.mean;
-        let better = |new: f64, old: f64| match result.better {
-            toprank_metrics::Better::Higher => new > old,
-            toprank_metrics::Better::Lower => new < old,
-        };
-        let old = self.best.as_ref().and_then(|best| best.1.mean);
-        if value.is_some_and(|value| old.is_none_or(|old| better(value, old))) {
-            self.best = Some((round, result));
-        }
-        Ok(value)
-    }
+/// What a pass over all lists saw.
+struct Seen {
+    /// Mean over the lists that took part.
+    loss: f64,
+    /// Of the gradient.
+    norm: f64,
+    /// Lists that did not take part.
+    idle: u64,
 }
 
 /// Gradients of the objective, by row and output.
 struct Pass<'a> {
-    goal: &'a Goal,
+    goal: Goal,
     lists: &'a Lists,
     state: toprank_objectives::State,
     out: Gradients,
     stream: Stream,
     gradient: Vec<f64>,
     curvature: Vec<f64>,
+    scale: f64,
 }
 
 impl<'a> Pass<'a> {
-    fn new(goal: &'a Goal, lists: &'a Lists, seed: u64) -> Result<Pass<'a>, TrainError> {
+    fn new(goal: Goal, lists: &'a Lists, seed: u64) -> Result<Pass<'a>, TrainError> {
         Ok(Pass {
+            state: goal.state(lists)?,
             goal,
             lists,
-            state: goal.state(lists)?,
             out: Gradients { want_curvature: true, ..Gradients::default() },
             stream: Stream::new(seed, "objective"),
             gradient: Vec::new(),
             curvature: Vec::new(),
+            scale: 1.0,
         })
     }
 
-    /// Gradient and curvature at these scores of rows; returns the loss.
-    fn gradients(&mut self, scores: &[f64], outputs: usize, step: u64) -> Result<f64, TrainError> {
+    /// Gradient and curvature of the sum over the lists at these scores of rows.
+    fn gradients(&mut self, scores: &[f64], outputs: usize, step: u64) -> Result<Seen, TrainError> {
         let lists = self.lists;
         let shared = lists.rows.is_some() || lists.output.is_some();
         let entries = if shared { lists.scores_of_entries(scores, outputs) } else { Vec::new() };
@@ -239,10 +322,12 @@ impl<'a> Pass<'a> {
             ..Batch::all(lists, if shared { &entries } else { scores })
         };
         self.goal.step(&batch, &mut self.state, &mut self.out)?;
+        let scaled = self.out.gradient.iter_mut().chain(&mut self.out.curvature);
+        scaled.for_each(|value| *value *= self.scale);
         if !shared {
             std::mem::swap(&mut self.gradient, &mut self.out.gradient);
             std::mem::swap(&mut self.curvature, &mut self.out.curvature);
-            return Ok(self.out.loss);
+            return Ok(self.seen());
         }
         for (by_row, by_entry) in
             [(&mut self.gradient, &self.out.gradient), (&mut self.curvature, &self.out.curvature)]
@@ -256,7 +341,13 @@ impl<'a> Pass<'a> {
                 }
             }
         }
-        Ok(self.out.loss)
+        Ok(self.seen())
+    }
+
+    fn seen(&self) -> Seen {
+        let counts = self.out.counts;
+        let norm = self.gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        Seen { loss: self.out.loss / counts.used.max(1) as f64, norm, idle: counts.idle as u64 }
     }
 
     /// Shifts each output to where Newton's method over one number ends.
@@ -281,7 +372,24 @@ impl<'a> Pass<'a> {
                 break;
             }
         }
-        // What the objective remembers starts with the first round.
+        self.forget()
+    }
+
+    /// Finds the constant that brings the mean curvature of a row to that of the logistic loss.
+    fn find_scale(&mut self, booster: &Booster) -> Result<(), TrainError> {
+        const WANTED: f64 = 0.25;
+        // Some losses are singular where all scores are equal (a norm or a spread of 0): their curvature there says nothing.
+        const SINGULAR: f64 = 1e4;
+        self.gradients(booster.scores(), booster.ensemble().outputs, 0)?;
+        let mean = ordered_sum(&self.curvature) / self.curvature.len().max(1) as f64;
+        if mean > 0.0 && mean < SINGULAR {
+            self.scale = WANTED / mean;
+        }
+        self.forget()
+    }
+
+    /// What the objective remembers starts with the first round.
+    fn forget(&mut self) -> Result<(), TrainError> {
         self.state = self.goal.state(self.lists)?;
         Ok(())
     }
@@ -290,80 +398,135 @@ impl<'a> Pass<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toprank_data::Matrix;
-
-    fn goal(text: &str) -> Goal {
-        Goal::parse(text, &Policy::default()).unwrap()
-    }
+    use crate::{Job, Keep, Outcome, Settings};
+    use toprank_data::{Dataset, Matrix};
 
     /// Lists of 10 whose labels follow the first feature, more or less.
-    fn lists(count: usize, seed: u64) -> (Lists, Matrix) {
+    fn data(count: usize, seed: u64) -> Dataset {
         let mut random = Stream::new(seed, "boosting").open();
         let rows = count * 10;
         let values: Vec<f32> = (0..rows * 2).map(|_| random.unit() as f32).collect();
         let noisy = |row: usize, noise: f64| f64::from(values[2 * row]) + noise > 0.9;
         let labels = (0..rows).map(|row| f32::from(u8::from(noisy(row, 0.6 * random.unit())))).collect();
-        (Lists::from_lengths(&vec![10; count], labels), Matrix::Dense { width: 2, values })
+        Dataset {
+            lists: Lists::from_lengths(&vec![10; count], labels),
+            features: Matrix::Dense { width: 2, values },
+            ..Dataset::default()
+        }
     }
 
-    fn settings(trees: usize) -> BoostSettings {
-        BoostSettings { trees, ..BoostSettings::default() }
+    fn config(text: &str) -> Config {
+        Settings::from_toml(&format!("model = \"trees\"\n{text}")).unwrap().resolve().unwrap()
+    }
+
+    fn job(text: &str, train: Dataset, valid: Option<Dataset>) -> Job {
+        Job::new(&config(text), train.into(), valid.map(Into::into)).unwrap()
+    }
+
+    fn trained(text: &str, train: Dataset) -> Ensemble {
+        let job = job(text, train, None);
+        let views = job.views().unwrap();
+        let mut boost = job.trainer(&views).unwrap();
+        assert_eq!(boost.run(&mut (), None).unwrap(), Outcome::Finished);
+        boost.kept().unwrap().trees().unwrap().ensemble().clone()
     }
 
     #[test]
     fn the_best_round_on_other_lists_is_kept() {
-        let ((lists, features), (other, other_features)) = (lists(60, 1), lists(40, 2));
-        let train = Part { lists: &lists, features: &features, categorical: &[] };
-        let valid = Part { lists: &other, features: &other_features, categorical: &[] };
-        let settings = BoostSettings { patience: 10, ..settings(200) };
-        let boosted = boost(&goal("lambdarank"), train, Some(valid), &settings, None, &mut |_| true).unwrap();
-        let (round, value) = boosted.best.unwrap();
-        assert_eq!(boosted.ensemble.rounds(), round);
-        assert_eq!(boosted.rounds.len(), round + 10, "ten rounds without a better one end it");
-        let best = boosted.rounds.iter().filter_map(|round| round.valid).fold(f64::NEG_INFINITY, f64::max);
+        let (train, valid) = (data(60, 1), data(40, 2));
+        let job = job("objective = \"lambdamart\"\ntrees = 200\npatience = 10", train, Some(valid.clone()));
+        let views = job.views().unwrap();
+        let mut boost = job.trainer(&views).unwrap();
+        assert_eq!(boost.run(&mut (), None).unwrap(), Outcome::Stopped);
+        let (value, round) = boost.best().unwrap();
+        assert_eq!(boost.records().len() as u32, round + 10, "ten rounds without a better one end it");
+        let best =
+            boost.records().iter().filter_map(|record| record.metrics[0]).fold(f64::NEG_INFINITY, f64::max);
         assert_eq!(value, best);
         // What was judged round by round over bins is what the trees that are kept say of the values.
-        let measures = Measure::parse_all("ndcg@10", &Policy::default()).unwrap();
-        let scores = boosted.ensemble.score(&other_features).unwrap();
-        let again = evaluate(&other, &scores, &measures).unwrap().results.swap_remove(0);
-        assert_eq!(again.mean, Some(value));
-        assert_eq!(again.per_list.len(), boosted.valid.unwrap().per_list.len());
+        let model = job.model(&*boost).unwrap();
+        assert_eq!(model.scoring().trees().unwrap().ensemble().rounds(), round as usize);
+        let measures = [config("").measure().unwrap()];
+        let again = evaluate(&valid.lists, &model.score(valid.clone()).unwrap(), &measures).unwrap();
+        assert_eq!(again.results[0].mean, Some(value));
     }
 
     #[test]
     fn the_base_of_logistic_loss_is_the_logarithm_of_the_odds() {
-        let (lists, features) = lists(50, 3);
-        let train = Part { lists: &lists, features: &features, categorical: &[] };
-        let boosted = boost(&goal("logistic"), train, None, &settings(1), None, &mut |_| true).unwrap();
-        let share = f64::from(lists.labels.iter().sum::<f32>()) / lists.entries() as f64;
-        assert!((boosted.ensemble.base[0] - (share / (1.0 - share)).ln()).abs() < 1e-6);
-        let ranked = boost(&goal("lambdarank"), train, None, &settings(1), None, &mut |_| true).unwrap();
-        assert_eq!(ranked.ensemble.base, [0.0]);
+        let train = data(50, 3);
+        let share = f64::from(train.lists.labels.iter().sum::<f32>()) / train.lists.entries() as f64;
+        let logistic = trained("objective = \"logistic\"\ntrees = 1", train.clone());
+        assert!((logistic.base[0] - (share / (1.0 - share)).ln()).abs() < 1e-6);
+        assert_eq!(trained("objective = \"lambdamart\"\ntrees = 1", train).base, [0.0]);
     }
 
     #[test]
-    fn going_on_from_trees_ends_where_an_unbroken_run_ends() {
-        let (lists, features) = lists(50, 4);
-        let train = Part { lists: &lists, features: &features, categorical: &[] };
-        let run = |trees: usize, from: Option<Ensemble>| {
-            boost(&goal("logistic"), train, None, &settings(trees), from, &mut |_| true).unwrap().ensemble
+    fn a_leaf_of_one_long_list_counts_rows_as_many_short_lists_do() {
+        let train = data(50, 3);
+        let mut one = train.clone();
+        one.lists.offsets = vec![0, 500];
+        let text = "objective = \"logistic\"\ntrees = 3\nmodel = \"trees:l2=5\"";
+        let trained = |data| {
+            let settings = Settings::from_toml(text).unwrap().resolve().unwrap();
+            let job = Job::new(&settings, Dataset::into(data), None).unwrap();
+            let views = job.views().unwrap();
+            let mut boost = job.trainer(&views).unwrap();
+            boost.run(&mut (), None).unwrap();
+            boost.kept().unwrap().trees().unwrap().ensemble().clone()
         };
-        assert_eq!(run(4, Some(run(5, None))), run(9, None));
+        let (short, long) = (trained(train), trained(one));
+        assert!(short.trees[0].nodes.len() > 3);
+        for (a, b) in
+            short.trees.iter().flat_map(|t| &t.leaves).zip(long.trees.iter().flat_map(|t| &t.leaves))
+        {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_and_taken_up_ends_in_the_same_trees() {
+        struct StopAfter(usize);
+        impl Watch for StopAfter {
+            fn stop(&mut self) -> bool {
+                self.0 -= 1;
+                self.0 == 0
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        for objective in ["song", "logistic", "yetirank"] {
+            let text = format!("objective = \"{objective}\"\ntrees = 9\nseed = 3");
+            let job = job(&text, data(50, 4), Some(data(20, 5)));
+            let views = job.views().unwrap();
+            let mut whole = job.trainer(&views).unwrap();
+            whole.run(&mut (), None).unwrap();
+            let keep =
+                Keep { path: &path, every: std::time::Duration::ZERO, origin: &serde_json::Value::Null };
+            let mut first = job.trainer(&views).unwrap();
+            assert_eq!(first.run(&mut StopAfter(4), Some(keep)).unwrap(), Outcome::Interrupted);
+            let mut second = job.trainer(&views).unwrap();
+            second.load_checkpoint(&path).unwrap();
+            assert_eq!(second.steps_done(), 4);
+            second.run(&mut (), Some(keep)).unwrap();
+            let trees = |learner: &dyn Learner| learner.kept().unwrap().trees().unwrap().ensemble().clone();
+            assert_eq!(trees(&*second), trees(&*whole), "{objective}");
+            assert_eq!(second.best(), whole.best());
+        }
     }
 
     #[test]
     fn labels_over_the_same_rows_have_an_output_each() {
-        let (one, features) = lists(20, 5);
-        let rows = one.entries();
-        let labels: Vec<f32> = one.labels.iter().copied().chain(one.labels.iter().map(|y| 1.0 - y)).collect();
-        let both = Lists {
+        let one = data(20, 5);
+        let rows = one.lists.entries();
+        let labels = &one.lists.labels;
+        let labels: Vec<f32> = labels.iter().copied().chain(labels.iter().map(|y| 1.0 - y)).collect();
+        let lists = Lists {
             rows: Some((0..rows as u32).chain(0..rows as u32).collect()),
             output: Some(vec![0, 1]),
             ..Lists::from_lengths(&[rows, rows], labels)
         };
-        let train = Part { lists: &both, features: &features, categorical: &[] };
-        let model =
-            boost(&goal("logistic"), train, None, &settings(10), None, &mut |_| true).unwrap().ensemble;
+        let features = one.features.clone();
+        let model = trained("objective = \"logistic\"\ntrees = 10", Dataset { lists, ..one });
         assert_eq!((model.outputs, model.trees.len()), (2, 20));
         let scores = model.score(&features).unwrap();
         for pair in scores.chunks(2) {
@@ -373,11 +536,27 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_do_not_fit_the_lists_are_an_error() {
-        let (lists, _) = lists(2, 6);
-        let features = Matrix::Dense { width: 1, values: vec![0.0; 7] };
-        let train = Part { lists: &lists, features: &features, categorical: &[] };
-        let error = boost(&goal("listnet"), train, None, &settings(1), None, &mut |_| true).unwrap_err();
-        assert_eq!(error.to_string(), "7 rows of features, expected 20, as the lists have");
+    fn what_cannot_work_is_said_before_anything_grows() {
+        let fails = |text: &str| {
+            let job = job(text, data(5, 6), None);
+            let views = job.views()?;
+            let mut boost = job.trainer(&views)?;
+            boost.run(&mut (), None)
+        };
+        let message = |text: &str| fails(text).unwrap_err().to_string();
+        let flat = message("objective = \"pauc-cvar:fpr=0.5\"");
+        assert!(
+            flat.contains("a slope where all scores are equal") && flat.contains("variables=exact"),
+            "{flat}"
+        );
+        assert!(fails("objective = \"pauc-cvar:fpr=0.5:variables=exact\"\ntrees = 2").is_ok());
+        let settings = Settings { model: Some("trees:rising=1-7".into()), ..Settings::default() };
+        let job = Job::new(&settings.resolve().unwrap(), data(5, 6).into(), None).unwrap();
+        let views = job.views().unwrap();
+        let error = job.trainer(&views).err().unwrap().to_string();
+        assert_eq!(
+            error,
+            "rising and falling must be features from 1 to 2, as the data have, but is feature 7"
+        );
     }
 }

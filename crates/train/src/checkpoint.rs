@@ -9,7 +9,8 @@ use crate::config::Config;
 use crate::container::{self, Loaded, Tensor, Values};
 use crate::engine::Examples;
 use crate::error::TrainError;
-use crate::trainer::{Position, Trainer};
+use crate::learner::{Learner, Position};
+use crate::trainer::Trainer;
 
 const KIND: &str = "checkpoint";
 /// Rows of features that enter the fingerprint of the data.
@@ -17,22 +18,51 @@ const LOOKED_AT: usize = 1024;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+pub(crate) struct Header {
     config: Config,
     data: String,
     origin: serde_json::Value,
     position: Position,
 }
 
+/// Writes what moves of a learner on `examples`: where it stands, and its numbers.
+pub(crate) fn save(
+    path: &Path,
+    learner: &dyn Learner,
+    examples: Examples,
+    origin: &serde_json::Value,
+    tensors: &[Tensor],
+) -> Result<(), TrainError> {
+    let header = Header {
+        config: learner.config().clone(),
+        data: fingerprint(examples),
+        origin: origin.clone(),
+        position: learner.position().clone(),
+    };
+    container::save(path, KIND, &header, tensors)
+}
+
+/// What [`save`] wrote for a learner of this config on these data.
+pub(crate) fn load(
+    path: &Path,
+    learner: &dyn Learner,
+    examples: Examples,
+) -> Result<(Loaded<Header>, Position), TrainError> {
+    let loaded: Loaded<Header> = container::load(path, KIND)?;
+    if loaded.header.config != *learner.config() {
+        let expected = "the config it was started with; leave the flags away, or start a new run";
+        return Err(loaded.wrong("a checkpoint of another config", expected));
+    }
+    if loaded.header.data != fingerprint(examples) {
+        let expected = "the data it was started with; they have changed since, so start a new run";
+        return Err(loaded.wrong("a checkpoint of other training data", expected));
+    }
+    let position = loaded.header.position.clone();
+    Ok((loaded, position))
+}
+
 impl Trainer<'_> {
-    /// Writes everything that moves; the old checkpoint stays until the new one is whole.
-    pub fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
-        let header = Header {
-            config: self.config().clone(),
-            data: fingerprint(self.train_examples()),
-            origin: origin.clone(),
-            position: self.position.clone(),
-        };
+    pub(crate) fn write_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
         let state = self.state.save();
         let mut tensors = vec![
             Tensor::flat("parameters", Values::F32(&self.parameters)),
@@ -51,21 +81,11 @@ impl Trainer<'_> {
         if !self.average.state().is_empty() {
             tensors.push(Tensor::flat("average", Values::F64(self.average.state())));
         }
-        container::save(path, KIND, &header, &tensors)
+        save(path, self, self.train_examples(), origin, &tensors)
     }
 
-    /// Takes up what a checkpoint holds; it must be of this config and these data.
-    pub fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
-        let loaded: Loaded<Header> = container::load(path, KIND)?;
-        if loaded.header.config != *self.config() {
-            let expected = "the config it was started with; leave the flags away, or start a new run";
-            return Err(loaded.wrong("a checkpoint of another config", expected));
-        }
-        if loaded.header.data != fingerprint(self.train_examples()) {
-            let expected = "the data it was started with; they have changed since, so start a new run";
-            return Err(loaded.wrong("a checkpoint of other training data", expected));
-        }
-        let position = loaded.header.position.clone();
+    pub(crate) fn read_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
+        let (loaded, position) = load(path, self, self.train_examples())?;
         if position.stage >= self.stages() {
             return Err(loaded.wrong(format!("stage {}", position.stage), "a stage of this config"));
         }

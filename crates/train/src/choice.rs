@@ -50,18 +50,37 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
     ("spearman", "", "ranknet"),
 ];
 
+/// The same for trees, looked at first. They see whole lists, so what others track is counted exactly.
+const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
+    ("ndcg", "", "lambdarank@"),
+    ("dcg", "", "lambdarank@"),
+    ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*:surrogate=logistic:variables=exact"),
+    ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
+];
+
+/// What is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A network, batch by batch.
+    Network,
+    /// Trees, over all lists at once.
+    Trees,
+}
+
 /// Parameters of a metric that no objective serves together.
 const NOT_TOGETHER: (&str, [&str; 2]) = ("pauc", ["from", "tpr"]);
 
 /// The objective that serves a metric as it was asked for.
-fn served(measure: &Measure, spec: &Spec) -> Option<String> {
+fn served(measure: &Measure, spec: &Spec, by: By) -> Option<String> {
     let entry = measure.entry();
     let (metric, both) = NOT_TOGETHER;
     if entry.name == metric && both.iter().all(|key| spec.args.get(key).is_some()) {
         return None;
     }
     let fits = |with: &str| with.is_empty() || spec.args.get(with).is_some();
-    let (.., line) = SERVED_BY.iter().find(|(metric, with, _)| *metric == entry.name && fits(with))?;
+    let own = if by == By::Trees { SERVED_BY_ON_TREES } else { &[] };
+    let mut lines = own.iter().chain(SERVED_BY);
+    let (.., line) = lines.find(|(metric, with, _)| *metric == entry.name && fits(with))?;
     let line = line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default());
     let values = line.split(':').map(|part| match part.strip_suffix("=*") {
         None => part.to_string(),
@@ -75,7 +94,7 @@ fn served(measure: &Measure, spec: &Spec) -> Option<String> {
 }
 
 /// The objective for `wanted`: one of the catalog of objectives as it is, or the one that serves this metric.
-pub fn choose(wanted: &str, algorithm: Option<&str>) -> Result<Choice, ParamError> {
+pub fn choose(wanted: &str, algorithm: Option<&str>, by: By) -> Result<Choice, ParamError> {
     let spec = Spec::parse(wanted)?;
     let measure = Measure::parse_all(wanted, &Policy::default()).ok().and_then(|mut m| m.pop());
     let metric = measure.as_ref().map(|measure| measure.name().to_string());
@@ -83,7 +102,7 @@ pub fn choose(wanted: &str, algorithm: Option<&str>) -> Result<Choice, ParamErro
         return Ok(Choice { algorithm: algorithm.to_string(), metric });
     }
     let goal = Goal::parse(wanted, &Policy::default());
-    let served = measure.and_then(|measure| served(&measure, &spec));
+    let served = measure.and_then(|measure| served(&measure, &spec, by));
     match (goal, served) {
         (Ok(goal), _) => Ok(Choice { algorithm: goal.name().to_string(), metric }),
         (Err(_), Some(algorithm)) => Ok(Choice { algorithm, metric }),
@@ -113,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_line_names_a_metric_and_an_objective() {
-        for (metric, with, line) in SERVED_BY {
+        for (metric, with, line) in SERVED_BY.iter().chain(SERVED_BY_ON_TREES) {
             if let Some(entry) = toprank_metrics::find(metric) {
                 assert_eq!(entry.name, *metric, "a metric is listed under its own name");
                 let has = |key: &str| entry.params.iter().any(|param| param.name == key);
@@ -145,23 +164,26 @@ mod tests {
             ("pap@20", "pap@20"),
             ("top-push", "top-push"),
         ] {
-            let choice = choose(wanted, None).unwrap();
+            let choice = choose(wanted, None, By::Network).unwrap();
             assert_eq!(choice.algorithm, algorithm, "{wanted}");
             assert!(choice.metric.is_some(), "{wanted} is a metric, too");
             Goal::parse(&choice.algorithm, &Policy::default()).unwrap();
         }
-        assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None).is_err());
-        assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl")).unwrap().algorithm, "pauc-kl");
+        let trees = |wanted: &str| choose(wanted, None, By::Trees).unwrap().algorithm;
+        assert_eq!(trees("pauc:fpr=0.1"), "pauc-cvar:fpr=0.1:surrogate=sigmoid:variables=exact");
+        assert_eq!((trees("ndcg@5"), trees("auroc")), ("lambdarank@5".into(), "auroc".into()));
+        assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None, By::Network).is_err());
+        assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl"), By::Network).unwrap().algorithm, "pauc-kl");
     }
 
     #[test]
     fn an_objective_is_taken_as_it_is_and_a_metric_gets_one() {
-        let song = choose("song:gamma=0.3", None).unwrap();
+        let song = choose("song:gamma=0.3", None, By::Network).unwrap();
         assert_eq!(song, Choice { algorithm: "song:gamma=0.3".into(), metric: None });
-        let ndcg = choose("ndcg@10", None).unwrap();
+        let ndcg = choose("ndcg@10", None, By::Network).unwrap();
         assert_eq!(ndcg.metric.as_deref(), Some("ndcg@10"));
-        assert_eq!(choose("ndcg@10", Some("song")).unwrap().algorithm, "song");
-        let error = choose("ndgc@10", None).unwrap_err().to_string();
+        assert_eq!(choose("ndcg@10", Some("song"), By::Network).unwrap().algorithm, "song");
+        let error = choose("ndgc@10", None, By::Network).unwrap_err().to_string();
         assert!(error.contains("toprank objectives"), "{error}");
     }
 }

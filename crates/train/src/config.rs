@@ -12,7 +12,8 @@ use toprank_metrics::Measure;
 use toprank_objectives::Goal;
 
 use crate::calibration::Calibrate;
-use crate::choice::{Choice, choose};
+use crate::choice::{By, Choice, choose};
+use crate::models;
 
 /// What a user sets; `None`: the default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,10 @@ pub struct Settings {
     pub sampler: Option<String>,
     /// Most passes over the data.
     pub epochs: Option<u32>,
+    /// Most rounds of boosting: the passes of a model of trees.
+    pub trees: Option<u32>,
+    /// Most leaves of each tree: the same as `leaves` of the model.
+    pub leaves: Option<u32>,
     /// Steps on the features, fitted to the training data and stored in the model.
     pub transforms: Option<String>,
     /// The metric of validation.
@@ -76,8 +81,8 @@ impl Settings {
             ($($field:ident),*) => { Settings { $($field: self.$field.or(base.$field)),* } };
         }
         first!(
-            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs,
-            transforms, metric, patience, warm_up, clip, average, folds, calibrate, seed
+            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, trees,
+            leaves, transforms, metric, patience, warm_up, clip, average, folds, calibrate, seed
         )
     }
 
@@ -91,10 +96,11 @@ impl Settings {
 
     /// Every choice made, every value checked.
     pub fn resolve(&self) -> Result<Config, ParamError> {
-        let model = self.model.clone().unwrap_or_else(|| "mlp".into());
+        let (model, epochs) = self.model_and_epochs()?;
         let defaults = Defaults::of(&Spec::parse(&model)?.name);
         let objective = self.objective.clone().unwrap_or_else(|| "ndcg@10".into());
-        let Choice { algorithm, metric } = choose(&objective, self.algorithm.as_deref())?;
+        let by = if models::is_trees(&model) { By::Trees } else { By::Network };
+        let Choice { algorithm, metric } = choose(&objective, self.algorithm.as_deref(), by)?;
         let goal = Goal::parse(&algorithm, &Policy::default())?;
         let metric = self.metric.clone().or(metric).unwrap_or_else(|| "ndcg@10".into());
         if Measure::parse_all(&metric, &Policy::default())?.len() != 1 {
@@ -113,19 +119,73 @@ impl Settings {
             rate: self.rate.unwrap_or(defaults.rate),
             schedule: or(&self.schedule, defaults.schedule),
             sampler: or(&self.sampler, defaults.sampler),
-            epochs: self.epochs.unwrap_or(defaults.epochs),
+            epochs: epochs.unwrap_or(defaults.epochs),
             transforms: or(&self.transforms, defaults.transforms),
             metric,
             patience: self.patience.unwrap_or(defaults.patience),
             warm_up: self.warm_up.unwrap_or(0),
             clip: self.clip.unwrap_or(defaults.clip),
-            average: or(&self.average, "none"),
+            average: or(&self.average, defaults.average),
             folds: self.folds.unwrap_or(0),
             calibrate: or(&self.calibrate, "auto"),
             seed: self.seed.unwrap_or(1),
         };
         config.check()?;
         Ok(config)
+    }
+
+    /// The model with its leaves, and the passes under whichever name they were given.
+    fn model_and_epochs(&self) -> Result<(String, Option<u32>), ParamError> {
+        let mut model = self.model.clone().unwrap_or_else(|| "mlp".into());
+        if !models::is_trees(&model) {
+            // Without networks whoever trains brings a model of its own.
+            if !models::NETWORKS.is_empty() {
+                models::parse(&model)?;
+            }
+            for (name, given) in [("trees", self.trees), ("leaves", self.leaves)] {
+                if let Some(number) = given {
+                    let expected = "left out, or beside --model trees: no other model has any";
+                    return Err(ParamError::new(name, &number.to_string(), expected));
+                }
+            }
+            return Ok((model, self.epochs));
+        }
+        let words = [
+            ("optimiser", &self.optimiser),
+            ("schedule", &self.schedule),
+            ("sampler", &self.sampler),
+            ("average", &self.average),
+        ];
+        for (name, given) in words {
+            if let Some(text) = given.as_ref().filter(|text| !text.is_empty()) {
+                return Err(ParamError::new(
+                    name,
+                    text,
+                    "left out: trees are boosted over all lists, round by round",
+                ));
+            }
+        }
+        if let Some(passes) = self.warm_up.filter(|&passes| passes > 0) {
+            return Err(ParamError::new(
+                "warm-up",
+                &passes.to_string(),
+                "left out: trees have no layers to warm up",
+            ));
+        }
+        models::parse(&model)?;
+        if let Some(leaves) = self.leaves {
+            if Spec::parse(&model)?.args.get("leaves").is_some() {
+                let expected = "given once: beside the model or within it";
+                return Err(ParamError::new("leaves", &leaves.to_string(), expected));
+            }
+            model += &format!(":leaves={leaves}");
+            models::parse(&model)?;
+        }
+        if let (Some(trees), Some(epochs)) = (self.trees, self.epochs) {
+            let expected = format!("given once: it is the number of epochs, which is said to be {epochs}");
+            return Err(ParamError::new("trees", &trees.to_string(), &expected));
+        }
+        Ok((model, self.trees.or(self.epochs)))
     }
 }
 
@@ -142,7 +202,21 @@ struct Defaults {
     transforms: &'static str,
     patience: u32,
     clip: f64,
+    average: &'static str,
 }
+
+/// Trees see features as they are, and are boosted instead of stepped.
+const TREES: Defaults = Defaults {
+    optimiser: "",
+    rate: 0.1,
+    schedule: "",
+    sampler: "",
+    epochs: 100,
+    transforms: "",
+    patience: 50,
+    clip: 0.0,
+    average: "",
+};
 
 const BASE: Defaults = Defaults {
     optimiser: "adam",
@@ -153,11 +227,13 @@ const BASE: Defaults = Defaults {
     transforms: "missing:to=mean,per-list:kind=minmax",
     patience: 20,
     clip: 10.0,
+    average: "none",
 };
 
 impl Defaults {
     fn of(model: &str) -> Defaults {
         match model {
+            "trees" => TREES,
             "linear" => Defaults { rate: 0.03, ..BASE },
             "context" => Defaults { rate: 0.001, sampler: "slates:batch=32:items=100", ..BASE },
             _ => BASE,
@@ -175,13 +251,16 @@ pub struct Config {
     pub algorithm: String,
     /// The model.
     pub model: String,
-    /// The optimiser.
+    /// The optimiser; nothing for trees.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub optimiser: String,
     /// The rate of learning.
     pub rate: f64,
-    /// How the rate changes.
+    /// How the rate changes; nothing for trees.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub schedule: String,
-    /// What a batch is.
+    /// What a batch is; nothing for trees.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sampler: String,
     /// Most passes over the data.
     pub epochs: u32,
@@ -195,7 +274,8 @@ pub struct Config {
     pub warm_up: u32,
     /// Largest norm of a gradient; 0: any.
     pub clip: f64,
-    /// Averaging of the parameters.
+    /// Averaging of the parameters; nothing for trees.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub average: String,
     /// Folds of a cross-validation; 0: none.
     #[serde(default)]
@@ -270,6 +350,18 @@ mod tests {
     }
 
     #[test]
+    fn trees_are_asked_for_by_flags_of_their_own() {
+        let text =
+            "model = \"trees:l2=1\"\nobjective = \"lambdamart:k=10\"\ntrees = 300\nleaves = 63\nrate = 0.05";
+        let config = Settings::from_toml(text).unwrap().resolve().unwrap();
+        assert_eq!((config.model.as_str(), config.epochs, config.rate), ("trees:l2=1:leaves=63", 300, 0.05));
+        assert_eq!((config.algorithm.as_str(), config.transforms.as_str()), ("lambdarank@10", ""));
+        let text = toml::to_string(&config).unwrap();
+        assert!(!text.contains("optimiser") && !text.contains("sampler"), "{text}");
+        assert_eq!(Settings::from_toml(&text).unwrap().resolve().unwrap(), config);
+    }
+
+    #[test]
     fn wrong_settings_name_what_was_found_and_what_is_allowed() {
         for (text, words) in [
             ("rate = 0.0", "rate must be a number above 0, but is 0"),
@@ -278,6 +370,11 @@ mod tests {
             ("objective = \"ndgc@10\"", "ndcg"),
             ("metric = \"ndcg@10,map\"", "one metric"),
             ("folds = 1", "folds must be in 2 … 1000"),
+            ("leaves = 7", "leaves must be left out, or beside --model trees"),
+            ("model = \"trees\"\noptimiser = \"adam\"", "optimiser must be left out: trees are boosted"),
+            ("model = \"trees:leaves=7\"\nleaves = 8", "leaves must be given once"),
+            ("model = \"trees\"\nleaves = 1", "leaves must be 2 … 65536"),
+            ("model = \"trees\"\ntrees = 5\nepochs = 6", "trees must be given once"),
             ("calibrate = \"plat\"", "calibrate must be auto, platt, isotonic or none, but is plat"),
         ] {
             let error = Settings::from_toml(text).and_then(|s| s.resolve()).unwrap_err().to_string();

@@ -287,7 +287,7 @@ fn forward<'a>(
 }
 
 /// An error if rows that were fetched lie in a damaged part of their file: they read as missing.
-fn trusted(features: &dyn Features) -> Result<(), TrainError> {
+pub(crate) fn trusted(features: &dyn Features) -> Result<(), TrainError> {
     features.fault().map_or(Ok(()), |fault| Err(TrainError::Damaged(fault)))
 }
 

@@ -33,7 +33,7 @@ use crate::container::{self, Loaded, Tensor, Values};
 use crate::engine::Examples;
 use crate::error::TrainError;
 use crate::job::{Data, Job, Views};
-use crate::trainer::Trainer;
+use crate::learner::Learner;
 
 const KIND: &str = "fold";
 
@@ -74,11 +74,11 @@ impl Fold {
     pub fn held(
         &self,
         job: &Job,
-        trainer: &Trainer,
+        learner: &dyn Learner,
         views: &Views,
         data: &Dataset,
     ) -> Result<Held, TrainError> {
-        let scores = job.model(trainer)?.score(self.test.take(data))?;
+        let scores = job.model(learner)?.score(self.test.take(data))?;
         if let Some(entry) = scores.iter().position(|score| !score.is_finite()) {
             return Err(TrainError::Format {
                 file: format!("fold {}", self.number),
@@ -87,7 +87,7 @@ impl Fold {
                     .into(),
             });
         }
-        let scales = Scale::of(job.train().lists(), &job.train_scores(trainer, views)?);
+        let scales = Scale::of(job.train().lists(), &job.train_scores(learner, views)?);
         Ok(Held { scores, scales })
     }
 }

@@ -14,22 +14,27 @@ let job = Job::new(&settings.resolve().unwrap(), data.clone().into(), None).unwr
 let views = job.views().unwrap();
 let mut trainer = job.trainer(&views).unwrap();
 trainer.run(&mut (), None).unwrap();
-let scores = job.model(&trainer).unwrap().score(data).unwrap();
+let scores = job.model(&*trainer).unwrap().score(data).unwrap();
 assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 # }
 ```
 */
+
+use std::collections::BTreeMap;
 
 use toprank_core::{Features, Lists, ParamError};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
 
+use crate::boost::{Binning, Boost};
 use crate::config::Config;
-use crate::engine::{Examples, score};
+use crate::engine::Examples;
 use crate::error::TrainError;
+use crate::learner::Learner;
 use crate::model_file::{Header, Model, Probes, Reached};
 use crate::models;
+use crate::predict::{codes, recode};
 use crate::trainer::Trainer;
 
 /// Data to learn from or to be judged on.
@@ -111,6 +116,8 @@ pub struct Job {
 pub struct Views<'a> {
     train: Box<dyn Features + 'a>,
     valid: Option<Box<dyn Features + 'a>>,
+    /// The same in bins, for trees.
+    binning: Option<Binning>,
 }
 
 impl Job {
@@ -137,7 +144,10 @@ impl Job {
             Data::Mapped(data) => data.fit(&steps, None)?,
         };
         match &mut valid {
-            Some(Data::Memory(data)) => transforms.apply(data)?,
+            Some(Data::Memory(data)) => {
+                as_in_training(data, &columns);
+                transforms.apply(data)?;
+            }
             Some(Data::Mapped(_)) | None => {}
         }
         Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width })
@@ -151,7 +161,21 @@ impl Job {
     /// The features as the model sees them.
     pub fn views(&self) -> Result<Views<'_>, TrainError> {
         let valid = self.valid.as_ref().map(|data| self.view(data)).transpose()?;
-        Ok(Views { train: self.view(&self.train)?, valid })
+        let train = self.view(&self.train)?;
+        let binning = match models::parse(&self.config.model)? {
+            models::Model::Network(_) => None,
+            models::Model::Trees(forest) => {
+                let categorical = self.categorical(train.width());
+                Some(Binning::new(&forest, &*train, valid.as_deref(), &categorical)?)
+            }
+        };
+        Ok(Views { train, valid, binning })
+    }
+
+    /// Which features hold categories. Transforms that add or drop columns are the user's own words: all are numbers then.
+    fn categorical(&self, width: usize) -> Vec<bool> {
+        let own: Vec<bool> = self.columns.iter().map(|column| column.levels.is_some()).collect();
+        if own.len() == width && own.contains(&true) { own } else { Vec::new() }
     }
 
     fn view<'a>(&'a self, data: &'a Data) -> Result<Box<dyn Features + 'a>, TrainError> {
@@ -161,42 +185,56 @@ impl Job {
         })
     }
 
-    /// A trainer at its beginning.
-    pub fn trainer<'a>(&'a self, views: &'a Views) -> Result<Trainer<'a>, TrainError> {
-        let network =
-            models::parse(&self.config.model)?.build(self.transforms.width_after(), self.train.outputs())?;
+    /// What learns, at its beginning.
+    pub fn trainer<'a>(&'a self, views: &'a Views) -> Result<Box<dyn Learner + 'a>, TrainError> {
         let train = Examples { lists: self.train.lists(), features: &*views.train };
         let valid = self.valid.as_ref().zip(views.valid.as_deref());
         let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
-        Trainer::new(&self.config, network, train, valid)
+        let outputs = self.train.outputs();
+        Ok(match (models::parse(&self.config.model)?, &views.binning) {
+            (models::Model::Network(architecture), _) => {
+                let network = architecture.build(self.transforms.width_after(), outputs)?;
+                Box::new(Trainer::new(&self.config, network, train, valid)?)
+            }
+            (models::Model::Trees(forest), Some(binning)) => {
+                Box::new(Boost::new(&self.config, *forest, outputs, binning, train, valid)?)
+            }
+            (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
+        })
     }
 
-    /// Scores of the training data under the parameters that a user gets.
-    pub fn train_scores(&self, trainer: &Trainer, views: &Views) -> Result<Vec<f64>, TrainError> {
-        let examples = Examples { lists: self.train.lists(), features: &*views.train };
-        score(trainer.model(), &trainer.parameters(), examples)
+    /// Scores of the training data under the model that a user gets.
+    pub fn train_scores(&self, learner: &dyn Learner, views: &Views) -> Result<Vec<f64>, TrainError> {
+        learner.kept()?.score(Examples { lists: self.train.lists(), features: &*views.train })
     }
 
     /// Lists and scores of the validation data, if there are any.
     pub fn valid_scores(
         &self,
-        trainer: &Trainer,
+        learner: &dyn Learner,
         views: &Views,
     ) -> Result<Option<(&Lists, Vec<f64>)>, TrainError> {
         let Some((data, features)) = self.valid.as_ref().zip(views.valid.as_deref()) else { return Ok(None) };
-        let examples = Examples { lists: data.lists(), features };
-        Ok(Some((data.lists(), score(trainer.model(), &trainer.parameters(), examples)?)))
+        let scores = learner.kept()?.score(Examples { lists: data.lists(), features })?;
+        Ok(Some((data.lists(), scores)))
     }
 
-    /// The model that the trainer has now.
-    pub fn model(&self, trainer: &Trainer) -> Result<Model, TrainError> {
+    /// The words of each categorical feature.
+    fn levels(&self) -> BTreeMap<usize, Vec<String>> {
+        let words = |names: &Names| (0..names.len()).map(|i| names.get(i).to_string()).collect();
+        let columns = self.columns.iter().enumerate();
+        columns.filter_map(|(place, column)| Some((place, words(column.levels.as_ref()?)))).collect()
+    }
+
+    /// The model that the learner has now.
+    pub fn model(&self, learner: &dyn Learner) -> Result<Model, TrainError> {
         let outputs = self.train.outputs();
-        let network = models::parse(&self.config.model)?.build(self.transforms.width_after(), outputs)?;
         let names = self.train.output_names();
         let header = Header {
             config: self.config.clone(),
             width: self.width,
             features: self.columns.iter().map(|column| column.name.clone()).collect(),
+            levels: self.levels(),
             outputs,
             output_names: names
                 .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
@@ -205,15 +243,31 @@ impl Job {
             reached: Reached {
                 lists: self.train.lists().len(),
                 rows: self.train.features().rows(),
-                steps: trainer.steps_done(),
-                epochs: trainer.records().len() as u32,
-                best: trainer.best().map(|(value, epoch)| (epoch, value)),
-                loss: trainer.records().last().map(|record| record.loss),
+                steps: learner.steps_done(),
+                epochs: learner.records().len() as u32,
+                best: learner.best().map(|(value, epoch)| (epoch, value)),
+                loss: learner.records().last().map(|record| record.loss),
             },
             probes: Vec::new(),
             calibration: Vec::new(),
         };
-        Ok(Model::new(header, network, trainer.parameters(), &self.probes))
+        Ok(Model::new(header, learner.kept()?, &self.probes))
+    }
+}
+
+/// Gives the words of categorical columns the codes they have in the training data.
+fn as_in_training(data: &mut Dataset, columns: &[Column]) {
+    let pairs = columns.iter().zip(&mut data.columns).enumerate();
+    let moved = pairs.filter_map(|(place, (ours, theirs))| {
+        let (ours, theirs) = (ours.levels.as_ref()?, theirs.levels.as_mut()?);
+        let words: Vec<String> = (0..ours.len()).map(|i| ours.get(i).to_string()).collect();
+        let codes = codes(theirs, &words)?;
+        theirs.clone_from(ours);
+        Some((place, codes))
+    });
+    let moved: Vec<(usize, Vec<f32>)> = moved.collect();
+    if !moved.is_empty() {
+        recode(&mut data.features, &moved);
     }
 }
 

@@ -6,19 +6,22 @@ config, the names of the features, the fitted transforms, what the model reached
 training data with their scores, which are computed again at every load.
 */
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{Differentiable, Features, Lists};
+use toprank_core::{Features, Lists};
 use toprank_data::transform::Pipeline;
 use toprank_data::{Dataset, Matrix};
+use toprank_trees::interop::{Imported, probe_rows};
 
 use crate::calibration::Calibration;
-use crate::config::Config;
+use crate::config::{Config, Settings};
 use crate::container::{self, Loaded, Tensor, Values};
-use crate::engine::{Examples, score};
+use crate::engine::Examples;
 use crate::error::TrainError;
-use crate::models;
+use crate::scoring::{Scoring, Trees};
 
 const KIND: &str = "model";
 /// Items in the self-test.
@@ -36,6 +39,9 @@ pub struct Header {
     pub width: usize,
     /// Names of the features, as in the training data.
     pub features: Vec<String>,
+    /// The words that the values 0, 1, 2 … of a categorical feature stand for, by its place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<usize, Vec<String>>,
     /// Scores per row.
     pub outputs: usize,
     /// Names of the outputs, if there are several.
@@ -72,8 +78,7 @@ pub struct Reached {
 /// A trained model.
 pub struct Model {
     header: Header,
-    network: Box<dyn Differentiable>,
-    parameters: Vec<f32>,
+    scoring: Scoring,
     /// Features of the self-test, as they were read.
     probes: Vec<f32>,
 }
@@ -85,15 +90,39 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
-    /// A model with these parameters; its self-test looks at the first items of `probes`, data as they were read.
-    pub fn new(
-        header: Header,
-        network: Box<dyn Differentiable>,
-        parameters: Vec<f32>,
-        probes: &Probes,
-    ) -> Model {
+    /// A model that scores so; its self-test looks at the first items of `probes`, data as they were read.
+    pub fn new(header: Header, scoring: Scoring, probes: &Probes) -> Model {
         let header = Header { probes: probes.lengths.clone(), ..header };
-        Model { header, network, parameters, probes: probes.values.clone() }
+        Model { header, scoring, probes: probes.values.clone() }
+    }
+
+    /// Trees of another tool, as [`interop::read`](toprank_trees::interop::read) found them.
+    pub fn imported(imported: Imported) -> Result<Model, TrainError> {
+        let Imported { ensemble, names, objective } = imported;
+        let objective = objective.unwrap_or_else(|| "unknown".into());
+        let settings = Settings { model: Some("trees".into()), ..Settings::default() };
+        let config = Config {
+            algorithm: format!("imported ({objective})"),
+            objective,
+            epochs: ensemble.rounds().max(1) as u32,
+            ..settings.resolve()?
+        };
+        let probes = probe_rows(&ensemble, PROBED, 0);
+        let header = Header {
+            config,
+            width: ensemble.width,
+            outputs: ensemble.outputs,
+            output_names: Vec::new(),
+            transforms: Pipeline { width: ensemble.width, steps: Vec::new() },
+            levels: BTreeMap::new(),
+            reached: Reached { epochs: ensemble.rounds() as u32, ..Reached::default() },
+            features: names,
+            probes: Vec::new(),
+            calibration: Vec::new(),
+        };
+        let lists = Lists::from_lengths(&[PROBED], vec![0.0; PROBED]);
+        let scoring = Scoring::Trees(Arc::new(Trees::new(ensemble)?));
+        Ok(Model::new(header, scoring, &Probes::take(&lists, &probes)))
     }
 
     /// What is known about it.
@@ -101,14 +130,9 @@ impl Model {
         &self.header
     }
 
-    /// The network.
-    pub fn network(&self) -> &dyn Differentiable {
-        &*self.network
-    }
-
-    /// Its parameters, block after block.
-    pub fn parameters(&self) -> &[f32] {
-        &self.parameters
+    /// What gives its scores.
+    pub fn scoring(&self) -> &Scoring {
+        &self.scoring
     }
 
     /// Scores of every entry of `data`, whose features are as they were read; they are transformed here.
@@ -119,7 +143,7 @@ impl Model {
 
     /// Scores of lists whose features are already transformed (a mapped file behind its transforms).
     pub fn score_transformed(&self, lists: &Lists, features: &dyn Features) -> Result<Vec<f64>, TrainError> {
-        score(&*self.network, &self.parameters, Examples { lists, features })
+        self.scoring.score(Examples { lists, features })
     }
 
     /// The same model with maps from scores to probabilities, one per output, or none at all.
@@ -151,7 +175,7 @@ impl Model {
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
         let width = self.header.width;
         let scores = self.score(probe_data(&self.header.probes, width, self.probes.clone()))?;
-        let mut tensors = vec![
+        let tensors = vec![
             Tensor {
                 name: "probe.features".into(),
                 shape: vec![self.probes.len() / width.max(1), width],
@@ -159,17 +183,7 @@ impl Model {
             },
             Tensor::flat("probe.scores", Values::F64(&scores)),
         ];
-        let mut start = 0;
-        for block in self.network.blocks() {
-            let end = start + block.parameters();
-            tensors.push(Tensor {
-                name: format!("model.{}", block.name),
-                shape: block.shape.clone(),
-                values: Values::F32(&self.parameters[start..end]),
-            });
-            start = end;
-        }
-        container::save(path, KIND, &self.header, &tensors)
+        self.scoring.with_tensors(tensors, |tensors| container::save(path, KIND, &self.header, tensors))
     }
 
     /// True if the file at `path` looks like a model, whole or not.
@@ -190,21 +204,12 @@ impl Model {
             return Err(loaded.wrong(fault, "one that never decreases"));
         }
         let width = header.transforms.width_after();
-        let network = models::parse(&header.config.model)?.build(width, header.outputs)?;
-        let mut parameters = Vec::with_capacity(network.parameters());
-        for block in network.blocks() {
-            let name = format!("model.{}", block.name);
-            let (shape, values) = loaded.f32(&name)?;
-            if shape != block.shape {
-                return Err(loaded.wrong(format!("{name} of shape {shape:?}"), format!("{:?}", block.shape)));
-            }
-            parameters.extend(values);
-        }
+        let scoring = Scoring::load(&loaded, &header.config.model, width, header.outputs)?;
         let (_, probes) = loaded.f32("probe.features")?;
         if probes.len() != header.probes.iter().sum::<usize>() * header.width {
             return Err(loaded.wrong(format!("{} numbers in the self-test", probes.len()), "whole rows"));
         }
-        let model = Model { header, network, parameters, probes };
+        let model = Model { header, scoring, probes };
         let expected = loaded.f64("probe.scores")?;
         let found =
             model.score(probe_data(&model.header.probes, model.header.width, model.probes.clone()))?;

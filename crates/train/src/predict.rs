@@ -12,15 +12,17 @@ Networks that look at single rows see the same blocks of rows as [`Model::score`
 matrix product depend on the number of its rows: the scores are the same to the bit wherever the data lie.
 */
 
+use std::collections::HashMap;
+
 use toprank_core::{Features, Lists, ParamError};
 use toprank_data::formats::Opened;
 use toprank_data::formats::letor::Outline;
 use toprank_data::transform::{OnTheFly, Step};
-use toprank_data::{Column, Dataset, MappedDataset, Matrix};
+use toprank_data::{Column, Dataset, MappedDataset, Matrix, Names};
 
 use crate::engine::SCORED_AT_ONCE;
 use crate::error::TrainError;
-use crate::model_file::Model;
+use crate::model_file::{Header, Model};
 
 /// Rows transformed at once, at least.
 const TRANSFORMED: usize = 4096;
@@ -79,7 +81,7 @@ impl<'a> Predictor<'a> {
             }
         };
         let (header, data) = (model.header(), rows.data());
-        let columns = Columns::new(file, &header.features, header.width, &data.columns, absent)?;
+        let columns = Columns::new(file, header, &data.columns, absent)?;
         if data.outputs() > header.outputs {
             return Err(TrainError::Format {
                 file: file.into(),
@@ -138,7 +140,7 @@ impl<'a> Predictor<'a> {
             return of(&scores);
         }
         let per_list = self.model.header().transforms.steps.iter().any(|s| matches!(s, Step::PerList { .. }));
-        let couples = self.model.network().couples_items();
+        let couples = self.model.scoring().couples_items();
         let mut raw = Chunks::new(Ends { lists, whole: per_list, chunk: self.transformed });
         let mut ready = Chunks::new(Ends { lists, whole: couples, chunk: self.scored });
         let mut take = |block: Matrix| {
@@ -230,6 +232,16 @@ impl<'a> Predictor<'a> {
             }),
         }
     }
+}
+
+/// Data with the features that the model sees: its own columns, transformed. `file` and `absent` as in [`Predictor::new`].
+pub fn as_seen(model: &Model, file: &str, mut data: Dataset, absent: f32) -> Result<Dataset, TrainError> {
+    let header = model.header();
+    let columns = Columns::new(file, header, &data.columns, absent)?;
+    data.features = columns.pick(data.features);
+    data.columns = columns.features;
+    header.transforms.apply(&mut data)?;
+    Ok(data)
 }
 
 /// A model of several outputs scores every row for each of them, whatever is judged: one list per output.
@@ -363,10 +375,22 @@ struct Columns {
     absent_is: f32,
     absent: Vec<String>,
     unused: Vec<String>,
+    /// What the codes of categorical features are in the model, by place, where it counts its words in another order;
+    /// missing: a word it never saw.
+    codes: Vec<(usize, Vec<f32>)>,
 }
 
 impl Columns {
-    fn new(
+    fn new(file: &str, header: &Header, found: &[Column], absent_is: f32) -> Result<Columns, TrainError> {
+        let mut columns = Columns::by_name(file, &header.features, header.width, found, absent_is)?;
+        for (&place, words) in &header.levels {
+            let Some(Column { levels: Some(levels), .. }) = columns.features.get(place) else { continue };
+            columns.codes.extend(codes(levels, words).map(|codes| (place, codes)));
+        }
+        Ok(columns)
+    }
+
+    fn by_name(
         file: &str,
         wanted: &[String],
         width: usize,
@@ -379,6 +403,7 @@ impl Columns {
             absent_is,
             absent: Vec::new(),
             unused: Vec::new(),
+            codes: Vec::new(),
         };
         if wanted.iter().eq(found.iter().map(|column| &column.name)) {
             return Ok(as_they_are(found));
@@ -387,7 +412,7 @@ impl Columns {
         if wanted.len() != width && found.len() == width {
             return Ok(as_they_are(found));
         }
-        let by_name: std::collections::HashMap<&str, usize> =
+        let by_name: HashMap<&str, usize> =
             found.iter().enumerate().map(|(place, column)| (column.name.as_str(), place)).collect();
         let places: Vec<Option<usize>> =
             wanted.iter().map(|name| by_name.get(name.as_str()).copied()).collect();
@@ -427,14 +452,39 @@ impl Columns {
             absent_is,
             absent: lacking.into_iter().map(String::from).collect(),
             unused: unused.map(|column| column.name.clone()).collect(),
+            codes: Vec::new(),
             places: Some(places),
         })
     }
 
     fn pick(&self, rows: Matrix) -> Matrix {
-        match &self.places {
+        let mut rows = match &self.places {
             None => rows,
             Some(places) => rows.pick_columns(places, self.absent_is),
+        };
+        recode(&mut rows, &self.codes);
+        rows
+    }
+}
+
+/// The codes that the words of a column have among `words`, where they are not the same; NaN: a word that is not there.
+pub(crate) fn codes(levels: &Names, words: &[String]) -> Option<Vec<f32>> {
+    let known: HashMap<&str, usize> =
+        words.iter().enumerate().map(|(code, word)| (word.as_str(), code)).collect();
+    let code = |word: &str| known.get(word).map_or(f32::NAN, |&code| code as f32);
+    let codes: Vec<f32> = (0..levels.len()).map(|i| code(levels.get(i))).collect();
+    codes.iter().enumerate().any(|(i, &code)| code != i as f32).then_some(codes)
+}
+
+/// Replaces the codes of some columns.
+pub(crate) fn recode(rows: &mut Matrix, columns: &[(usize, Vec<f32>)]) {
+    // Words come from tables, which are dense.
+    let Matrix::Dense { width, values } = rows else { return };
+    for row in values.chunks_exact_mut((*width).max(1)) {
+        for (place, codes) in columns {
+            let code = row[*place];
+            row[*place] =
+                if code >= 0.0 { codes.get(code as usize).copied().unwrap_or(f32::NAN) } else { f32::NAN };
         }
     }
 }
@@ -449,7 +499,20 @@ mod tests {
 
     fn fit(wanted: &[&str], found: &[&str]) -> Result<Columns, String> {
         let names: Vec<String> = wanted.iter().map(|name| (*name).into()).collect();
-        Columns::new("t.csv", &names, wanted.len(), &columns(found), 0.0).map_err(|e| e.to_string())
+        Columns::by_name("t.csv", &names, wanted.len(), &columns(found), 0.0).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn words_get_the_codes_that_they_had_in_training() {
+        let words = ["red", "green", "blue"].map(String::from);
+        let names = |words: &[&str]| words.iter().copied().collect::<Names>();
+        assert_eq!(codes(&names(&["red", "green"]), &words), None);
+        let found = codes(&names(&["blue", "black", "red"]), &words).unwrap();
+        let mut rows = Matrix::Dense { width: 2, values: vec![9.0, 0.0, 9.0, 1.0, 9.0, 2.0, 9.0, f32::NAN] };
+        recode(&mut rows, &[(1, found)]);
+        let Matrix::Dense { values, .. } = rows else { unreachable!() };
+        assert_eq!((values[1], values[5]), (2.0, 0.0));
+        assert!(values[3].is_nan() && values[7].is_nan() && values[0] == 9.0);
     }
 
     #[test]
@@ -544,7 +607,7 @@ mod tests {
             let views = job.views().unwrap();
             let mut trainer = job.trainer(&views).unwrap();
             trainer.run(&mut (), None).unwrap();
-            let model = job.model(&trainer).unwrap();
+            let model = job.model(&*trainer).unwrap();
             let whole = model.score(data.clone()).unwrap();
             for (transformed, scored) in [(13, 4096), (1000, 8192), (TRANSFORMED, SCORED)] {
                 let opened = [

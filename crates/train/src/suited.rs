@@ -20,8 +20,9 @@ Networks that look at whole lists (`context`) keep their sampler.
 use toprank_core::{Lists, ParamError, Spec};
 use toprank_data::MappedDataset;
 
-use crate::choice::choose;
+use crate::choice::{By, choose};
 use crate::config::{ROW_WISE_TRANSFORMS, Settings};
+use crate::models;
 
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
@@ -36,16 +37,21 @@ impl Settings {
     pub fn suited_to(mut self, lists: &Lists) -> Result<Settings, ParamError> {
         let labels = lists.are_labels();
         let mapped = [&self.data, &self.valid].into_iter().flatten().any(MappedDataset::is_one);
-        if labels || mapped {
+        let trees = models::is_trees(self.model.as_deref().unwrap_or_default());
+        if (labels || mapped) && !trees {
             self.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
         }
         if !labels {
             return Ok(self);
         }
         let objective = self.objective.get_or_insert_with(|| METRIC_OF_LABELS.into());
-        let choice = choose(objective, self.algorithm.as_deref())?;
+        let by = if trees { By::Trees } else { By::Network };
+        let choice = choose(objective, self.algorithm.as_deref(), by)?;
         if choice.metric.is_none() {
             self.metric.get_or_insert_with(|| METRIC_OF_LABELS.into());
+        }
+        if trees {
+            return Ok(self);
         }
         let model = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?.name;
         let name = Spec::parse(&choice.algorithm)?.name;
@@ -123,6 +129,11 @@ mod tests {
             crate::optimiser::parse(&config.optimiser).unwrap();
             let validated = suited(Settings { valid: Some("v.csv".into()), ..Settings::default() }, &lists);
             assert_eq!(validated.epochs, None, "validation stops in time");
+            let trees = suited(Settings { model: Some("trees".into()), ..Settings::default() }, &lists);
+            assert_eq!(
+                (trees.objective.as_deref(), trees.sampler, trees.transforms),
+                (Some("auroc"), None, None)
+            );
             let context = suited(Settings { model: Some("context".into()), ..Settings::default() }, &lists);
             assert_eq!(context.sampler, None);
         }

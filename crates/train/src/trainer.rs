@@ -1,5 +1,5 @@
 /*!
-The trainer: passes over the data until the model is good, always ready to be stopped and taken up again.
+The trainer of networks: passes over the data until the model is good, in the loop of [`Learner`].
 
 ```text
 warm-up (listwise cross-entropy) ─▶ last layer afresh ─▶ passes with the objective ─▶ the best on validation
@@ -13,11 +13,11 @@ gives the same bytes as one that was not.
 
 use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use toprank_core::{Block, Differentiable, ParamError, Role, Stream};
-use toprank_metrics::{Better, Measure, evaluate};
+use toprank_metrics::{Measure, evaluate};
 use toprank_objectives::{Draws, Goal, State};
 
 use crate::average::Average;
@@ -26,9 +26,11 @@ use crate::config::Config;
 use crate::curve::Record;
 use crate::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
 use crate::error::TrainError;
+use crate::learner::{Learner, Position, Watch};
 use crate::optimiser::{Optimiser, OptimiserStep};
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
+use crate::scoring::Scoring;
 use crate::{average, optimiser, sampler, schedule};
 
 /// Share of a batch's statistics in the running ones (batch norm).
@@ -38,62 +40,6 @@ const WARM_UP: &str = "listwise-ce";
 /// The same without a tracker, for optimisers that look at the gradient of two steps.
 const WARM_UP_BY_STORM: &str = "listnet";
 
-/// Who looks on while a model trains; every method may do nothing.
-pub trait Watch {
-    /// After each step.
-    fn step(&mut self, _now: &Now) {}
-
-    /// After each pass.
-    fn record(&mut self, _record: &Record) {}
-
-    /// True: stop after this step; what was done is kept in the checkpoint.
-    fn stop(&mut self) -> bool {
-        false
-    }
-}
-
-/// Nobody looks on.
-impl Watch for () {}
-
-/// Where training stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Now {
-    /// Steps done.
-    pub step: u64,
-    /// Most steps there will be.
-    pub steps: u64,
-    /// Passes done.
-    pub epoch: u32,
-    /// Loss of the last batch.
-    pub loss: f64,
-    /// The last value of the metric of validation.
-    pub metric: Option<f64>,
-    /// The rate of the last step.
-    pub rate: f64,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All passes are done.
-    Finished,
-    /// Validation did not get better for as long as `patience` says.
-    Stopped,
-    /// [`Watch::stop`] said so; the checkpoint takes it up again.
-    Interrupted,
-}
-
-/// Where a checkpoint goes, and how often.
-#[derive(Clone, Copy, Debug)]
-pub struct Keep<'a> {
-    /// The file.
-    pub path: &'a Path,
-    /// Least time between two checkpoints.
-    pub every: Duration,
-    /// Whatever the caller needs to find its files again; kept as it is.
-    pub origin: &'a serde_json::Value,
-}
-
 /// One objective over some passes.
 struct Stage {
     goal: Goal,
@@ -101,36 +47,10 @@ struct Stage {
     steps: u64,
 }
 
-/// What moves and is not an array of numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Position {
-    /// Stage at work.
-    pub stage: usize,
-    /// Steps done in this stage.
-    pub step: u64,
-    /// Steps done in all.
-    pub total: u64,
-    /// Sums over the steps of the present pass.
-    pub loss: f64,
-    pub norm: f64,
-    pub idle: u64,
-    /// The best validation and the pass that had it.
-    pub best: Option<(f64, u32)>,
-    /// Passes since then.
-    pub since_best: u32,
-    /// True once there is nothing more to do.
-    pub finished: bool,
-    /// True once previous parameters are kept.
-    pub has_previous: bool,
-    /// One record per pass.
-    pub records: Vec<Record>,
-}
-
-/// A model on its way.
+/// A network on its way.
 pub struct Trainer<'a> {
     config: Config,
-    model: Box<dyn Differentiable>,
+    model: Arc<dyn Differentiable>,
     train: Examples<'a>,
     valid: Option<Examples<'a>>,
     measure: Measure,
@@ -159,6 +79,7 @@ impl<'a> Trainer<'a> {
         valid: Option<Examples<'a>>,
     ) -> Result<Trainer<'a>, TrainError> {
         let config = config.clone();
+        let model: Arc<dyn Differentiable> = model.into();
         config.check()?;
         for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
             let Some(examples) = examples else { continue };
@@ -218,11 +139,6 @@ impl<'a> Trainer<'a> {
         Ok(trainer)
     }
 
-    /// The settings.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
     /// The network.
     pub fn model(&self) -> &dyn Differentiable {
         &*self.model
@@ -241,72 +157,8 @@ impl<'a> Trainer<'a> {
         parameters
     }
 
-    /// One record per pass.
-    pub fn records(&self) -> &[Record] {
-        &self.position.records
-    }
-
-    /// The best value of the metric of validation and the pass that had it, from 1.
-    pub fn best(&self) -> Option<(f64, u32)> {
-        self.position.best
-    }
-
-    /// Steps done.
-    pub fn steps_done(&self) -> u64 {
-        self.position.total
-    }
-
-    /// True once there is nothing more to do.
-    pub fn finished(&self) -> bool {
-        self.position.finished
-    }
-
-    /// Most steps there will be.
-    pub fn steps(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.steps).sum()
-    }
-
-    /// Trains until everything is done, validation stops it, or `watch` does. With `keep` a checkpoint is written at
-    /// the start, after passes, and at the end.
-    pub fn run(&mut self, watch: &mut dyn Watch, keep: Option<Keep>) -> Result<Outcome, TrainError> {
-        let started = Instant::now();
-        let mut kept: Option<Instant> = None;
-        let mut due = |trainer: &Trainer, now: bool| match keep {
-            Some(keep) if now || kept.is_none_or(|at| at.elapsed() >= keep.every) => {
-                kept = Some(Instant::now());
-                trainer.save_checkpoint(keep.path, keep.origin)
-            }
-            _ => Ok(()),
-        };
-        due(self, true)?;
-        while !self.position.finished {
-            let (loss, rate) = self.step()?;
-            let pass = self.stages[self.position.stage].sampler.steps_per_pass();
-            if self.position.step.is_multiple_of(pass) {
-                self.end_of_pass(watch, rate, started)?;
-            }
-            watch.step(&Now {
-                step: self.position.total,
-                steps: self.steps(),
-                epoch: self.position.records.len() as u32,
-                loss,
-                metric: self.position.records.last().and_then(|record| *record.metrics.first()?),
-                rate,
-            });
-            let stop = watch.stop() && !self.position.finished;
-            due(self, stop)?;
-            if stop {
-                return Ok(Outcome::Interrupted);
-            }
-        }
-        due(self, true)?;
-        let last = &self.stages[self.stages.len() - 1];
-        let all = self.position.stage + 1 == self.stages.len() && self.position.step == last.steps;
-        Ok(if all { Outcome::Finished } else { Outcome::Stopped })
-    }
-
-    /// One step; its loss and rate.
-    fn step(&mut self) -> Result<(f64, f64), TrainError> {
+    /// One step within a pass; its loss and rate.
+    fn one_step(&mut self) -> Result<(f64, f64), TrainError> {
         let stage = &mut self.stages[self.position.stage];
         stage.sampler.draw(self.position.step, &mut self.draws);
         let two = stage.goal.objective().needs().previous_scores || self.optimiser.needs_previous();
@@ -388,14 +240,8 @@ impl<'a> Trainer<'a> {
             }
             return Ok(());
         }
-        if let Some(value) = valid {
-            if better(&self.measure, value, self.position.best.map(|best| best.0)) {
-                self.position.best = Some((value, epoch));
-                self.position.since_best = 0;
-                self.best = self.present();
-            } else {
-                self.position.since_best += 1;
-            }
+        if self.position.judged(&self.measure, valid, epoch) {
+            self.best = self.present();
         }
         let patience = self.config.patience;
         self.position.finished = over || patience > 0 && self.position.since_best >= patience;
@@ -440,11 +286,39 @@ impl<'a> Trainer<'a> {
     }
 }
 
-fn better(measure: &Measure, value: f64, best: Option<f64>) -> bool {
-    best.is_none_or(|best| match measure.metric().better() {
-        Better::Higher => value > best,
-        Better::Lower => value < best,
-    })
+impl Learner for Trainer<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn steps(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.steps).sum()
+    }
+
+    fn step(&mut self, watch: &mut dyn Watch, started: Instant) -> Result<(f64, f64), TrainError> {
+        let (loss, rate) = self.one_step()?;
+        let pass = self.stages[self.position.stage].sampler.steps_per_pass();
+        if self.position.step.is_multiple_of(pass) {
+            self.end_of_pass(watch, rate, started)?;
+        }
+        Ok((loss, rate))
+    }
+
+    fn kept(&self) -> Result<Scoring, TrainError> {
+        Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
+    }
+
+    fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
+        self.write_checkpoint(path, origin)
+    }
+
+    fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
+        self.read_checkpoint(path)
+    }
 }
 
 /// Where the blocks that `wanted` says yes to lie in the parameters.

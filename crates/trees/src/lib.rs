@@ -18,6 +18,7 @@
 
 mod binning;
 mod booster;
+mod catalog;
 mod columns;
 mod ensemble;
 pub mod explain;
@@ -30,6 +31,7 @@ mod walk;
 
 pub use binning::{BinSettings, Binned, Bins, FeatureBins};
 pub use booster::{Booster, Boosting, Method};
+pub use catalog::{Forest, MODELS};
 pub use columns::Columns;
 pub use ensemble::Ensemble;
 pub use growth::{Category, Growth, Order};

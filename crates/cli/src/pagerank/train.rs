@@ -8,7 +8,7 @@ use toprank::core::{Lists, Policy};
 use toprank::data::QueryGraphs;
 use toprank::metrics::{Better, Measure, evaluate};
 use toprank::objectives::Goal;
-use toprank::train::choice::choose;
+use toprank::train::choice::{By, choose};
 use toprank::train::full::{
     Adam, Found, Gbn, Gbp, Gfn, Look, Oracle, Progress as Stand, Region, Theory, WalkOracle, Why, adam, gbn,
     gbp, gfn,
@@ -135,7 +135,7 @@ impl Train {
     /// Reads, learns, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let started = Instant::now();
-        let choice = choose(&self.objective, None)?;
+        let choice = choose(&self.objective, None, By::Network)?;
         let goal = Goal::parse(&choice.algorithm, &Policy::default())?;
         let metric = self.metric.clone().or(choice.metric).unwrap_or_else(|| "ndcg@10".into());
         let measure = Measure::parse_all(&metric, &Policy::default())?.remove(0);

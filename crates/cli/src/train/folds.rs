@@ -120,7 +120,7 @@ impl CrossValidation {
                 let place = format!("step {} of {}", trainer.steps_done(), trainer.steps());
                 return Err(stopped(&place, &self.out));
             }
-            let held = fold.held(&job, &trainer, &views, &self.data)?;
+            let held = fold.held(&job, &*trainer, &views, &self.data)?;
             held.save(&done, fold, &self.config, &self.data)?;
             std::fs::remove_file(&checkpoint)?;
             Ok(held)

@@ -13,11 +13,13 @@ mod cover;
 mod dependence;
 mod importance;
 mod shap;
+mod show;
 
 pub use cover::Cover;
 pub use dependence::{grid, partial_dependence};
 pub use importance::{Importance, gain_importance, permutation_importance, split_importance};
 pub use shap::{Explained, Shap};
+pub use show::show;
 
 use toprank_core::{Features, ModelError};
 

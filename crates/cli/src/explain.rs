@@ -1,0 +1,376 @@
+//! `toprank explain`: why a model of trees scores as it does.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toprank::core::Policy;
+use toprank::data::{Dataset, sink};
+use toprank::metrics::{Better, Measure, evaluate};
+use toprank::train::{Model, TrainError, predict};
+use toprank::trees::Ensemble;
+use toprank::trees::explain::{
+    Cover, Importance, Shap, gain_importance, grid, partial_dependence, permutation_importance,
+    split_importance,
+};
+
+use crate::export::of_trees;
+use crate::failure::Failure;
+use crate::inspect::feature_name;
+use crate::progress::Progress;
+use crate::reading::Reading;
+use crate::table::{Style, Table};
+use crate::{Common, note, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank explain --model model.toprank
+  toprank explain --model model.toprank --data test.txt --metric ndcg@10
+  toprank explain --model model.toprank --data test.txt --shap --dependence 12,40 -o why
+
+Gain is by how much the splits of a feature lowered the loss in training, splits how often it is asked for. With --data a
+metric is worked out with the values of one feature shuffled within their lists: permutation is what it loses. --shap gives
+for every row what each feature added to its score (exact tree SHAP, path-dependent, over the rows of the data): expected +
+the sum of a row = its score. --dependence gives the mean score of all rows with a feature set to each of its values.
+With -o FOLDER everything is written as CSV and SVG: importance, shap.csv, dependence-FEATURE.";
+
+/// Say which features a model of trees uses, what each adds to a score, and how the score changes with it
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Explain {
+    /// Model file
+    #[arg(long, short, value_name = "MODEL")]
+    model: PathBuf,
+    /// Data to explain the model on
+    #[arg(long, value_name = "FILE")]
+    data: Option<String>,
+    /// Metric of permutation importance [default: that of the model's validation]
+    #[arg(long, value_name = "METRIC", requires = "data")]
+    metric: Option<String>,
+    /// Shuffles of each feature
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Seed of the shuffles
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// What each feature added to the score of each row
+    #[arg(long, requires = "data")]
+    shap: bool,
+    /// Features whose partial dependence is wanted, by name
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',', requires = "data")]
+    dependence: Vec<String>,
+    /// Values of a feature that partial dependence looks at, at most
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(2..))]
+    values: u16,
+    /// Features to show [default: 20]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Folder for CSV files and plots
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// What is known of each feature.
+struct Found {
+    names: Vec<String>,
+    gains: Vec<f64>,
+    splits: Vec<u64>,
+    /// The metric, and what it loses.
+    permuted: Option<(String, Vec<Importance>)>,
+    /// Mean |SHAP|.
+    shap: Option<Vec<f64>>,
+    /// The most important first.
+    order: Vec<usize>,
+}
+
+/// Partial dependence of one feature: its values, and for each one number per output.
+struct Dependence {
+    feature: String,
+    values: Vec<f32>,
+    means: Vec<f64>,
+}
+
+impl Explain {
+    /// Loads, works it out, prints and writes.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let model = Model::load(&self.model)?;
+        let ensemble = of_trees(&model, &self.model)?.ensemble();
+        if self.shap && self.output.is_none() {
+            return Err(Failure::usage(
+                "--shap writes a row for each of the data: expected -o FOLDER for it",
+            ));
+        }
+        let names: Vec<String> = (0..ensemble.width).map(|feature| feature_name(&model, feature)).collect();
+        let wanted = self.dependence.iter().map(|name| {
+            let place = names.iter().position(|known| known == name);
+            place.ok_or_else(|| {
+                Failure::usage(format!("--dependence must name features of the model, but names {name}"))
+            })
+        });
+        let wanted: Vec<usize> = wanted.collect::<Result<_, Failure>>()?;
+        let data = match &self.data {
+            None => None,
+            Some(path) => {
+                let read = self.reading.read(path, Vec::new(), common.quiet)?;
+                let absent = if self.reading.absent_is_missing { f32::NAN } else { 0.0 };
+                Some(predict::as_seen(&model, path, read, absent)?)
+            }
+        };
+        if let Some(folder) = &self.output {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+        }
+        let mut found = Found {
+            gains: gain_importance(ensemble),
+            splits: split_importance(ensemble),
+            permuted: None,
+            shap: None,
+            order: Vec::new(),
+            names,
+        };
+        let mut dependences = Vec::new();
+        if let Some(data) = &data {
+            let _spinner = Progress::spinner(common.quiet, "shuffling features".into());
+            found.permuted = Some(self.permuted(&model, ensemble, data)?);
+            if self.shap {
+                found.shap = Some(self.write_shap(ensemble, data, &found.names)?);
+            }
+            for feature in wanted {
+                let values =
+                    grid(&data.features, feature, usize::from(self.values)).map_err(TrainError::from)?;
+                let means = partial_dependence(ensemble, &data.features, feature, &values)
+                    .map_err(TrainError::from)?;
+                dependences.push(Dependence { feature: found.names[feature].clone(), values, means });
+            }
+        }
+        found.sort();
+        if let Some(folder) = &self.output {
+            let table = found.table(usize::MAX);
+            save(&folder.join("importance.csv"), &table.render(Style::Csv))?;
+            for one in &dependences {
+                let file = folder.join(format!("dependence-{}.csv", file_name(&one.feature)));
+                save(&file, &one.table(ensemble.outputs).render(Style::Csv))?;
+            }
+            plots::save(folder, &found, &dependences, ensemble.outputs)?;
+            note(common, format!("wrote {}", folder.display()));
+        }
+        if common.json {
+            return print_json(&found.json(&dependences));
+        }
+        let mut text = found.table(self.top.unwrap_or(20)).render(Style::Table);
+        for one in &dependences {
+            text += &format!("\n{}\n", one.table(ensemble.outputs).render(Style::Table));
+        }
+        print(&text)
+    }
+
+    /// What the metric loses without each feature.
+    fn permuted(
+        &self,
+        model: &Model,
+        ensemble: &Ensemble,
+        data: &Dataset,
+    ) -> Result<(String, Vec<Importance>), Failure> {
+        let name = self.metric.as_ref().unwrap_or(&model.header().config.metric);
+        let measures = Measure::parse_all(name, &Policy::default())?;
+        let [measure] = measures.as_slice() else {
+            return Err(Failure::usage(format!("--metric must be one metric, but is {name}")));
+        };
+        let lists = &data.lists;
+        let judged = |scores: &[f64]| {
+            let entries = lists.scores_of_entries(scores, ensemble.outputs);
+            evaluate(lists, &entries, std::slice::from_ref(measure)).map(|found| found.results[0].mean)
+        };
+        // What cannot be judged at all is said; afterwards only the scores change.
+        let scores = ensemble.score(&data.features).map_err(TrainError::from)?;
+        if judged(&scores).map_err(Failure::data)?.is_none() {
+            return Err(Failure::data(format!("{name} is not defined on these data: no list can be judged")));
+        }
+        let sign = if measure.metric().better() == Better::Higher { 1.0 } else { -1.0 };
+        let metric = |scores: &[f64]| judged(scores).ok().flatten().map_or(f64::NAN, |value| sign * value);
+        let offsets = if lists.rows.is_some() { &[][..] } else { &lists.offsets };
+        let rounds = usize::from(self.rounds);
+        let lost = permutation_importance(ensemble, &data.features, offsets, metric, rounds, self.seed);
+        Ok((measure.name().to_string(), lost.map_err(TrainError::from)?))
+    }
+
+    /// Writes what each feature added to each score; gives the mean of its size.
+    fn write_shap(&self, ensemble: &Ensemble, data: &Dataset, names: &[String]) -> Result<Vec<f64>, Failure> {
+        let cover = Cover::count(ensemble, &data.features).map_err(TrainError::from)?;
+        let shap = Shap::new(ensemble, &cover).map_err(TrainError::from)?;
+        let explained = shap.explain(&data.features).map_err(TrainError::from)?;
+        let scores = ensemble.score(&data.features).map_err(TrainError::from)?;
+        let (width, outputs) = (ensemble.width, ensemble.outputs);
+        let mut mean = vec![0.0; width];
+        for values in explained.values.chunks_exact(width.max(1)) {
+            mean.iter_mut().zip(values).for_each(|(mean, value)| *mean += value.abs() / scores.len() as f64);
+        }
+        let Some(folder) = &self.output else { return Ok(mean) };
+        let head: Vec<&str> = ["row", "output", "score", "expected"]
+            .into_iter()
+            .chain(names.iter().map(String::as_str))
+            .collect();
+        let mut table = Table::new(head);
+        for row in 0..scores.len() / outputs {
+            for output in 0..outputs {
+                let about = [(row + 1).to_string(), (output + 1).to_string()];
+                let numbers = [scores[row * outputs + output], explained.expected[output]];
+                let numbers = numbers.iter().chain(explained.of(row, output)).map(f64::to_string);
+                table.row(about.into_iter().chain(numbers));
+            }
+        }
+        save(&folder.join("shap.csv"), &table.render(Style::Csv))?;
+        Ok(mean)
+    }
+}
+
+fn save(path: &Path, text: &str) -> Result<(), Failure> {
+    Ok(sink::write_file(path, |out| out.write_all(text.as_bytes()))?)
+}
+
+/// A name that every file system takes.
+fn file_name(feature: &str) -> String {
+    feature.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
+impl Found {
+    /// By what was worked out last of all that can be: a metric's loss, mean |SHAP|, gain.
+    fn sort(&mut self) {
+        let key = |feature: usize| match (&self.permuted, &self.shap) {
+            (_, Some(shap)) => shap[feature],
+            (Some((_, lost)), None) => lost[feature].mean,
+            (None, None) => self.gains[feature],
+        };
+        let mut order: Vec<usize> =
+            (0..self.names.len()).filter(|&feature| self.splits[feature] > 0).collect();
+        order.sort_by(|&a, &b| key(b).total_cmp(&key(a)).then(a.cmp(&b)));
+        self.order = order;
+    }
+
+    fn table(&self, top: usize) -> Table {
+        let mut head = vec!["feature".to_string(), "gain".into(), "splits".into()];
+        if let Some((metric, _)) = &self.permuted {
+            head.extend([format!("loss of {metric}"), "± deviation".into()]);
+        }
+        head.extend(self.shap.iter().map(|_| "mean |SHAP|".to_string()));
+        let mut table = Table::new(head);
+        for &feature in self.order.iter().take(top) {
+            let mut cells = vec![
+                self.names[feature].clone(),
+                format!("{:.4}", self.gains[feature]),
+                self.splits[feature].to_string(),
+            ];
+            if let Some((_, lost)) = &self.permuted {
+                cells.extend([
+                    format!("{:.5}", lost[feature].mean),
+                    format!("{:.5}", lost[feature].deviation),
+                ]);
+            }
+            cells.extend(self.shap.iter().map(|shap| format!("{:.5}", shap[feature])));
+            table.row(cells);
+        }
+        table
+    }
+
+    fn json(&self, dependences: &[Dependence]) -> Value {
+        let features = self.order.iter().map(|&feature| {
+            let mut value = json!({
+                "feature": self.names[feature], "gain": self.gains[feature], "splits": self.splits[feature],
+            });
+            if let Some((metric, lost)) = &self.permuted {
+                value["permutation"] =
+                    json!({"metric": metric, "loss": lost[feature].mean, "deviation": lost[feature].deviation});
+            }
+            if let Some(shap) = &self.shap {
+                value["mean_abs_shap"] = json!(shap[feature]);
+            }
+            value
+        });
+        let dependences = dependences.iter().map(|one| {
+            let values: Vec<Option<f32>> = one.values.iter().map(|v| (!v.is_nan()).then_some(*v)).collect();
+            json!({"feature": one.feature, "values": values, "means": one.means})
+        });
+        json!({"features": features.collect::<Vec<_>>(), "dependence": dependences.collect::<Vec<_>>()})
+    }
+}
+
+impl Dependence {
+    fn table(&self, outputs: usize) -> Table {
+        let mut head = vec![self.feature.clone()];
+        head.extend(
+            (1..=outputs).map(|o| if outputs == 1 { "mean score".into() } else { format!("mean score {o}") }),
+        );
+        let mut table = Table::new(head);
+        for (value, means) in self.values.iter().zip(self.means.chunks_exact(outputs)) {
+            let value = if value.is_nan() { "missing".to_string() } else { value.to_string() };
+            table.row([value].into_iter().chain(means.iter().map(|mean| format!("{mean:.6}"))));
+        }
+        table
+    }
+}
+
+#[cfg(not(feature = "plots"))]
+mod plots {
+    use super::{Dependence, Failure, Found, Path};
+
+    /// This build has no plots; the numbers stand in the CSV files.
+    #[allow(clippy::unnecessary_wraps)]
+    pub fn save(_: &Path, _: &Found, _: &[Dependence], _: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "plots")]
+mod plots {
+    use toprank_plots::{IntervalRow, Series, curves, intervals};
+
+    use super::{Dependence, Failure, Found, Path, file_name};
+
+    /// Features in the plot.
+    const MOST: usize = 20;
+
+    pub fn save(
+        folder: &Path,
+        found: &Found,
+        dependences: &[Dependence],
+        outputs: usize,
+    ) -> Result<(), Failure> {
+        let (axis, rows): (String, Vec<IntervalRow>) = match &found.permuted {
+            Some((metric, lost)) => {
+                let row = |&feature: &usize| {
+                    let (value, spread) = (lost[feature].mean, lost[feature].deviation);
+                    let name = found.names[feature].clone();
+                    IntervalRow { name, value, low: value - spread, high: value + spread }
+                };
+                (format!("loss of {metric} without it"), found.order.iter().take(MOST).map(row).collect())
+            }
+            None => {
+                let row = |&feature: &usize| {
+                    let value = found.gains[feature];
+                    IntervalRow { name: found.names[feature].clone(), value, low: value, high: value }
+                };
+                ("gain".into(), found.order.iter().take(MOST).map(row).collect())
+            }
+        };
+        let failed = |error: toprank_plots::PlotError| Failure::failed(error);
+        intervals("importance of features", &axis, &rows)
+            .save(&folder.join("importance.svg"))
+            .map_err(failed)?;
+        for one in dependences {
+            let series: Vec<Series> = (0..outputs)
+                .map(|output| {
+                    let means = one.means.iter().skip(output).step_by(outputs);
+                    let points = one.values.iter().zip(means).map(|(&x, &y)| (f64::from(x), y)).collect();
+                    let name =
+                        if outputs == 1 { "mean score".into() } else { format!("output {}", output + 1) };
+                    Series { name, points }
+                })
+                .collect();
+            let title = format!("partial dependence on {}", one.feature);
+            let file = folder.join(format!("dependence-{}.svg", file_name(&one.feature)));
+            curves(&title, &one.feature, "mean score", &series).save(&file).map_err(failed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What a model is: what it was trained with, what it reached, what it is made of.
+
+use serde_json::json;
+use toprank::train::scoring::Trees;
+use toprank::train::{Model, Scoring};
+use toprank::trees::explain::{gain_importance, show as show_tree, split_importance};
+
+use crate::failure::Failure;
+use crate::table::{Style, Table, counted};
+use crate::{Common, print, print_json};
+
+/// Prints it; of trees also one tree and the `top` features.
+pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Result<(), Failure> {
+    let model = Model::load(file.as_ref())?;
+    let header = model.header();
+    if common.json {
+        let mut value = json!({
+            "file": file,
+            "config": header.config,
+            "features": header.features,
+            "outputs": header.outputs,
+            "transforms": header.config.transforms,
+            "reached": header.reached,
+            "calibration": header.calibration,
+            "parameters": model.scoring().parameters(),
+        });
+        match model.scoring() {
+            Scoring::Network(network, _) => {
+                let blocks = network.blocks().iter().map(|b| json!({"name": b.name, "shape": b.shape}));
+                value["blocks"] = blocks.collect();
+            }
+            Scoring::Trees(trees) => value["trees"] = json!(trees.ensemble()),
+        }
+        return print_json(&value);
+    }
+    let reached = &header.reached;
+    let mut text = format!(
+        "{file}: a model, its self-test passes\n{}, {} features, {} and {} rows of training data, {}, {}\n",
+        counted(model.scoring().parameters(), "parameter"),
+        header.width,
+        counted(reached.lists, "list"),
+        reached.rows,
+        counted_passes(reached.epochs),
+        counted(reached.steps as usize, "step"),
+    );
+    if let Some((epoch, value)) = reached.best {
+        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+    }
+    if !header.calibration.is_empty() {
+        text += "gives probabilities too (`toprank predict --probability`)\n";
+    }
+    text += "\n";
+    let mut settings = Table::new(["setting", "value"]).words(1);
+    if let serde_json::Value::Object(config) = json!(header.config) {
+        for (key, value) in config {
+            settings.row([key, value.as_str().map_or_else(|| value.to_string(), str::to_string)]);
+        }
+    }
+    text += &settings.render(Style::Table);
+    text += "\n";
+    match model.scoring() {
+        Scoring::Network(network, _) => {
+            let mut table = Table::new(["block", "shape", "parameters"]).words(1);
+            for block in network.blocks() {
+                let shape: Vec<String> = block.shape.iter().map(usize::to_string).collect();
+                table.row([block.name.clone(), shape.join(" × "), block.parameters().to_string()]);
+            }
+            text += &table.render(Style::Table);
+        }
+        Scoring::Trees(trees) => text += &of_trees(&model, trees, tree, top)?,
+    }
+    print(&text)
+}
+
+fn counted_passes(passes: u32) -> String {
+    if passes == 1 { "1 pass".into() } else { format!("{passes} passes") }
+}
+
+/// The name of a feature, or its number from 1.
+pub fn feature_name(model: &Model, feature: usize) -> String {
+    model.header().features.get(feature).cloned().unwrap_or_else(|| format!("feature {}", feature + 1))
+}
+
+fn of_trees(model: &Model, trees: &Trees, tree: u32, top: Option<usize>) -> Result<String, Failure> {
+    let ensemble = trees.ensemble();
+    let (gains, splits) = (gain_importance(ensemble), split_importance(ensemble));
+    let mut order: Vec<usize> = (0..ensemble.width).filter(|&feature| splits[feature] > 0).collect();
+    order.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]).then(a.cmp(&b)));
+    let all: f64 = gains.iter().sum();
+    let mut table = Table::new(["feature", "gain", "share", "splits"]);
+    for &feature in order.iter().take(top.unwrap_or(20)) {
+        let share = if all > 0.0 { format!("{:.1} %", 100.0 * gains[feature] / all) } else { "–".into() };
+        let name = feature_name(model, feature);
+        table.row([name, format!("{:.4}", gains[feature]), share, splits[feature].to_string()]);
+    }
+    let mut text = table.render(Style::Table);
+    let used = counted(order.len(), "feature");
+    text += &format!("{used} of {} used\n", ensemble.width);
+    let Some(shown) = ensemble.trees.get(tree as usize - 1) else {
+        if ensemble.trees.is_empty() {
+            return Ok(text);
+        }
+        return Err(Failure::usage(format!("--tree must be in 1 … {}, but is {tree}", ensemble.trees.len())));
+    };
+    let output = match ensemble.outputs {
+        1 => String::new(),
+        outputs => format!(", for output {}", (tree as usize - 1) % outputs + 1),
+    };
+    text += &format!(
+        "\ntree {tree} of {}: {}, depth {}{output}\n{}",
+        ensemble.trees.len(),
+        counted_leaves(shown.leaves.len()),
+        shown.depth(),
+        show_tree(shown, &|feature| feature_name(model, feature))
+    );
+    Ok(text)
+}
+
+fn counted_leaves(leaves: usize) -> String {
+    if leaves == 1 { "1 leaf".into() } else { format!("{leaves} leaves") }
+}

@@ -1,0 +1,252 @@
+//! Trees as users name them: `trees:leaves=63:features=0.5`.
+
+use std::str::FromStr;
+
+use toprank_core::{Entry, Param, ParamError, Spec};
+
+use crate::binning::BinSettings;
+use crate::booster::{Boosting, Method};
+use crate::growth::{Growth, Order};
+use crate::sampling::Sampling;
+
+/// What a name stands for: how features become bins, and how trees grow and add up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forest {
+    /// How features become bins.
+    pub bins: BinSettings,
+    /// How trees grow and add up; rate and seed are set elsewhere.
+    pub boosting: Boosting,
+}
+
+/// Every kind of trees.
+///
+/// ```
+/// use toprank_core::catalog;
+/// let (_, forest) = catalog::make("model", toprank_trees::MODELS, "trees:leaves=7:rising=1-3").unwrap();
+/// assert_eq!(forest.boosting.growth.leaves, 7);
+/// assert_eq!(forest.boosting.growth.monotone, [1, 0, 1]);
+/// ```
+pub static MODELS: &[Entry<Forest>] = &[Entry {
+    name: "trees",
+    family: "trees",
+    about: "boosted trees over binned features (LambdaMART and every other objective)",
+    page: include_str!("pages/trees.md"),
+    params: PARAMS,
+    make,
+}];
+
+const PARAMS: &[Param] = &[
+    param("leaves", "31", "2 … 65536", "most leaves of a tree"),
+    param("depth", "0", "0 … 1000", "most tests on the way to a leaf; 0: no limit"),
+    param(
+        "order",
+        "leaf",
+        "leaf or depth",
+        "which leaf is split next: the best one, or the one nearest to the root",
+    ),
+    param("least-rows", "20", "0 … 1000000000", "fewest rows of a leaf"),
+    param("least-curvature", "0.001", "[0, ∞)", "least sum of curvatures of a leaf"),
+    param("least-gain", "0", "[0, ∞)", "a split must lower the loss by more than this"),
+    param("l1", "0", "[0, ∞)", "penalty on |leaf|"),
+    param("l2", "0", "[0, ∞)", "penalty on ½·leaf²"),
+    param("method", "newton", "newton or gradient", "whether a leaf takes Newton's step or the mean slope"),
+    param("features", "1", "(0, 1]", "share of the features drawn for each tree"),
+    param("lists", "1", "(0, 1]", "share of the lists drawn for each tree"),
+    param(
+        "one-side",
+        "none",
+        "TOP-OTHER, two shares",
+        "one-side sampling: always the lists of the steepest gradient, and some of the others that count for more",
+    ),
+    param(
+        "rising",
+        "none",
+        "numbers of features from 1 on, joined by -",
+        "the score may only rise with them",
+    ),
+    param(
+        "falling",
+        "none",
+        "numbers of features from 1 on, joined by -",
+        "the score may only fall with them",
+    ),
+    param("bins", "255", "2 … 255", "most bins of a feature"),
+    param("least-in-bin", "3", "1 … 1000000000", "fewest rows of a bin"),
+    param("sample", "200000", "1 … 1000000000", "rows that the bins are made from"),
+];
+
+const fn param(name: &'static str, default: &'static str, range: &'static str, about: &'static str) -> Param {
+    Param { name, default, range, about }
+}
+
+fn range_of(name: &str) -> &'static str {
+    PARAMS.iter().find(|param| param.name == name).map_or("", |param| param.range)
+}
+
+/// A whole number within what the table says.
+fn whole<T: FromStr + PartialOrd>(
+    spec: &Spec,
+    name: &str,
+    default: T,
+    least: T,
+    most: T,
+) -> Result<T, ParamError> {
+    let Some(text) = spec.args.get(name) else { return Ok(default) };
+    match text.parse::<T>() {
+        Ok(value) if value >= least && value <= most => Ok(value),
+        _ => Err(ParamError::new(name, text, range_of(name))),
+    }
+}
+
+fn from_zero(spec: &Spec, name: &str, default: f64) -> Result<f64, ParamError> {
+    spec.args.number(name, default, range_of(name), |value| value.is_finite() && value >= 0.0)
+}
+
+fn share(spec: &Spec, name: &str) -> Result<f64, ParamError> {
+    spec.args.number(name, 1.0, range_of(name), |value| value > 0.0 && value <= 1.0)
+}
+
+fn word<T: Copy>(spec: &Spec, name: &str, words: &[(&str, T); 2]) -> Result<T, ParamError> {
+    let Some(text) = spec.args.get(name) else { return Ok(words[0].1) };
+    let found = words.iter().find(|(word, _)| *word == text);
+    found.map(|(_, value)| *value).ok_or_else(|| ParamError::new(name, text, range_of(name)))
+}
+
+/// −1, 0 or 1 for each feature up to the last that is named.
+fn monotone(spec: &Spec) -> Result<Vec<i8>, ParamError> {
+    const MOST: usize = 10_000_000;
+    let mut signs: Vec<i8> = Vec::new();
+    for (name, sign) in [("rising", 1), ("falling", -1)] {
+        let Some(text) = spec.args.get(name) else { continue };
+        for part in text.split('-') {
+            let wrong = || ParamError::new(name, text, range_of(name));
+            let feature =
+                part.parse::<usize>().ok().filter(|n| (1..=MOST).contains(n)).ok_or_else(wrong)? - 1;
+            signs.resize(signs.len().max(feature + 1), 0);
+            if signs[feature] == -sign {
+                return Err(ParamError::new(name, text, "features that are not also in the other list"));
+            }
+            signs[feature] = sign;
+        }
+    }
+    Ok(signs)
+}
+
+fn sampling(spec: &Spec) -> Result<Sampling, ParamError> {
+    let share = share(spec, "lists")?;
+    let Some(text) = spec.args.get("one-side") else {
+        return Ok(if share < 1.0 { Sampling::Lists { share } } else { Sampling::All });
+    };
+    let wrong =
+        || ParamError::new("one-side", text, "TOP-OTHER, two shares above 0 that add up to at most 1");
+    let (top, other) = text.split_once('-').ok_or_else(wrong)?;
+    let sampling = Sampling::OneSide {
+        top: top.parse().map_err(|_| wrong())?,
+        other: other.parse().map_err(|_| wrong())?,
+    };
+    sampling.check().map_err(|_| wrong())?;
+    if share < 1.0 {
+        return Err(ParamError::new(
+            "lists",
+            &share.to_string(),
+            "left out where one-side says which lists count",
+        ));
+    }
+    Ok(sampling)
+}
+
+fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
+    let bins = BinSettings {
+        most: whole(spec, "bins", 255, 2, 255)?,
+        least: whole(spec, "least-in-bin", 3, 1, 1_000_000_000)?,
+        sample: whole(spec, "sample", 200_000, 1, 1_000_000_000)?,
+        ..BinSettings::default()
+    };
+    let growth = Growth {
+        order: word(spec, "order", &[("leaf", Order::Leaf), ("depth", Order::Depth)])?,
+        leaves: whole(spec, "leaves", 31, 2, 65_536)?,
+        depth: whole(spec, "depth", 0, 0, 1000)?,
+        least_rows: whole(spec, "least-rows", 20, 0, 1_000_000_000)?,
+        least_curvature: from_zero(spec, "least-curvature", 1e-3)?,
+        least_gain: from_zero(spec, "least-gain", 0.0)?,
+        l1: from_zero(spec, "l1", 0.0)?,
+        l2: from_zero(spec, "l2", 0.0)?,
+        features: share(spec, "features")?,
+        monotone: monotone(spec)?,
+        ..Growth::default()
+    };
+    let boosting = Boosting {
+        method: word(spec, "method", &[("newton", Method::Newton), ("gradient", Method::Gradient)])?,
+        sampling: sampling(spec)?,
+        growth,
+        ..Boosting::default()
+    };
+    Ok(Box::new(Forest { bins, boosting }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toprank_core::catalog;
+
+    fn parse(text: &str) -> Result<Box<Forest>, ParamError> {
+        Ok(catalog::make("model", MODELS, text)?.1)
+    }
+
+    #[test]
+    fn the_defaults_of_the_table_are_those_of_the_library() {
+        let plain = parse("trees").unwrap();
+        assert_eq!(*plain, Forest::default());
+        let words = ["none"];
+        let all: Vec<String> = PARAMS
+            .iter()
+            .filter(|param| !words.contains(&param.default))
+            .map(|param| format!(":{}={}", param.name, param.default))
+            .collect();
+        assert_eq!(parse(&format!("trees{}", all.concat())).unwrap(), plain);
+    }
+
+    #[test]
+    fn every_parameter_has_an_effect() {
+        for text in [
+            "leaves=7",
+            "depth=3",
+            "order=depth",
+            "least-rows=1",
+            "least-curvature=0",
+            "least-gain=1",
+            "l1=1",
+            "l2=1",
+            "method=gradient",
+            "features=0.5",
+            "lists=0.5",
+            "one-side=0.2-0.1",
+            "rising=2",
+            "falling=1-2",
+            "bins=63",
+            "least-in-bin=1",
+            "sample=1000",
+        ] {
+            assert_ne!(*parse(&format!("trees:{text}")).unwrap(), Forest::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_named_with_the_range() {
+        for (text, message) in [
+            ("leaves=1", "leaves must be 2 … 65536, but is 1"),
+            ("bins=256", "bins must be 2 … 255, but is 256"),
+            ("l2=-1", "l2 must be [0, ∞), but is -1"),
+            ("features=0", "features must be (0, 1], but is 0"),
+            ("order=best", "order must be leaf or depth, but is best"),
+            (
+                "one-side=0.9-0.2",
+                "one-side must be TOP-OTHER, two shares above 0 that add up to at most 1, but is 0.9-0.2",
+            ),
+            ("rising=0", "rising must be numbers of features from 1 on, joined by -, but is 0"),
+            ("rising=1:falling=1", "falling must be features that are not also in the other list, but is 1"),
+        ] {
+            assert_eq!(parse(&format!("trees:{text}")).unwrap_err().to_string(), message);
+        }
+    }
+}
