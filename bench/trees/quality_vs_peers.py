@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Test NDCG@10 of boosted trees on five folds of MQ2008 and OHSUMED: ours and the peers', early stopping on validation.
 
-    cargo build --release -p toprank-trees --example trees_quality
+    cargo build --release -p toprank-train --no-default-features --example trees_quality
     python bench/trees/quality_vs_peers.py DATA [--tools toprank,lightgbm,xgboost,catboost]
 
 DATA is the folder with letor/mq2008 and letor/ohsumed. Parts i, i+1, i+2 train, i+3 validates, i+4 is the test. Among the

@@ -82,7 +82,14 @@ impl Export {
         let export = Written { names: &names, cover: None, missing };
         let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
         let rows = probe_rows(ensemble, self.probes as usize, 0);
-        let (bytes, parity) = interop::verify(ensemble, format, &export, &rows).map_err(TrainError::from)?;
+        let (bytes, parity) = interop::verify(ensemble, format, &export, &rows).map_err(|error| {
+            let hint = if missing == Missing::Exact && error.what.contains("missing values") {
+                "; --missing zero writes it for rows whose missing values are set to 0"
+            } else {
+                ""
+            };
+            Failure::data(format!("{error}{hint}"))
+        })?;
         let seen = interop::verify::seen(ensemble, format, &export, &rows);
         let scores = ensemble.score(&seen).map_err(TrainError::from)?;
         drop(spinner);
@@ -162,7 +169,7 @@ pub struct Import {
 impl Import {
     /// Reads, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let mut imported = interop::read(&Source::path(&self.file.display().to_string()))?;
+        let mut imported = interop::read(&Source::path(self.file.display().to_string()))?;
         if nameless(&imported.names) {
             imported.names.clear();
         }

@@ -31,6 +31,7 @@ Examples:
   toprank train --data train.txt --valid vali.txt --model trees --objective lambdamart:k=10 --trees 300 --leaves 31 -o model.toprank
   toprank train --data train.csv --label label --objective auprc --model mlp --folds 5 --seed 1 -o model.toprank
   toprank train --config run.toml --rate 0.003 --curves curves
+  toprank train --data new.txt --from model.toprank --model trees --trees 50 -o newer.toprank
   toprank train --resume model.toprank
 
 --objective takes a metric (see `toprank metrics`) and trains with what serves it best, or an objective by name (see
@@ -84,6 +85,9 @@ pub struct Flags {
     /// Model file to write
     #[arg(long, short, value_name = "MODEL")]
     pub out: Option<String>,
+    /// Model to go on from: its parameters or trees are the beginning, its transforms are kept
+    #[arg(long, value_name = "MODEL")]
+    pub from: Option<String>,
     /// Metric to be best at, or objective by name [default: ndcg@10]
     #[arg(long, value_name = "NAME")]
     pub objective: Option<String>,
@@ -152,6 +156,7 @@ impl Flags {
             data,
             valid,
             out,
+            from,
             objective,
             algorithm,
             model,
@@ -176,6 +181,7 @@ impl Flags {
             data,
             valid,
             out,
+            from,
             objective,
             algorithm,
             model,
@@ -205,6 +211,8 @@ struct Origin {
     data: String,
     valid: Option<String>,
     out: PathBuf,
+    #[serde(default)]
+    from: Option<String>,
     curves: Option<PathBuf>,
     metrics: Option<String>,
     reading: Reading,
@@ -262,7 +270,12 @@ impl Train {
         };
         let settings = self.flags.settings().over(file);
         // What is wrong is said before anything is read.
-        settings.resolve()?;
+        let config = settings.resolve()?;
+        if settings.from.is_some() && config.folds > 0 {
+            return Err(Failure::usage(
+                "--folds judge models that begin afresh: expected no --from beside it",
+            ));
+        }
         let missing =
             |flag: &str| Failure::usage(format!("no {flag}: expected --{flag} or {flag} in --config"));
         let data = settings.data.clone().ok_or_else(|| missing("data"))?;
@@ -271,6 +284,7 @@ impl Train {
             data: absolute(&data)?,
             valid: settings.valid.as_deref().map(absolute).transpose()?,
             out: PathBuf::from(out),
+            from: settings.from.as_deref().map(absolute).transpose()?,
             curves: self.curves.clone(),
             metrics: self.metrics.clone(),
             reading: self.reading.clone(),
@@ -333,7 +347,13 @@ fn learn(
     };
     let job = {
         let _spinner = Progress::spinner(common.quiet, "fitting the transforms".into());
-        Job::new(config, train, valid).map_err(&explain)?
+        match &origin.from {
+            None => Job::new(config, train, valid).map_err(&explain)?,
+            Some(from) => {
+                let from = Model::load(from.as_ref())?;
+                Job::going_on(config, &from, train, valid).map_err(&explain)?
+            }
+        }
     };
     let views = job.views().map_err(&explain)?;
     let mut trainer = job.trainer(&views).map_err(&explain)?;
@@ -480,18 +500,24 @@ fn report(
             "folds": folds.map(Results::json),
         }));
     }
+    let work = match model.scoring().trees() {
+        None => format!("{} passes, {} steps", reached.epochs, reached.steps),
+        Some(trees) => {
+            let kept = counted(trees.ensemble().trees.len(), "tree");
+            format!("{}, {kept} kept", counted(reached.epochs as usize, "round"))
+        }
+    };
     let mut text = folds.map(Results::table).unwrap_or_default();
     text += &format!(
-        "{} trained with {} on {}, {} rows: {} passes, {} steps, {seconds:.1} s\n",
+        "{} trained with {} on {}, {} rows: {work}, {seconds:.1} s\n",
         config.model,
         config.algorithm,
         counted(reached.lists, "list"),
         reached.rows,
-        reached.epochs,
-        reached.steps
     );
     if let Some((epoch, value)) = reached.best {
-        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", config.metric);
+        let pass = if model.scoring().trees().is_some() { "round" } else { "pass" };
+        text += &format!("best {} on validation: {value:.4}, in {pass} {epoch}\n", config.metric);
     } else if let Some(loss) = reached.loss {
         text += &format!("loss of the last pass: {loss:.6}\n");
     }

@@ -88,15 +88,17 @@ pub struct Boost<'a> {
     /// How trees grow, for a booster that goes on from a checkpoint.
     boosting: Boosting,
     data: &'a Binned,
+    /// Rounds of the trees it goes on from.
+    before: usize,
     position: Position,
 }
 
 impl<'a> Boost<'a> {
-    /// Trees at their beginning. `train` and `valid` hold features as `binning` has them.
+    /// Trees at their beginning, or behind those of `from`. `train` and `valid` hold features as `binning` has them.
     pub fn new(
         config: &Config,
         forest: Forest,
-        outputs: usize,
+        from: Ensemble,
         binning: &'a Binning,
         train: Examples<'a>,
         valid: Option<Examples<'a>>,
@@ -109,25 +111,26 @@ impl<'a> Boost<'a> {
         }
         let width = train.features.width();
         let boosting = boosting(config, forest, width)?;
-        let ensemble = Ensemble::new(width, outputs);
-        let scores = vec![0.0; train.features.rows() * outputs];
+        let before = from.rounds();
+        let scores = from.score(train.features)?;
         let data = &binning.train;
-        let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), ensemble, scores)?;
+        let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), from, scores)?;
         let mut boost = Boost {
             measure: config.measure()?,
-            pass: Pass::new(config.goal()?, train.lists, config.seed)?,
+            pass: Pass::new(config.goal()?, train, config.seed)?,
             config: config.clone(),
             train,
             valid: None,
             booster,
             boosting,
             data,
+            before,
             position: Position::default(),
         };
-        if !boost.pass.goal.objective().shift_invariant() {
+        if before == 0 && !boost.pass.goal.objective().shift_invariant() {
             boost.pass.find_base(&mut boost.booster)?;
         }
-        boost.pass.find_scale(&boost.booster)?;
+        boost.pass.find_scale(&boost.booster.ensemble().base)?;
         if let (Some(examples), Some(data)) = (valid, &binning.valid) {
             let scores = boost.booster.ensemble().score(examples.features)?;
             boost.valid = Some(Watched { examples, data, scores });
@@ -174,7 +177,7 @@ impl Learner for Boost<'_> {
             let what = if seen.loss.is_finite() { "gradient" } else { "loss" };
             return Err(TrainError::NotFinite { step: self.position.total, what, lists: Vec::new() });
         }
-        if round == 1 && seen.norm == 0.0 {
+        if self.position.total == 0 && self.before == 0 && seen.norm == 0.0 {
             let expected = "one with a slope where all scores are equal, as they are before the first tree \
                             (an online form may have one with variables=exact)";
             return Err(ParamError::new("the objective of trees", &self.config.algorithm, expected).into());
@@ -183,7 +186,7 @@ impl Learner for Boost<'_> {
         let valid = self.judge()?;
         let record = Record {
             epoch: f64::from(round),
-            step: u64::from(round),
+            step: self.position.total + 1,
             loss: seen.loss,
             gradient_norm: seen.norm,
             rate: self.config.rate,
@@ -198,7 +201,8 @@ impl Learner for Boost<'_> {
         position.total += 1;
         position.judged(&self.measure, valid, round);
         let patience = self.config.patience;
-        position.finished = round >= self.config.epochs || patience > 0 && position.since_best >= patience;
+        let all = position.total >= u64::from(self.config.epochs);
+        position.finished = all || patience > 0 && position.since_best >= patience;
         Ok((seen.loss, self.config.rate))
     }
 
@@ -221,7 +225,9 @@ impl Learner for Boost<'_> {
     fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
         let (loaded, position) = checkpoint::load(path, self, self.train)?;
         let ensemble = scoring::ensemble(&loaded, self.train.features.width())?;
-        if ensemble.outputs != self.booster.ensemble().outputs || ensemble.rounds() as u64 != position.total {
+        if ensemble.outputs != self.booster.ensemble().outputs
+            || ensemble.rounds() as u64 != self.before as u64 + position.total
+        {
             let found = format!("{} rounds of {} outputs", ensemble.rounds(), ensemble.outputs);
             return Err(loaded.wrong(found, "the trees of every round that is done"));
         }
@@ -289,6 +295,7 @@ struct Seen {
 struct Pass<'a> {
     goal: Goal,
     lists: &'a Lists,
+    rows: usize,
     state: toprank_objectives::State,
     out: Gradients,
     stream: Stream,
@@ -298,11 +305,16 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(goal: Goal, lists: &'a Lists, seed: u64) -> Result<Pass<'a>, TrainError> {
+    fn new(
+        goal: Goal,
+        Examples { lists, features }: Examples<'a>,
+        seed: u64,
+    ) -> Result<Pass<'a>, TrainError> {
         Ok(Pass {
             state: goal.state(lists)?,
             goal,
             lists,
+            rows: features.rows(),
             out: Gradients { want_curvature: true, ..Gradients::default() },
             stream: Stream::new(seed, "objective"),
             gradient: Vec::new(),
@@ -376,11 +388,12 @@ impl<'a> Pass<'a> {
     }
 
     /// Finds the constant that brings the mean curvature of a row to that of the logistic loss.
-    fn find_scale(&mut self, booster: &Booster) -> Result<(), TrainError> {
+    fn find_scale(&mut self, base: &[f64]) -> Result<(), TrainError> {
         const WANTED: f64 = 0.25;
         // Some losses are singular where all scores are equal (a norm or a spread of 0): their curvature there says nothing.
         const SINGULAR: f64 = 1e4;
-        self.gradients(booster.scores(), booster.ensemble().outputs, 0)?;
+        let before_the_first_tree = base.repeat(self.rows);
+        self.gradients(&before_the_first_tree, base.len(), 0)?;
         let mean = ordered_sum(&self.curvature) / self.curvature.len().max(1) as f64;
         if mean > 0.0 && mean < SINGULAR {
             self.scale = WANTED / mean;
@@ -511,6 +524,26 @@ mod tests {
             let trees = |learner: &dyn Learner| learner.kept().unwrap().trees().unwrap().ensemble().clone();
             assert_eq!(trees(&*second), trees(&*whole), "{objective}");
             assert_eq!(second.best(), whole.best());
+        }
+    }
+
+    #[test]
+    fn trees_that_go_on_from_others_end_where_an_unbroken_run_ends() {
+        let train = data(50, 4);
+        for objective in ["logistic", "lambdamart"] {
+            let text = |trees: u32| format!("objective = \"{objective}\"\ntrees = {trees}");
+            let whole = trained(&text(9), train.clone());
+            let first = job(&text(5), train.clone(), None);
+            let views = first.views().unwrap();
+            let mut boost = first.trainer(&views).unwrap();
+            boost.run(&mut (), None).unwrap();
+            let model = first.model(&*boost).unwrap();
+            let second = Job::going_on(&config(&text(4)), &model, train.clone().into(), None).unwrap();
+            let views = second.views().unwrap();
+            let mut boost = second.trainer(&views).unwrap();
+            assert_eq!(boost.run(&mut (), None).unwrap(), Outcome::Finished);
+            let both = boost.kept().unwrap().trees().unwrap().ensemble().clone();
+            assert_eq!(both, whole, "{objective}");
         }
     }
 

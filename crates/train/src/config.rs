@@ -25,6 +25,8 @@ pub struct Settings {
     pub valid: Option<String>,
     /// The model file to write.
     pub out: Option<String>,
+    /// A model to go on from: its parameters or trees are the beginning, its transforms are kept.
+    pub from: Option<String>,
     /// A metric to be best at (`ndcg@10`) or an objective of the catalog (`song:gamma=0.3`).
     pub objective: Option<String>,
     /// The objective that is to serve the metric, instead of the one toprank would choose.
@@ -81,8 +83,8 @@ impl Settings {
             ($($field:ident),*) => { Settings { $($field: self.$field.or(base.$field)),* } };
         }
         first!(
-            data, valid, out, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, trees,
-            leaves, transforms, metric, patience, warm_up, clip, average, folds, calibrate, seed
+            data, valid, out, from, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs,
+            trees, leaves, transforms, metric, patience, warm_up, clip, average, folds, calibrate, seed
         )
     }
 
@@ -130,6 +132,9 @@ impl Settings {
             calibrate: or(&self.calibrate, "auto"),
             seed: self.seed.unwrap_or(1),
         };
+        if by == By::Trees && config.rate > 1.0 {
+            return Err(ParamError::new("rate", &config.rate.to_string(), "a number in (0, 1] for trees"));
+        }
         config.check()?;
         Ok(config)
     }

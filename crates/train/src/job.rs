@@ -22,10 +22,11 @@ assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 
 use std::collections::BTreeMap;
 
-use toprank_core::{Features, Lists, ParamError};
+use toprank_core::{Features, Lists, ParamError, Spec};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
+use toprank_trees::Ensemble;
 
 use crate::boost::{Binning, Boost};
 use crate::config::Config;
@@ -35,6 +36,7 @@ use crate::learner::Learner;
 use crate::model_file::{Header, Model, Probes, Reached};
 use crate::models;
 use crate::predict::{codes, recode};
+use crate::scoring::Scoring;
 use crate::trainer::Trainer;
 
 /// Data to learn from or to be judged on.
@@ -110,6 +112,8 @@ pub struct Job {
     probes: Probes,
     columns: Vec<Column>,
     width: usize,
+    /// Where it begins, if not at the beginning.
+    from: Option<Scoring>,
 }
 
 /// The features of a job as its model sees them.
@@ -122,7 +126,39 @@ pub struct Views<'a> {
 
 impl Job {
     /// Fits the transforms to `train` and makes both data sets ready.
-    pub fn new(config: &Config, mut train: Data, mut valid: Option<Data>) -> Result<Job, TrainError> {
+    pub fn new(config: &Config, train: Data, valid: Option<Data>) -> Result<Job, TrainError> {
+        Job::begin(config, None, train, valid)
+    }
+
+    /// The same, going on from a model: its transforms are kept, its parameters or trees are the beginning.
+    pub fn going_on(
+        config: &Config,
+        from: &Model,
+        train: Data,
+        valid: Option<Data>,
+    ) -> Result<Job, TrainError> {
+        let header = from.header();
+        let kind = |text: &str| Spec::parse(text).map(|spec| spec.name);
+        if kind(&header.config.model)? != kind(&config.model)? {
+            let expected = format!("of the kind {}, as the model to go on from", header.config.model);
+            return Err(ParamError::new("the model", &config.model, &expected).into());
+        }
+        let found = (train.features().width(), train.outputs());
+        if found != (header.width, header.outputs) {
+            let words = |(width, outputs)| format!("{width} features and {outputs} outputs");
+            let expected =
+                format!("of {}, as the model to go on from", words((header.width, header.outputs)));
+            return Err(ParamError::new("the training data", &words(found), &expected).into());
+        }
+        Job::begin(config, Some(from), train, valid)
+    }
+
+    fn begin(
+        config: &Config,
+        from: Option<&Model>,
+        mut train: Data,
+        mut valid: Option<Data>,
+    ) -> Result<Job, TrainError> {
         config.check()?;
         let steps = StepConfig::parse_all(&config.transforms)?;
         let width = train.features().width();
@@ -139,9 +175,14 @@ impl Job {
         }
         let probes = Probes::take(train.lists(), train.features());
         let columns = train.columns().to_vec();
-        let transforms = match &mut train {
-            Data::Memory(data) => Pipeline::fit_apply(data, &steps)?,
-            Data::Mapped(data) => data.fit(&steps, None)?,
+        let transforms = match (&mut train, from) {
+            (Data::Memory(data), None) => Pipeline::fit_apply(data, &steps)?,
+            (Data::Mapped(data), None) => data.fit(&steps, None)?,
+            (Data::Memory(data), Some(from)) => {
+                from.header().transforms.apply(data)?;
+                from.header().transforms.clone()
+            }
+            (Data::Mapped(_), Some(from)) => from.header().transforms.clone(),
         };
         match &mut valid {
             Some(Data::Memory(data)) => {
@@ -150,7 +191,8 @@ impl Job {
             }
             Some(Data::Mapped(_)) | None => {}
         }
-        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width })
+        let from = from.map(|model| model.scoring().clone());
+        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, from })
     }
 
     /// The training data, transformed where they lie in memory.
@@ -194,10 +236,18 @@ impl Job {
         Ok(match (models::parse(&self.config.model)?, &views.binning) {
             (models::Model::Network(architecture), _) => {
                 let network = architecture.build(self.transforms.width_after(), outputs)?;
-                Box::new(Trainer::new(&self.config, network, train, valid)?)
+                let mut trainer = Trainer::new(&self.config, network, train, valid)?;
+                if let Some(Scoring::Network(_, parameters)) = &self.from {
+                    trainer.start_at(parameters)?;
+                }
+                Box::new(trainer)
             }
             (models::Model::Trees(forest), Some(binning)) => {
-                Box::new(Boost::new(&self.config, *forest, outputs, binning, train, valid)?)
+                let from = match &self.from {
+                    Some(Scoring::Trees(trees)) => trees.ensemble().clone(),
+                    _ => Ensemble::new(self.transforms.width_after(), outputs),
+                };
+                Box::new(Boost::new(&self.config, *forest, from, binning, train, valid)?)
             }
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
         })

@@ -139,6 +139,21 @@ impl<'a> Trainer<'a> {
         Ok(trainer)
     }
 
+    /// Begins at these parameters instead of random ones.
+    pub fn start_at(&mut self, parameters: &[f32]) -> Result<(), TrainError> {
+        if parameters.len() != self.parameters.len() {
+            let found = format!("{} parameters", parameters.len());
+            return Err(ParamError::new(
+                "the model to go on from",
+                &found,
+                &self.parameters.len().to_string(),
+            )
+            .into());
+        }
+        self.parameters.copy_from_slice(parameters);
+        Ok(())
+    }
+
     /// The network.
     pub fn model(&self) -> &dyn Differentiable {
         &*self.model

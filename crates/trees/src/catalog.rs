@@ -1,5 +1,6 @@
 //! Trees as users name them: `trees:leaves=63:features=0.5`.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use toprank_core::{Entry, Param, ParamError, Spec};
@@ -88,12 +89,11 @@ fn whole<T: FromStr + PartialOrd>(
     spec: &Spec,
     name: &str,
     default: T,
-    least: T,
-    most: T,
+    within: RangeInclusive<T>,
 ) -> Result<T, ParamError> {
     let Some(text) = spec.args.get(name) else { return Ok(default) };
     match text.parse::<T>() {
-        Ok(value) if value >= least && value <= most => Ok(value),
+        Ok(value) if within.contains(&value) => Ok(value),
         _ => Err(ParamError::new(name, text, range_of(name))),
     }
 }
@@ -157,16 +157,16 @@ fn sampling(spec: &Spec) -> Result<Sampling, ParamError> {
 
 fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
     let bins = BinSettings {
-        most: whole(spec, "bins", 255, 2, 255)?,
-        least: whole(spec, "least-in-bin", 3, 1, 1_000_000_000)?,
-        sample: whole(spec, "sample", 200_000, 1, 1_000_000_000)?,
+        most: whole(spec, "bins", 255, 2..=255)?,
+        least: whole(spec, "least-in-bin", 3, 1..=1_000_000_000)?,
+        sample: whole(spec, "sample", 200_000, 1..=1_000_000_000)?,
         ..BinSettings::default()
     };
     let growth = Growth {
         order: word(spec, "order", &[("leaf", Order::Leaf), ("depth", Order::Depth)])?,
-        leaves: whole(spec, "leaves", 31, 2, 65_536)?,
-        depth: whole(spec, "depth", 0, 0, 1000)?,
-        least_rows: whole(spec, "least-rows", 20, 0, 1_000_000_000)?,
+        leaves: whole(spec, "leaves", 31, 2..=65_536)?,
+        depth: whole(spec, "depth", 0, 0..=1000)?,
+        least_rows: whole(spec, "least-rows", 20, 0..=1_000_000_000)?,
         least_curvature: from_zero(spec, "least-curvature", 1e-3)?,
         least_gain: from_zero(spec, "least-gain", 0.0)?,
         l1: from_zero(spec, "l1", 0.0)?,

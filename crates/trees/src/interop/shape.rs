@@ -113,7 +113,7 @@ pub(crate) fn missing_as_zero(
     }
     Err(ModelError::new(
         format!("tree {t}, node {at} sends missing values of feature {} elsewhere than 0", node.feature),
-        format!("the same way, since {format} takes missing values for 0 (or say that this is meant)"),
+        format!("the same way, since {format} takes missing values for 0"),
     ))
 }
 

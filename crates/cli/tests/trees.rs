@@ -1,0 +1,177 @@
+//! Models of trees: trained, taken up, explained, and handed to other tools and back.
+
+mod common;
+
+use common::{Toprank, json};
+
+fn shell() -> Toprank {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 60 --seed 1 -o demo --quiet");
+    shell
+}
+
+const RUN: &str = "train --data demo/train.txt --valid demo/vali.txt --model trees --quiet";
+const SMALL: &str = "--objective lambdamart:k=10 --trees 20 --leaves 8 --rate 0.1";
+
+#[test]
+fn trees_are_trained_inspected_and_better_than_chance() {
+    let shell = shell();
+    let value = json(&shell.ok(&format!("{RUN} {SMALL} -o m.toprank --curves curves --json")));
+    assert!(value["best"]["value"].as_f64().unwrap() > 0.6, "{value}");
+    assert_eq!((&value["config"]["algorithm"], &value["epochs"]), (&"lambdarank@10".into(), &20.into()));
+    assert_eq!(shell.read("curves/curve.csv").lines().count(), 21);
+    let text = shell.ok("inspect m.toprank --tree 2 --top 3");
+    assert!(
+        text.contains("tree 2 of") && text.contains("├─ yes") && text.contains("self-test passes"),
+        "{text}"
+    );
+    let best = value["best"]["epoch"].as_u64().unwrap() as usize;
+    let model = json(&shell.ok("inspect m.toprank --json"));
+    assert_eq!(
+        model["trees"]["trees"].as_array().unwrap().len(),
+        best,
+        "the trees of the best round are kept"
+    );
+    assert!(shell.fails(2, "inspect m.toprank --tree 999").contains("--tree must be in 1"));
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_number_of_threads() {
+    let shell = shell();
+    for objective in ["lambdamart", "song", "auroc", "xe-ndcg"] {
+        for (threads, out) in [(1, "one.toprank"), (2, "two.toprank")] {
+            let sampled = "--model trees:features=0.5:lists=0.7 --trees 5 --leaves 8";
+            let data = "train --data demo/train.txt --valid demo/vali.txt --quiet";
+            shell.ok(&format!("{data} --objective {objective} {sampled} --threads {threads} -o {out}"));
+        }
+        assert_eq!(shell.bytes("one.toprank"), shell.bytes("two.toprank"), "{objective}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn killed_again_and_again_and_taken_up_the_trees_are_the_same_to_the_byte() {
+    let shell = shell();
+    let settings = "--objective song-v1 --trees 150 --leaves 16 --patience 0 --checkpoint-every 0";
+    shell.ok(&format!("{RUN} {settings} -o whole.toprank"));
+    let mut kills = 0;
+    let mut command = format!("{RUN} {settings} -o killed.toprank");
+    for round in 0..6 {
+        if shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 2 + round).is_none() {
+            kills += 1;
+        }
+        command = "train --resume killed.toprank --checkpoint-every 0 --quiet".into();
+    }
+    assert!(kills >= 2, "only {kills} of six runs were killed before their end");
+    shell.ok("train --resume killed.toprank --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+}
+
+#[test]
+fn training_goes_on_from_a_model() {
+    let shell = shell();
+    let plain = "train --data demo/train.txt --model trees --objective lambdamart --quiet --leaves 8";
+    shell.ok(&format!("{plain} --trees 5 -o first.toprank"));
+    shell.ok(&format!("{plain} --trees 7 --from first.toprank -o second.toprank"));
+    let trees = |name: &str| json(&shell.ok(&format!("inspect {name} --json")))["trees"]["trees"].clone();
+    let (first, second) = (trees("first.toprank"), trees("second.toprank"));
+    assert_eq!(second.as_array().unwrap().len(), 12);
+    assert_eq!(&second.as_array().unwrap()[..5], &first.as_array().unwrap()[..]);
+    let error = shell.fails(2, &format!("{plain} --trees 7 --from first.toprank --folds 3 -o x.toprank"));
+    assert!(error.contains("--from"), "{error}");
+}
+
+#[test]
+fn every_format_is_proved_and_those_that_are_read_score_the_same() {
+    let shell = shell();
+    shell.ok(&format!("{RUN} {SMALL} -o m.toprank"));
+    shell.ok("predict --model m.toprank --data demo/test.txt -o ours.txt --quiet");
+    for format in ["lightgbm", "lightgbm-json", "xgboost", "ranklib", "solr", "onnx"] {
+        let zero = if format == "ranklib" { "--missing zero" } else { "" };
+        let export =
+            format!("export --model m.toprank --format {format} {zero} -o m.{format} --probes 500 --json");
+        let proved = json(&shell.ok(&export));
+        assert_eq!(proved["rows"], 500, "{format}");
+        assert!(proved["relative"].as_f64().unwrap() <= 1e-6, "{format}: {proved}");
+        let probes = shell.read(&format!("m.{format}.probe.csv"));
+        assert_eq!(probes.lines().count(), 501);
+        assert!(probes.starts_with("score,1,2,"), "{}", &probes[..40]);
+    }
+    let numbers =
+        |name: &str| -> Vec<f64> { shell.read(name).lines().map(|line| line.parse().unwrap()).collect() };
+    let ours = numbers("ours.txt");
+    for (format, most) in [("lightgbm", 0.0), ("xgboost", 1e-6)] {
+        shell.ok(&format!("import m.{format} -o back.toprank --quiet"));
+        shell.ok("predict --model back.toprank --data demo/test.txt -o theirs.txt --quiet");
+        let theirs = numbers("theirs.txt");
+        let largest = ours.iter().fold(0.0f64, |m, s| m.max(s.abs()));
+        let apart = ours.iter().zip(&theirs).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(apart <= most * largest, "{format}: {apart}");
+    }
+    assert!(shell.fails(3, "import demo/test.txt -o x.toprank").contains("LightGBM"));
+    assert!(shell.fails(2, "export --model m.toprank --format lgbm -o x").contains("lightgbm-json"));
+    shell.ok("train --data demo/train.txt --model linear --epochs 1 -o l.toprank --quiet");
+    assert!(shell.fails(2, "export --model l.toprank --format onnx -o x").contains("--model trees"));
+}
+
+#[test]
+fn what_each_feature_adds_makes_up_the_score() {
+    let shell = shell();
+    shell.ok(&format!("{RUN} {SMALL} -o m.toprank"));
+    let command =
+        "explain --model m.toprank --data demo/test.txt --shap --dependence 25 -o why --json --quiet";
+    let value = json(&shell.ok(command));
+    let features = value["features"].as_array().unwrap();
+    assert!(features[0]["mean_abs_shap"].as_f64() >= features[1]["mean_abs_shap"].as_f64());
+    assert!(features[0]["permutation"]["loss"].as_f64().unwrap() > 0.0, "{}", features[0]);
+    for line in shell.read("why/shap.csv").lines().skip(1).take(50) {
+        let numbers: Vec<f64> = line.split(',').skip(2).map(|cell| cell.parse().unwrap()).collect();
+        let sum: f64 = numbers[1..].iter().sum();
+        assert!((numbers[0] - sum).abs() < 1e-9, "{line}");
+    }
+    assert!(shell.read("why/dependence-25.csv").starts_with("25,mean score\n"));
+    for plot in ["why/importance.svg", "why/dependence-25.svg"] {
+        assert!(shell.read(plot).starts_with("<svg"), "{plot}");
+    }
+    assert!(shell.ok("explain --model m.toprank --top 2").lines().count() <= 4);
+    assert!(shell.fails(2, "explain --model m.toprank --data demo/test.txt --shap").contains("-o FOLDER"));
+    let error = shell.fails(2, "explain --model m.toprank --data demo/test.txt --dependence nope");
+    assert!(error.contains("nope"), "{error}");
+}
+
+#[test]
+fn words_keep_their_meaning_in_a_file_that_counts_them_otherwise() {
+    let shell = Toprank::new();
+    let row = |i: usize, words: [&str; 3]| format!("{},{},{}\n", u8::from(i % 3 == 1), words[i % 3], i % 7);
+    let table = |words: [&str; 3], start: usize| -> String {
+        let rows: String = (start..start + 120).map(|i| row(i, words)).collect();
+        format!("label,colour,number\n{rows}")
+    };
+    let words = ["red", "green", "blue"];
+    shell.file("train.csv", &table(words, 0));
+    // Another colour comes first here.
+    shell.file("test.csv", &table(words, 1));
+    let read = "--label label --categorical colour --quiet";
+    shell.ok(&format!("train --data train.csv {read} --model trees:least-rows=5 --objective logistic --trees 30 -o m.toprank"));
+    shell.ok(&format!("predict --model m.toprank --data test.csv {read} -o s.txt"));
+    let value =
+        json(&shell.ok(&format!("evaluate --data test.csv {read} --scores s.txt --metrics auroc --json")));
+    assert_eq!(value["metrics"]["auroc"], 1.0, "{value}");
+}
+
+#[test]
+fn settings_that_trees_do_not_have_are_refused() {
+    let shell = shell();
+    for (args, words) in [
+        ("--model trees --optimiser adam", "optimiser must be left out"),
+        ("--model trees:leaves=7 --leaves 8", "leaves must be given once"),
+        ("--model trees --trees 3 --epochs 4", "--trees"),
+        ("--model linear --trees 3", "trees must be left out, or beside --model trees"),
+        ("--model trees:bins=300", "bins must be 2 … 255"),
+        ("--model trees --rate 1.5", "rate must be a number in (0, 1] for trees"),
+        ("--model trees --objective pauc-cvar:fpr=0.5", "variables=exact"),
+    ] {
+        let error = shell.fails(2, &format!("train --data demo/train.txt {args} -o x.toprank --quiet"));
+        assert!(error.contains(words), "{args}: {error}");
+    }
+}
