@@ -1,15 +1,6 @@
-//! No bytes make the reader of XGBoost's JSON models panic, and what it gives can be scored.
+//! No bytes make the reader of XGBoost's JSON models panic, and what it gives can be scored and written in every format.
 #![no_main]
 
-use toprank_data::{Matrix, Source};
-use toprank_trees::interop;
+mod model;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Ok(found) = interop::read(&Source::bytes("fuzz", bytes.to_vec())) {
-        assert_eq!(found.ensemble.check(), Ok(()));
-        if found.ensemble.width < 1000 {
-            let row = Matrix::Dense { width: found.ensemble.width, values: vec![0.5; found.ensemble.width] };
-            found.ensemble.score(&row).unwrap();
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| model::read_score_and_write(bytes));

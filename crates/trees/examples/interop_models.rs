@@ -197,6 +197,7 @@ fn read_theirs(folder: &Path, count: usize) -> Fallible<Vec<Value>> {
                 entry["width"] = json!(model.width);
                 entry["outputs"] = json!(model.outputs);
                 entry["trees"] = json!(model.trees.len());
+                entry["leaves"] = json!(model.trees.iter().map(|tree| tree.leaves.len()).sum::<usize>());
             }
             Err(error) => entry["refused"] = json!(error.to_string()),
         }

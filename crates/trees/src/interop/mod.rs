@@ -39,6 +39,7 @@ mod solr;
 pub(crate) mod test_models;
 #[cfg(test)]
 mod tests;
+mod unfold;
 pub mod verify;
 mod xgboost;
 

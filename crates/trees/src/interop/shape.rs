@@ -129,6 +129,9 @@ pub(crate) fn categories_below(some: &Categories, most: u32, format: &str) -> Re
     Ok(end as u32)
 }
 
+/// Features of a model that is read: more would take memory that no file of this length can fill.
+pub(crate) const MOST_FEATURES: usize = 1 << 24;
+
 /// Deepest tree of the formats that write nodes inside nodes: readers of JSON stop at some depth.
 pub(crate) const DEEPEST: usize = 100;
 

@@ -7,6 +7,8 @@ use toprank_data::ReadError;
 
 use crate::ensemble::Ensemble;
 use crate::interop::Imported;
+use crate::interop::shape::MOST_FEATURES;
+use crate::interop::unfold::{Room, unfold};
 use crate::tree::{Categories, Next, Node, Test, Tree};
 
 #[derive(Deserialize)]
@@ -115,8 +117,9 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
     })?;
     let Learner { feature_names, gradient_booster, param, objective } = model.learner;
     let number = |key: &str, text: &str| {
-        let found = || error(format!("learner_model_param.{key} is {text:?}"), "a whole number below 2^31");
-        text.trim().parse::<u32>().ok().filter(|&n| n < 1 << 31).map(|n| n as usize).ok_or_else(found)
+        let expected = format!("a whole number up to {MOST_FEATURES}");
+        let found = text.trim().parse().ok().filter(|&n| n <= MOST_FEATURES);
+        found.ok_or_else(|| error(format!("learner_model_param.{key} is {text:?}"), &expected))
     };
     let width = number("num_feature", &param.num_feature)?;
     let classes = param.num_class.as_deref().map_or(Ok(0), |text| number("num_class", text))?;
@@ -140,10 +143,11 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
     if outputs > trees.len().max(1) {
         return Err(error(format!("{} trees for {outputs} outputs", trees.len()), "a tree for each output"));
     }
+    let mut room = Room::default();
     let mut of_output: Vec<Vec<Tree>> = vec![Vec::new(); outputs];
     for (t, (json, &output)) in trees.iter().zip(&tree_info).enumerate() {
         let broken = |found: String, expected: String| error(format!("trees[{t}]: {found}"), &expected);
-        let mut tree = json.tree().map_err(|(found, expected)| broken(found, expected))?;
+        let mut tree = json.tree(&mut room).map_err(|(found, expected)| broken(found, expected))?;
         if let Some(drops) = &drops {
             tree.leaves.iter_mut().for_each(|leaf| *leaf *= drops[t]);
         }
@@ -222,9 +226,6 @@ enum Item {
     Known(usize),
 }
 
-/// Nodes that a tree may grow to where such nodes need their right side twice.
-const MOST_NODES: usize = 1 << 20;
-
 /// What was found, what was expected.
 type Wrong = (String, String);
 
@@ -234,7 +235,7 @@ fn wrong<T>(found: impl Display, expected: impl Display) -> Result<T, Wrong> {
 
 impl JsonTree {
     /// The nodes that can be reached, in order of breadth: children may stand before their parents in the file.
-    fn tree(&self) -> Result<Tree, Wrong> {
+    fn tree(&self, room: &mut Room) -> Result<Tree, Wrong> {
         let count = self.left_children.len();
         if self.tree_param.size_leaf_vector.as_deref().is_some_and(|size| !matches!(size, "0" | "1" | "")) {
             return wrong("leaves of several numbers", "trees with one number in each leaf");
@@ -253,36 +254,18 @@ impl JsonTree {
         }
         self.check_ways()?;
         let sets = self.sets()?;
-        let mut tree = Tree::default();
-        if self.left_children[0] < 0 {
-            tree.leaves.push(f64::from(self.split_conditions[0]));
-            return Ok(tree);
+        let leaf = |item: Item| match item {
+            Item::Whole(at) if self.left_children[at] < 0 => Some(f64::from(self.split_conditions[at])),
+            _ => None,
+        };
+        let node = |item, next: &mut dyn FnMut(Item) -> Next| self.node(item, next, &sets);
+        match unfold(Item::Whole(0), leaf, node, count + self.categories.len(), room)? {
+            Some(tree) => Ok(tree),
+            None => wrong(
+                "too many nodes above each other that send missing categories to the named ones",
+                "fewer: what is below each of them has to be repeated",
+            ),
         }
-        let mut queue = vec![Item::Whole(0)];
-        while let Some(&item) = queue.get(tree.nodes.len()) {
-            let (Item::Whole(at) | Item::Known(at)) = item;
-            let mut next = |item: Item| {
-                if let Item::Whole(child) = item
-                    && self.left_children[child] < 0
-                {
-                    tree.leaves.push(f64::from(self.split_conditions[child]));
-                    return Next::Leaf(tree.leaves.len() as u32 - 1);
-                }
-                queue.push(item);
-                Next::Node(queue.len() as u32 - 1)
-            };
-            let node = self.node(item, &mut next, &sets)?;
-            if queue.len() > MOST_NODES.max(count) {
-                return wrong(
-                    format!(
-                        "more than {MOST_NODES} nodes, since node {at} and others send missing categories to the named ones"
-                    ),
-                    "fewer such nodes above each other",
-                );
-            }
-            tree.nodes.push(node);
-        }
-        Ok(tree)
     }
 
     /// Checks that the children of what can be reached are nodes, each reached once.
@@ -358,6 +341,12 @@ impl JsonTree {
                 "one entry for each node with categories",
             );
         }
+        // Sets that overlap could take far more memory than the file.
+        let members = self.categories_sizes.iter().fold(0usize, |sum, &size| sum.saturating_add(size));
+        if members > self.categories.len() {
+            let found = format!("categories_sizes of {members} together");
+            return wrong(found, format!("at most the {} categories", self.categories.len()));
+        }
         let mut sets = Vec::with_capacity(count);
         for i in 0..count {
             let (first, size) = (self.categories_segments[i], self.categories_sizes[i]);
@@ -376,7 +365,42 @@ impl JsonTree {
 
 #[cfg(test)]
 mod tests {
-    use super::base_score;
+    use super::*;
+
+    /// A chain of nodes that send missing categories to the named ones, each with its own category.
+    fn chain(nodes: usize) -> JsonTree {
+        let numbers = |value: i64| vec![value; 2 * nodes + 1];
+        let mut left = numbers(-1);
+        let mut right = numbers(-1);
+        for at in 0..nodes {
+            (left[at], right[at]) = ((nodes + 1 + at) as i64, at as i64 + 1);
+        }
+        let json = serde_json::json!({
+            "categories": (0..nodes).collect::<Vec<_>>(),
+            "categories_nodes": (0..nodes).collect::<Vec<_>>(),
+            "categories_segments": (0..nodes).collect::<Vec<_>>(),
+            "categories_sizes": vec![1; nodes],
+            "default_left": numbers(0), "left_children": left, "right_children": right,
+            "split_conditions": (0..=2 * nodes).collect::<Vec<_>>(), "split_indices": numbers(0),
+            "split_type": numbers(1), "tree_param": {},
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn missing_categories_go_with_the_named_and_what_would_fill_the_memory_is_refused() {
+        let mut room = Room::default();
+        let tree = chain(3).tree(&mut room).unwrap();
+        // Places 4, 5 and 6 are the left children of 0, 1 and 2; place 3 is the end of the chain.
+        for (value, expected) in [(f32::NAN, 3.0), (0.0, 5.0), (1.0, 4.0), (7.0, 4.0)] {
+            assert_eq!(tree.value(&[value]), expected, "{value}");
+        }
+        let (found, _) = chain(60).tree(&mut room).unwrap_err();
+        assert!(found.contains("too many nodes"), "{found}");
+        let mut overlapping = chain(3);
+        overlapping.categories_sizes[0] = 3;
+        assert!(overlapping.tree(&mut room).unwrap_err().0.contains("categories_sizes of 5"));
+    }
 
     #[test]
     fn bases_of_every_version_are_read_and_go_through_the_link_of_the_objective() {
