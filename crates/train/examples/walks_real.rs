@@ -535,9 +535,9 @@ fn musae(csv: &mut String, name: &str, nouns: bool, known: bool) {
         Ranked { name: "untuned walk", scores: scores(&graphs, &test, &vec![1.0; margin.len()]) },
         Ranked { name: "learned by margin", scores: scores(&graphs, &test, &margin) },
         Ranked { name: "learned by song", scores: scores(&graphs, &test, &song) },
-        Ranked { name: "learned, chosen on validation", scores: scores(&graphs, &test, &validated) },
+        Ranked { name: "learned (chosen on validation)", scores: scores(&graphs, &test, &validated) },
     ];
-    let task = if known { "traffic, that of linked pages known" } else { "traffic" };
+    let task = if known { "traffic with that of linked pages" } else { "traffic" };
     judge(csv, name, task, &graphs.lists(&test, false), "ndcg@10,kendall", &runs, "PageRank");
 }
 
