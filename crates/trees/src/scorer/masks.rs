@@ -21,14 +21,20 @@ use crate::tree::{Next, Test, Tree};
 
 pub(super) const MOST_LEAVES: usize = 32;
 
-/// A tree as masks.
+/// A tree as masks; what its leaves hold is `T`.
 #[derive(Clone, Debug)]
-pub(super) struct MaskTree {
+pub(super) struct MaskTree<T = f64> {
     /// Nodes that send missing values left, then those that send them right.
     nodes: Vec<MaskNode>,
     missing_left: usize,
     /// From left to right.
-    leaves: Box<[f64; MOST_LEAVES]>,
+    leaves: Box<[T; MOST_LEAVES]>,
+}
+
+/// Where to go on in a tree that is laid out as masks.
+pub(super) enum Way<T> {
+    Leaf(T),
+    Node(usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +47,36 @@ struct MaskNode {
 
 impl MaskTree {
     pub(super) fn new(tree: &Tree, place: impl Fn(u32) -> u32) -> MaskTree {
-        let mut laid = MaskTree { nodes: Vec::new(), missing_left: 0, leaves: Box::new([0.0; MOST_LEAVES]) };
+        let way = |next: Next| match next {
+            Next::Leaf(leaf) => Way::Leaf(tree.leaves[leaf as usize]),
+            Next::Node(node) => Way::Node(node as usize),
+        };
         let root = if tree.nodes.is_empty() { Next::Leaf(0) } else { Next::Node(0) };
+        MaskTree::of(tree, root, &way, &place)
+    }
+
+    /// Adds the values of the first `rows` rows.
+    pub(super) fn add(&self, columns: &[Lane], rows: usize, sums: &mut [f64; CHUNK]) {
+        if rows <= HALF {
+            half(self, columns, sums);
+        } else {
+            whole(self, columns, sums);
+        }
+    }
+}
+
+impl<T: Copy + Default> MaskTree<T> {
+    /// The part of a tree below `root`, up to what `way` calls leaves: at most 32 of them.
+    pub(super) fn of(
+        tree: &Tree,
+        root: Next,
+        way: &impl Fn(Next) -> Way<T>,
+        place: &impl Fn(u32) -> u32,
+    ) -> MaskTree<T> {
+        let leaves = Box::new([T::default(); MOST_LEAVES]);
+        let mut laid = MaskTree { nodes: Vec::new(), missing_left: 0, leaves };
         let mut sides = [Vec::new(), Vec::new()];
-        laid.walk(tree, root, 0, &place, &mut sides);
+        laid.walk(tree, root, 0, way, place, &mut sides);
         let [left, right] = sides;
         laid.missing_left = left.len();
         laid.nodes = [left, right].concat();
@@ -58,35 +90,34 @@ impl MaskTree {
         tree: &Tree,
         at: Next,
         leaf: usize,
+        way: &impl Fn(Next) -> Way<T>,
         place: &impl Fn(u32) -> u32,
         sides: &mut [Vec<MaskNode>; 2],
     ) -> usize {
-        match at {
-            Next::Leaf(from) => {
-                self.leaves[leaf] = tree.leaves[from as usize];
+        match way(at) {
+            Way::Leaf(value) => {
+                self.leaves[leaf] = value;
                 leaf + 1
             }
-            Next::Node(node) => {
-                let node = &tree.nodes[node as usize];
-                let middle = self.walk(tree, node.left, leaf, place, sides);
+            Way::Node(node) => {
+                let node = &tree.nodes[node];
+                let middle = self.walk(tree, node.left, leaf, way, place, sides);
                 if let Test::AtMost(threshold) = node.test {
                     let below = |leaf: usize| ((1u64 << leaf) - 1) as u32;
                     let keep = !(below(middle) & !below(leaf));
                     let side = usize::from(!node.missing_left);
                     sides[side].push(MaskNode { threshold, feature: place(node.feature), keep });
                 }
-                self.walk(tree, node.right, middle, place, sides)
+                self.walk(tree, node.right, middle, way, place, sides)
             }
         }
     }
 
-    /// Adds the values of the first `rows` rows.
-    pub(super) fn add(&self, columns: &[Lane], rows: usize, sums: &mut [f64; CHUNK]) {
-        if rows <= HALF {
-            half(self, columns, sums);
-        } else {
-            whole(self, columns, sums);
-        }
+    /// What the leaves hold that the rows of a chunk come to.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
+    pub(super) fn leaves<const N: usize>(&self, columns: &[Lane]) -> [T; N] {
+        masks::<N, T>(self, columns).map(|mask| self.leaves[(mask.trailing_zeros() & 31) as usize])
     }
 }
 
@@ -107,8 +138,17 @@ vectorised! {
 
 #[inline(always)]
 #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
-#[allow(clippy::neg_cmp_op_on_partial_ord)] // a missing value must fail where it goes right
 fn add<const N: usize>(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
+    for (sum, leaf) in sums.iter_mut().zip(tree.leaves::<N>(columns)) {
+        *sum += leaf;
+    }
+}
+
+/// For every row the leaves that no failed test took away.
+#[inline(always)]
+#[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // a missing value must fail where it goes right
+fn masks<const N: usize, T>(tree: &MaskTree<T>, columns: &[Lane]) -> [u32; N] {
     let mut masks = [u32::MAX; N];
     let (left, right) = tree.nodes.split_at(tree.missing_left);
     for node in left {
@@ -123,7 +163,5 @@ fn add<const N: usize>(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK
             *mask &= node.keep | u32::from(!(*x <= node.threshold)).wrapping_sub(1);
         }
     }
-    for (sum, mask) in sums.iter_mut().zip(masks) {
-        *sum += tree.leaves[(mask.trailing_zeros() & 31) as usize];
-    }
+    masks
 }

@@ -1,18 +1,28 @@
 /*!
-Scoring by steps, for trees of many leaves: 8 rows go down the tree at once, one level at a time.
+Scoring by steps, for trees of many leaves: masks ([`MaskTree`]) for the 31 nodes that most rows come to, then 8 rows at once go
+down what is left, one level at a time.
 
-Siblings stand side by side, so a step is `left + (goes right)`; leaves lead to themselves, so all 8 rows take as many steps as
-the deepest of them, and the one branch that depends on the data (all are at their leaves) is taken every fourth step.
+```text
+top: the root and, again and again, the child with the most training rows; most rows are at a leaf or near one behind it
+below: siblings stand side by side, so a step is `left + (goes right)`; leaves lead to themselves
+```
+
+Trees that grow leaf by leaf are much deeper than most of their leaves: rows that are at a leaf behind the top take no step, and
+every fourth step looks whether all 8 are.
 */
 
+use toprank_core::vectorised;
+
+use super::masks::{MOST_LEAVES, MaskTree, Way};
 use super::{CHUNK, Lane};
 use crate::tree::{Next, Test, Tree};
 
-/// A tree as steps.
+/// A tree as masks and steps.
 #[derive(Clone, Debug)]
 pub(super) struct StepTree {
+    /// Its leaves hold the step to begin with.
+    top: MaskTree<u32>,
     steps: Vec<Step>,
-    depth: usize,
     /// The value of each step that is a leaf.
     values: Vec<f64>,
 }
@@ -35,15 +45,16 @@ const STRIDE: usize = 4;
 impl StepTree {
     pub(super) fn new(tree: &Tree, place: impl Fn(u32) -> u32) -> StepTree {
         let root = if tree.nodes.is_empty() { Next::Leaf(0) } else { Next::Node(0) };
-        let mut laid = StepTree { steps: Vec::new(), depth: tree.depth(), values: Vec::new() };
-        // Breadth first: `order` is the queue, a step's place is its place in it.
-        let mut order = vec![root];
-        let mut at = 0;
-        while at < order.len() {
-            let (step, value) = match order[at] {
+        let (inside, ends) = top(tree, root);
+        // Breadth first behind the top: `order` is the queue, a step's place is its place in it.
+        let mut order = ends.clone();
+        let (mut steps, mut values) = (Vec::new(), Vec::new());
+        while steps.len() < order.len() {
+            let at = steps.len() as u32;
+            let (step, value) = match order[steps.len()] {
                 // No value is above +∞, and a missing one stays, too.
                 Next::Leaf(leaf) => (
-                    Step { threshold: f32::INFINITY, feature: 0, left: at as u32, missing_right: 0 },
+                    Step { threshold: f32::INFINITY, feature: 0, left: at, missing_right: 0 },
                     tree.leaves[leaf as usize],
                 ),
                 Next::Node(node) => {
@@ -56,34 +67,73 @@ impl StepTree {
                     (Step { threshold, feature: place(node.feature), left, missing_right }, 0.0)
                 }
             };
-            laid.steps.push(step);
-            laid.values.push(value);
-            at += 1;
+            steps.push(step);
+            values.push(value);
         }
-        laid
+        let way = |next: Next| match next {
+            Next::Node(node) if inside[node as usize] => Way::Node(node as usize),
+            end => Way::Leaf(ends.iter().position(|&other| other == end).unwrap_or_default() as u32),
+        };
+        StepTree { top: MaskTree::of(tree, root, &way, &place), steps, values }
     }
 
     /// Adds the values of the first `rows` rows.
     pub(super) fn add(&self, columns: &[Lane], rows: usize, sums: &mut [f64; CHUNK]) {
-        for first in (0..rows).step_by(ROWS) {
-            let mut at = [0u32; ROWS];
-            for _ in (0..self.depth).step_by(STRIDE) {
+        let mut at = begin(&self.top, columns);
+        let mut moving = [0; CHUNK];
+        let mut count = 0;
+        for (r, &at) in at[..rows].iter().enumerate() {
+            moving[count] = r;
+            count += usize::from(self.steps[at as usize].left != at);
+        }
+        for group in moving[..count].chunks(ROWS) {
+            // Fewer than 8: the last one is walked several times.
+            let rows: [usize; ROWS] = std::array::from_fn(|r| group[r.min(group.len() - 1)]);
+            let mut here = rows.map(|row| at[row]);
+            loop {
                 for _ in 0..STRIDE {
-                    for (r, at) in at.iter_mut().enumerate() {
-                        let step = &self.steps[*at as usize];
-                        let x = columns[step.feature as usize][first + r];
+                    for (here, row) in here.iter_mut().zip(rows) {
+                        let step = &self.steps[*here as usize];
+                        let x = columns[step.feature as usize][row];
                         let missing_right = u32::from(x.is_nan()) & step.missing_right;
-                        *at = step.left + (u32::from(x > step.threshold) | missing_right);
+                        *here = step.left + (u32::from(x > step.threshold) | missing_right);
                     }
                 }
-                // Trees that grow leaf by leaf are much deeper than most of their leaves.
-                if at.iter().all(|&at| self.steps[at as usize].left == at) {
+                if here.iter().all(|&here| self.steps[here as usize].left == here) {
                     break;
                 }
             }
-            for (sum, at) in sums[first..first + ROWS].iter_mut().zip(at) {
-                *sum += self.values[at as usize];
+            for (&row, here) in rows.iter().zip(here) {
+                at[row] = here;
             }
         }
+        for (sum, at) in sums[..rows].iter_mut().zip(at) {
+            *sum += self.values[at as usize];
+        }
     }
+}
+
+vectorised! {
+    fn begin(top: &MaskTree<u32>, columns: &[Lane]) -> [u32; CHUNK] {
+        top.leaves::<CHUNK>(columns)
+    }
+}
+
+/// The nodes that most rows come to, as many as masks take, and where one leaves them.
+fn top(tree: &Tree, root: Next) -> (Vec<bool>, Vec<Next>) {
+    let mut inside = vec![false; tree.nodes.len()];
+    let mut ends = vec![root];
+    while ends.len() < MOST_LEAVES {
+        let rows = |next: &Next| match next {
+            Next::Node(node) => Some((tree.nodes[*node as usize].rows, std::cmp::Reverse(*node))),
+            Next::Leaf(_) => None,
+        };
+        let found = ends.iter().enumerate().filter_map(|(i, end)| Some((rows(end)?, i))).max();
+        let Some((_, i)) = found else { break };
+        let Next::Node(node) = ends[i] else { break };
+        inside[node as usize] = true;
+        let node = &tree.nodes[node as usize];
+        ends.splice(i..=i, [node.left, node.right]);
+    }
+    (inside, ends)
 }
