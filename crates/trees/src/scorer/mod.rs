@@ -54,6 +54,8 @@ pub struct Scorer {
     /// The features that trees use.
     used: Vec<u32>,
     trees: Vec<Plan>,
+    /// True if some of them are walked by steps.
+    walked: bool,
 }
 
 /// How a tree is scored.
@@ -68,6 +70,8 @@ enum Plan {
 #[derive(Clone, Debug, Default)]
 struct Room {
     columns: Vec<Lane>,
+    /// The same as keys, for trees that are walked.
+    keys: Vec<[i32; CHUNK]>,
     /// Chunk of scores of one output after the other.
     scores: Vec<[f64; CHUNK]>,
 }
@@ -89,8 +93,9 @@ impl Scorer {
                 (false, _) => Plan::Plain(tree.clone()),
             }
         };
-        let trees = model.trees.iter().map(plan).collect();
-        Ok(Scorer { width: model.width, base: model.base.clone(), used, trees })
+        let trees: Vec<Plan> = model.trees.iter().map(plan).collect();
+        let walked = trees.iter().any(|tree| matches!(tree, Plan::Steps(_)));
+        Ok(Scorer { width: model.width, base: model.base.clone(), used, trees, walked })
     }
 
     /// Features per row.
@@ -153,6 +158,10 @@ impl Scorer {
             let rows = scores.len() / outputs;
             let values = &values[c * CHUNK * self.width..][..rows * self.width];
             self.turn(values, &mut room.columns);
+            if self.walked {
+                room.keys.clear();
+                room.keys.extend(room.columns.iter().map(|column| column.map(steps::key)));
+            }
             for (sums, base) in room.scores.iter_mut().zip(&self.base) {
                 *sums = [*base; CHUNK];
             }
@@ -160,7 +169,7 @@ impl Scorer {
                 let sums = &mut room.scores[t % outputs];
                 match tree {
                     Plan::Masks(tree) => tree.add(&room.columns, rows, sums),
-                    Plan::Steps(tree) => tree.add(&room.columns, rows, sums),
+                    Plan::Steps(tree) => tree.add(&room.columns, &room.keys, rows, sums),
                     Plan::Plain(tree) => {
                         for (row, sum) in values.chunks_exact(self.width.max(1)).zip(sums) {
                             *sum += tree.value(row);

@@ -8,7 +8,7 @@ below: siblings stand side by side, so a step is `left + (goes right)`; leaves l
 ```
 
 Trees that grow leaf by leaf are much deeper than most of their leaves: rows that are at a leaf behind the top take no step, and
-every fourth step looks whether all 8 are.
+every second step looks whether all 8 are.
 */
 
 use toprank_core::vectorised;
@@ -29,18 +29,26 @@ pub(super) struct StepTree {
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    threshold: f32,
+    /// The key of the threshold; `i32::MAX` for a leaf: no key is above it.
+    threshold: i32,
     feature: u32,
     /// The left child, the right one behind it; for a leaf itself.
     left: u32,
-    /// 1 if missing values go right.
-    missing_right: u32,
+    /// Added to keys before they are compared. 1 where missing values go left: their key, the highest, becomes the lowest.
+    shift: i32,
+}
+
+/// A whole number in the order of the values; missing values have the highest.
+pub(super) fn key(x: f32) -> i32 {
+    let bits = x.to_bits() as i32;
+    let key = bits ^ ((bits >> 31) as u32 >> 1) as i32;
+    if x.is_nan() { i32::MAX } else { key }
 }
 
 /// Rows at once.
 const ROWS: usize = 8;
 /// Steps between two looks whether all rows have come to a leaf.
-const STRIDE: usize = 4;
+const STRIDE: usize = 2;
 
 impl StepTree {
     pub(super) fn new(tree: &Tree, place: impl Fn(u32) -> u32) -> StepTree {
@@ -52,19 +60,19 @@ impl StepTree {
         while steps.len() < order.len() {
             let at = steps.len() as u32;
             let (step, value) = match order[steps.len()] {
-                // No value is above +∞, and a missing one stays, too.
-                Next::Leaf(leaf) => (
-                    Step { threshold: f32::INFINITY, feature: 0, left: at, missing_right: 0 },
-                    tree.leaves[leaf as usize],
-                ),
+                Next::Leaf(leaf) => {
+                    (Step { threshold: i32::MAX, feature: 0, left: at, shift: 0 }, tree.leaves[leaf as usize])
+                }
                 Next::Node(node) => {
                     let node = &tree.nodes[node as usize];
                     let left = order.len() as u32;
                     order.extend([node.left, node.right]);
                     let threshold =
                         if let Test::AtMost(threshold) = node.test { threshold } else { f32::INFINITY };
-                    let missing_right = u32::from(!node.missing_left);
-                    (Step { threshold, feature: place(node.feature), left, missing_right }, 0.0)
+                    let shift = i32::from(node.missing_left);
+                    // −0 is no other threshold than 0.
+                    let threshold = key(threshold + 0.0) + shift;
+                    (Step { threshold, feature: place(node.feature), left, shift }, 0.0)
                 }
             };
             steps.push(step);
@@ -78,7 +86,7 @@ impl StepTree {
     }
 
     /// Adds the values of the first `rows` rows.
-    pub(super) fn add(&self, columns: &[Lane], rows: usize, sums: &mut [f64; CHUNK]) {
+    pub(super) fn add(&self, columns: &[Lane], keys: &[[i32; CHUNK]], rows: usize, sums: &mut [f64; CHUNK]) {
         let mut at = begin(&self.top, columns);
         let mut moving = [0; CHUNK];
         let mut count = 0;
@@ -88,15 +96,14 @@ impl StepTree {
         }
         for group in moving[..count].chunks(ROWS) {
             // Fewer than 8: the last one is walked several times.
-            let rows: [usize; ROWS] = std::array::from_fn(|r| group[r.min(group.len() - 1)]);
+            let rows: [usize; ROWS] = std::array::from_fn(|r| group[r.min(group.len() - 1)] % CHUNK);
             let mut here = rows.map(|row| at[row]);
             loop {
                 for _ in 0..STRIDE {
                     for (here, row) in here.iter_mut().zip(rows) {
                         let step = &self.steps[*here as usize];
-                        let x = columns[step.feature as usize][row];
-                        let missing_right = u32::from(x.is_nan()) & step.missing_right;
-                        *here = step.left + (u32::from(x > step.threshold) | missing_right);
+                        let key = keys[step.feature as usize][row].wrapping_add(step.shift);
+                        *here = step.left + u32::from(key > step.threshold);
                     }
                 }
                 if here.iter().all(|&here| self.steps[here as usize].left == here) {
