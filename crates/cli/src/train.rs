@@ -112,10 +112,10 @@ pub struct Flags {
     /// Most passes over the data [default: by model]
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
-    /// Most rounds of boosting of --model trees: its passes [default: 100]
+    /// Most rounds of boosting of --model trees: its passes [default: 300]
     #[arg(long, value_name = "N", conflicts_with = "epochs")]
     pub trees: Option<u32>,
-    /// Most leaves of each tree of --model trees [default: 31]
+    /// Most leaves of each tree of --model trees [default: 31; 7 for fewer than 50,000 rows in lists]
     #[arg(long, value_name = "N")]
     pub leaves: Option<u32>,
     /// Steps on the features, fitted to the training data [default: missing:to=mean,per-list:kind=minmax;

@@ -22,6 +22,7 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Every objective that ranks lists, as it is by default.
 const OBJECTIVES: &[&str] = &[
+    "ndcg@10",
     "lambdarank@10",
     "lambdarank@30:norm=lightgbm",
     "lambdarank",
@@ -91,6 +92,7 @@ fn run(set: &str, parts: &[Dataset], setting: &str, fold: usize) -> Fallible<ser
     let mut settings = Settings::from_toml(&setting.replace(';', "\n"))?;
     settings.model.get_or_insert_with(|| "trees".into());
     settings.metric.get_or_insert_with(|| "ndcg@10".into());
+    let settings = settings.suited_to(&train.lists)?;
     let job = Job::new(&settings.resolve()?, train.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut boost = job.trainer(&views)?;

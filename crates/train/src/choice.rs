@@ -1,7 +1,7 @@
 /*!
 From what a user wants to be good at to the objective that is trained with.
 
-NDCG is served by what was best on validation data (`bench/quality`); regions and points of a curve by their own form, with the
+NDCG is served by what was best on validation data (`bench/quality`, `bench/trees`); regions and points of a curve by their own form, with the
 surrogate that was best on sets which `bench/top` does not judge by; `algorithm` overrides them.
 */
 
@@ -52,8 +52,6 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
 
 /// The same for trees, looked at first. They see whole lists, so what others track is counted exactly.
 const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
-    ("ndcg", "", "lambdarank@"),
-    ("dcg", "", "lambdarank@"),
     ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*:surrogate=logistic:variables=exact"),
     ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
 ];
@@ -171,7 +169,7 @@ mod tests {
         }
         let trees = |wanted: &str| choose(wanted, None, By::Trees).unwrap().algorithm;
         assert_eq!(trees("pauc:fpr=0.1"), "pauc-cvar:fpr=0.1:surrogate=sigmoid:variables=exact");
-        assert_eq!((trees("ndcg@5"), trees("auroc")), ("lambdarank@5".into(), "auroc".into()));
+        assert_eq!((trees("ndcg@5"), trees("auroc")), ("yetirank".into(), "auroc".into()));
         assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None, By::Network).is_err());
         assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl"), By::Network).unwrap().algorithm, "pauc-kl");
     }

@@ -216,7 +216,7 @@ const TREES: Defaults = Defaults {
     rate: 0.1,
     schedule: "",
     sampler: "",
-    epochs: 100,
+    epochs: 300,
     transforms: "",
     patience: 50,
     clip: 0.0,
