@@ -260,7 +260,7 @@ impl<'a> Booster<'a> {
         let tree = round * outputs as u64 + output as u64;
         let seed = Stream::new(settings.seed, "rounding of gradients").at_step(tree).open().bits();
         let units = pack(gradient, curvature, &room.rows, seed, packed)?;
-        let allowed = allowed(data.width(), settings, tree);
+        let allowed = allowed(data.slots().len(), settings, tree);
         let task = Task {
             data,
             growth: &settings.growth,

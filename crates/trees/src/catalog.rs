@@ -73,6 +73,12 @@ const PARAMS: &[Param] = &[
     ),
     param("bins", "255", "2 … 255", "most bins of a feature"),
     param("least-in-bin", "3", "1 … 1000000000", "fewest rows of a bin"),
+    param(
+        "bundles",
+        "yes",
+        "yes or no",
+        "whether features that exclude each other (one-hot words) share a column",
+    ),
     param("sample", "200000", "1 … 1000000000", "rows that the bins are made from"),
 ];
 
@@ -160,6 +166,7 @@ fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
         most: whole(spec, "bins", 255, 2..=255)?,
         least: whole(spec, "least-in-bin", 3, 1..=1_000_000_000)?,
         sample: whole(spec, "sample", 200_000, 1..=1_000_000_000)?,
+        bundles: word(spec, "bundles", &[("yes", true), ("no", false)])?,
         ..BinSettings::default()
     };
     let growth = Growth {
@@ -225,6 +232,7 @@ mod tests {
             "falling=1-2",
             "bins=63",
             "least-in-bin=1",
+            "bundles=no",
             "sample=1000",
         ] {
             assert_ne!(*parse(&format!("trees:{text}")).unwrap(), Forest::default(), "{text}");

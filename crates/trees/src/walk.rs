@@ -26,10 +26,10 @@ impl<'a> BinnedTree<'a> {
     /// For a tree whose thresholds are cuts of the bins of `data`.
     pub(crate) fn new(tree: &'a Tree, data: &Binned) -> BinnedTree<'a> {
         let nodes = tree.nodes.iter().map(|node| {
-            let column = data.column_of(node.feature as usize).unwrap_or_default();
+            let slot = data.slot_of(node.feature as usize).map(|slot| &data.slots()[slot]);
             let bins = data.bins().of(node.feature as usize);
-            let mut left_bins = [0u64; 4];
-            let mut set = |bin: usize| left_bins[bin / 64] |= 1 << (bin % 64);
+            let mut left = [false; 256];
+            let mut set = |bin: usize| left[bin] = true;
             match (&node.test, bins) {
                 (Test::AtMost(threshold), FeatureBins::Numeric { cuts }) => {
                     // Bin b ends at cut b; the last bin has no end.
@@ -46,6 +46,12 @@ impl<'a> BinnedTree<'a> {
                 }
                 _ => unreachable!("a test of the kind of its feature"),
             }
+            let by_code = slot.map_or(left, |slot| slot.by_code(&left));
+            let mut left_bins = [0u64; 4];
+            for code in (0..256).filter(|&code| by_code[code]) {
+                left_bins[code / 64] |= 1 << (code % 64);
+            }
+            let column = slot.map_or(0, |slot| slot.column as usize);
             BinnedNode {
                 word: column / TILE,
                 shift: 8 * (column % TILE) as u32,

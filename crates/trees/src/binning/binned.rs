@@ -6,12 +6,16 @@ tiles     row after row, 8 features to a word:  a histogram reads all features o
 columns   feature after feature:                a partition reads one feature of many rows
 ```
 
-Features with one bin and nothing missing tell rows apart nowhere; they have no column.
+Features with one bin and nothing missing tell rows apart nowhere; they have no column. Features that are rarely anything but
+their common value share a column with others, as long as no row has two of them away from it (see `bundles.rs`).
 */
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
 
+use super::bundles::{Slot, bundle};
 use super::{BLOCK, Bins, FeatureBins, fault};
 
 /// Features in a word.
@@ -22,8 +26,12 @@ pub(crate) const TILE: usize = 8;
 pub struct Binned {
     bins: Bins,
     rows: usize,
-    /// The feature of each column.
-    features: Vec<u32>,
+    /// Where features stand, by column.
+    slots: Vec<Slot>,
+    /// The first slot of each column, and the end.
+    firsts: Vec<u32>,
+    /// The slot of each feature that has one.
+    slot_of: Vec<Option<u32>>,
     /// Words per row.
     tiles: usize,
     /// Row after row; byte j of word t is the bin of column 8t + j.
@@ -85,8 +93,20 @@ impl Binned {
             return Err(ModelError::new(format!("{rows} rows"), format!("fewer than {MOST_ROWS}")));
         }
         let used: Vec<u32> = (0..width as u32).filter(|&f| bins.tells_rows_apart(f as usize)).collect();
-        let tiles = used.len().div_ceil(TILE);
         let maps: Vec<Map> = used.iter().map(|&f| Map::new(bins.of(f as usize))).collect();
+        let bin_of = |u: usize, row: &[f32]| maps[u].bin(row[used[u] as usize]);
+        let slots = bundle(bins, &used, features, bin_of)?;
+        let columns = slots.last().map_or(0, |slot| slot.column as usize + 1);
+        let firsts: Vec<u32> = (0..=columns)
+            .map(|column| slots.partition_point(|slot| (slot.column as usize) < column) as u32)
+            .collect();
+        let mut slot_of = vec![None; width];
+        for (s, slot) in slots.iter().enumerate() {
+            slot_of[slot.feature as usize] = Some(s as u32);
+        }
+        let place = |slot: &Slot| used.binary_search(&slot.feature).unwrap_or_default();
+        let places: Vec<usize> = slots.iter().map(place).collect();
+        let tiles = columns.div_ceil(TILE);
         let mut words = vec![0u64; rows * tiles];
         if tiles > 0 {
             words.par_chunks_mut(BLOCK * tiles).enumerate().for_each(|(block, words)| {
@@ -94,12 +114,16 @@ impl Binned {
                 let rows: Vec<u32> = (first..first + (words.len() / tiles) as u32).collect();
                 let mut values = vec![0.0; rows.len() * width];
                 features.gather(&rows, &mut values);
-                for (tile, (maps, used)) in maps.chunks(TILE).zip(used.chunks(TILE)).enumerate() {
+                for (tile, starts) in firsts[..columns].chunks(TILE).enumerate() {
+                    let end = firsts[tile * TILE + starts.len()];
+                    let of_tile = starts[0] as usize..end as usize;
+                    let (slots, places) = (&slots[of_tile.clone()], &places[of_tile]);
                     for (value_row, word_row) in values.chunks_exact(width).zip(words.chunks_exact_mut(tiles))
                     {
                         let mut bytes = [0; TILE];
-                        for ((byte, map), &feature) in bytes.iter_mut().zip(maps).zip(used) {
-                            *byte = map.bin(value_row[feature as usize]);
+                        for (slot, &place) in slots.iter().zip(places) {
+                            // In a bundle at most one feature has a code above 0.
+                            bytes[slot.column as usize % TILE] |= slot.code(bin_of(place, value_row));
                         }
                         word_row[tile] = u64::from_le_bytes(bytes);
                     }
@@ -107,8 +131,8 @@ impl Binned {
             });
         }
         fault(features)?;
-        let columns = transpose(&words, tiles, rows, used.len());
-        Ok(Binned { bins: bins.clone(), rows, features: used, tiles, words, columns })
+        let columns = transpose(&words, tiles, rows, columns);
+        Ok(Binned { bins: bins.clone(), rows, slots, firsts, slot_of, tiles, words, columns })
     }
 
     /// Number of rows.
@@ -128,7 +152,10 @@ impl Binned {
     pub fn bin(&self, row: usize, feature: usize) -> u8 {
         assert!(row < self.rows && feature < self.bins.width(), "a value of the data");
         // A feature without a column holds one value in all rows of the training data.
-        self.column_of(feature).map_or(0, |column| self.column(column)[row])
+        self.slot_of(feature).map_or(0, |s| {
+            let slot = &self.slots[s];
+            slot.bin(self.column(slot.column as usize)[row])
+        })
     }
 
     /// Bytes held in memory.
@@ -136,19 +163,24 @@ impl Binned {
         8 * self.words.capacity() + self.columns.capacity()
     }
 
-    /// Columns: features that tell rows apart.
+    /// Number of columns.
     pub(crate) fn width(&self) -> usize {
-        self.features.len()
+        self.firsts.len() - 1
     }
 
-    /// The column of a feature.
-    pub(crate) fn column_of(&self, feature: usize) -> Option<usize> {
-        self.features.binary_search(&(feature as u32)).ok()
+    /// Features that tell rows apart, and where they stand.
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
-    /// The feature of a column.
-    pub(crate) fn feature(&self, column: usize) -> usize {
-        self.features[column] as usize
+    /// The slots of some columns.
+    pub(crate) fn slots_of(&self, columns: Range<usize>) -> Range<usize> {
+        self.firsts[columns.start] as usize..self.firsts[columns.end] as usize
+    }
+
+    /// The slot of a feature.
+    pub(crate) fn slot_of(&self, feature: usize) -> Option<usize> {
+        self.slot_of[feature].map(|slot| slot as usize)
     }
 
     pub(crate) fn tiles(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Features as bins: which values belong together, and all rows as small whole numbers.
 
 mod binned;
+mod bundles;
 mod cuts;
 
 use std::ops::Range;
@@ -13,6 +14,7 @@ use crate::tree::category_of;
 
 pub use binned::Binned;
 pub(crate) use binned::TILE;
+pub(crate) use bundles::Slot;
 
 /// How bins are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,12 +28,14 @@ pub struct BinSettings {
     pub sample: usize,
     /// Seed of the draw.
     pub seed: u64,
+    /// Whether features that exclude each other share a column. Trees are the same; sparse data take less time and memory.
+    pub bundles: bool,
 }
 
 impl Default for BinSettings {
-    /// 255 bins of at least 3 rows, made from 200 000 rows.
+    /// 255 bins of at least 3 rows, made from 200 000 rows, bundled.
     fn default() -> BinSettings {
-        BinSettings { most: MOST_BINS, least: 3, sample: 200_000, seed: 0 }
+        BinSettings { most: MOST_BINS, least: 3, sample: 200_000, seed: 0, bundles: true }
     }
 }
 
@@ -89,6 +93,8 @@ pub struct Bins {
     features: Vec<FeatureBins>,
     /// Whether a value of the feature was missing where the bins were made.
     missing: Vec<bool>,
+    /// The bin of 0 (or of the most frequent category), and the share of rows elsewhere, where the bins were made.
+    common: Vec<(u8, f64)>,
 }
 
 impl Bins {
@@ -113,20 +119,25 @@ impl Bins {
         }
         let rows = sample(features.rows(), settings);
         let at_once = (VALUES_AT_ONCE / rows.len().max(1)).clamp(1, width.max(1));
-        let mut bins = Bins { features: Vec::with_capacity(width), missing: Vec::with_capacity(width) };
+        let mut bins = Bins { features: Vec::new(), missing: Vec::new(), common: Vec::new() };
         for first in (0..width).step_by(at_once) {
             let columns = gather_columns(features, &rows, first..width.min(first + at_once));
-            let found: Vec<(FeatureBins, bool)> = columns
+            let found: Vec<(FeatureBins, bool, (u8, f64))> = columns
                 .into_par_iter()
                 .enumerate()
-                .map(|(f, column)| match categorical.get(first + f) {
-                    Some(true) => categories(&column, settings.most),
-                    _ => numbers(&column, settings),
+                .map(|(f, column)| {
+                    let (bins, missing) = match categorical.get(first + f) {
+                        Some(true) => categories(&column, settings.most),
+                        _ => numbers(&column, settings),
+                    };
+                    let common = if settings.bundles { common(&bins, &column) } else { (0, 1.0) };
+                    (bins, missing, common)
                 })
                 .collect();
-            for (feature, missing) in found {
+            for (feature, missing, common) in found {
                 bins.features.push(feature);
                 bins.missing.push(missing);
+                bins.common.push(common);
             }
         }
         fault(features)?;
@@ -206,6 +217,20 @@ fn numbers(column: &[f32], settings: &BinSettings) -> (FeatureBins, bool) {
     let cuts = cuts::cuts(&values, settings.most, settings.least);
     // A feature without any value tells nothing apart.
     (FeatureBins::Numeric { cuts }, !keys.is_empty() && keys.len() < column.len())
+}
+
+/// The bin of 0, and the share of rows elsewhere.
+fn common(bins: &FeatureBins, column: &[f32]) -> (u8, f64) {
+    let common = bins.bin(0.0);
+    let here = |value: f32| match bins {
+        FeatureBins::Numeric { cuts } => {
+            let above = common == 0 || value > cuts[usize::from(common) - 1];
+            above && cuts.get(usize::from(common)).is_none_or(|cut| value <= *cut) && !value.is_nan()
+        }
+        FeatureBins::Categorical { .. } => bins.bin(value) == common,
+    };
+    let away = column.iter().filter(|&&value| !here(value)).count();
+    (common, away as f64 / column.len().max(1) as f64)
 }
 
 fn categories(column: &[f32], most: usize) -> (FeatureBins, bool) {

@@ -16,7 +16,7 @@ fn constant_features_have_no_column_and_a_constant_with_missing_values_has_one()
     let nan = f32::NAN;
     let rows = matrix(4, vec![7.0, 1.0, 5.0, nan, 7.0, 2.0, nan, nan, 7.0, 3.0, 5.0, nan]);
     let binned = Bins::fit(&rows, &[], &settings(255, 1)).unwrap().apply(&rows).unwrap();
-    assert_eq!((0..binned.width()).map(|column| binned.feature(column)).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(binned.slots().iter().map(|slot| slot.feature).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(binned.column(0), [0, 1, 2]);
     assert_eq!(binned.column(1), [0, 1, 0]); // one bin, and code 1 for what is missing
     assert_eq!(binned.bin(1, 0), 0);
@@ -81,7 +81,7 @@ proptest! {
         let bins = Bins::fit(&dense, &kinds, &settings(most, least)).unwrap();
         let binned = bins.apply(&dense).unwrap();
         for column in 0..binned.width() {
-            let feature = binned.feature(column);
+            let feature = binned.slots()[column].feature as usize;
             for row in 0..rows {
                 let expected = bins.of(feature).bin(dense.get(row, feature));
                 prop_assert_eq!(binned.column(column)[row], expected);

@@ -28,7 +28,7 @@ use super::partition::partition;
 use super::quantise::{Units, curvature_of};
 use super::search::{Bounds, Column, Cut, Here, Rules, Split, search};
 use super::{Growth, Order};
-use crate::binning::{Binned, FeatureBins, TILE};
+use crate::binning::{Binned, FeatureBins, Slot, TILE};
 use crate::tree::{Next, Node, Test, Tree};
 
 /// What a tree is grown from.
@@ -42,7 +42,7 @@ pub(crate) struct Task<'a> {
     /// The same as whole numbers.
     pub(crate) packed: &'a [u64],
     pub(crate) units: Units,
-    /// Which columns may be used.
+    /// Which slots may be used.
     pub(crate) allowed: &'a [bool],
     /// What leaf values are multiplied by.
     pub(crate) rate: f64,
@@ -103,7 +103,7 @@ pub(crate) fn grow(task: &Task, room: &mut Room) -> Grown {
     room.free = (0..room.histograms.len()).rev().collect();
     for found in &mut room.found {
         found.clear();
-        found.resize(task.data.width(), None);
+        found.resize(task.data.slots().len(), None);
     }
     let mut grower = Grower { task, rules, room, nodes: Vec::new(), leaves: vec![root] };
     grower.open(0, None);
@@ -137,18 +137,20 @@ impl<'b> Grower<'_, 'b> {
         next.map(|(leaf, ..)| leaf)
     }
 
-    fn column(&self, column: usize) -> Column<'b> {
+    fn column(&self, slot: &Slot) -> Column<'b> {
         let (data, growth) = (self.task.data, self.task.growth);
-        let feature = data.feature(column);
+        let feature = slot.feature as usize;
         let monotone = growth.monotone.get(feature).copied().unwrap_or(0);
         Column { bins: data.bins().of(feature), monotone }
     }
 
     fn split(&mut self, leaf: usize) {
         let mut left = self.leaves[leaf].clone();
-        let Some((column, split)) = left.best.take() else { return };
-        let Column { bins, monotone } = self.column(column);
-        let table = split.table(bins.missing());
+        let Some((slot, split)) = left.best.take() else { return };
+        let slot = self.task.data.slots()[slot];
+        let column = slot.column as usize;
+        let Column { bins, monotone } = self.column(&slot);
+        let table = slot.by_code(&split.table(bins.missing()));
         let rows = left.rows.clone();
         let middle = rows.start
             + partition(
@@ -162,8 +164,9 @@ impl<'b> Grower<'_, 'b> {
             (Cut::UpTo(bin), FeatureBins::Numeric { cuts }) => {
                 // Where nothing was missing, what comes later without a value goes the way of most rows.
                 let most_left = middle - rows.start >= rows.end - middle;
-                let nothing_missing = left.histogram.is_some_and(|slot| {
-                    self.room.histograms[slot][column / TILE][column % TILE][bins.count()] == 0
+                let missing = usize::from(slot.code(bins.missing()));
+                let nothing_missing = left.histogram.is_some_and(|histogram| {
+                    self.room.histograms[histogram][column / TILE][column % TILE][missing] == 0
                 });
                 // Above all cuts nothing but missing values goes right.
                 let threshold = cuts.get(bin as usize).copied().unwrap_or(f32::INFINITY);
@@ -177,7 +180,7 @@ impl<'b> Grower<'_, 'b> {
         };
         let node = self.nodes.len();
         self.nodes.push(Node {
-            feature: self.task.data.feature(column) as u32,
+            feature: slot.feature,
             test,
             missing_left,
             left: Next::Leaf(leaf as u32),
@@ -288,18 +291,27 @@ impl<'b> Grower<'_, 'b> {
         let open = &self.leaves[leaf];
         let rows = &self.room.rows[open.rows.clone()];
         loop {
+            let slots = self.task.data.slots();
             let mut best: Option<(usize, &Split)> = None;
-            for (column, split) in found.iter().enumerate() {
+            for (s, split) in found.iter().enumerate() {
+                // Of equal ones the first feature, wherever it stands.
+                let ahead = |split: &Split| match best {
+                    None => split.gain > growth.least_gain,
+                    Some((other, best)) if split.gain == best.gain => slots[s].feature < slots[other].feature,
+                    Some((_, best)) => split.gain > best.gain,
+                };
                 if let Some(split) = split
-                    && split.gain > best.map_or(growth.least_gain, |(_, best)| best.gain)
+                    && ahead(split)
                 {
-                    best = Some((column, split));
+                    best = Some((s, split));
                 }
             }
-            let (column, split) = best?;
+            let (s, split) = best?;
+            let slot = &slots[s];
+            let column = slot.column as usize;
             let bins = self.task.data.column(column);
-            let about = self.column(column);
-            let table = split.table(about.bins.missing());
+            let about = self.column(slot);
+            let table = slot.by_code(&split.table(about.bins.missing()));
             let least = growth.least_rows.max(1);
             let mut sides = [0, 0];
             let enough = rows.iter().any(|&row| {
@@ -307,14 +319,18 @@ impl<'b> Grower<'_, 'b> {
                 sides[0] >= least && sides[1] >= least
             });
             if enough {
-                return Some((column, *split));
+                return Some((s, *split));
             }
             let mut counts = [0; 256];
             for &row in rows {
                 counts[bins[row as usize] as usize] += 1;
             }
+            let counts =
+                slot.unbundled(&counts, rows.len() as u64).unwrap_or(counts).map(|count| count as u32);
             let sums = &sums[column / TILE][column % TILE];
-            found[column] = search(sums, &about, &open.here, &self.rules, Some((&counts, least)));
+            let own = slot.unbundled(sums, open.here.total);
+            let sums = own.as_ref().unwrap_or(sums);
+            found[s] = search(sums, &about, &open.here, &self.rules, Some((&counts, least)));
         }
     }
 
@@ -356,11 +372,13 @@ impl Pair<'_, '_, '_> {
     ) {
         if groups > 1 && small.len() > 1 {
             let middle = small.len() / 2;
-            let columns = (middle * TILE).min(small_found.len());
+            let data = self.grower.task.data;
+            let columns = |tile: usize| (tile * TILE).min(data.width());
+            let slots = data.slots_of(columns(first)..columns(first + middle)).len();
             let (small, small_right) = small.split_at_mut(middle);
             let (large, large_right) = large.split_at_mut(middle.min(large.len()));
-            let (small_found, small_found_right) = small_found.split_at_mut(columns);
-            let (large_found, large_found_right) = large_found.split_at_mut(columns);
+            let (small_found, small_found_right) = small_found.split_at_mut(slots);
+            let (large_found, large_found_right) = large_found.split_at_mut(slots);
             rayon::join(
                 || self.run(first, groups / 2, small, large, small_found, large_found),
                 || {
@@ -371,22 +389,31 @@ impl Pair<'_, '_, '_> {
             return;
         }
         let task = self.grower.task;
+        let first_slot = task.data.slots_of(0..(first * TILE).min(task.data.width())).end;
         build(task.data, self.rows, task.packed, first, small, |tile, sums| {
             for (c, sums) in sums.iter().enumerate() {
                 let column = tile * TILE + c;
                 if column >= task.data.width() {
                     break;
                 }
-                let place = column - first * TILE;
-                let about = self.grower.column(column);
-                let find = |here: Option<&Here>, sums: &[u64; 256]| {
-                    let here = here.filter(|_| task.allowed[column])?;
-                    search(sums, &about, here, &self.grower.rules, None)
-                };
-                small_found[place] = find(self.small, sums);
-                if let Some(parent) = large.get_mut(tile - first) {
-                    subtract(&mut parent[c], sums);
-                    large_found[place] = find(self.large, &parent[c]);
+                let mut parent = large.get_mut(tile - first).map(|parent| &mut parent[c]);
+                if let Some(parent) = &mut parent {
+                    subtract(parent, sums);
+                }
+                for s in task.data.slots_of(column..column + 1) {
+                    let slot = &task.data.slots()[s];
+                    let about = self.grower.column(slot);
+                    let find = |here: Option<&Here>, sums: &[u64; 256]| {
+                        let here = here.filter(|_| task.allowed[s])?;
+                        match slot.unbundled(sums, here.total) {
+                            None => search(sums, &about, here, &self.grower.rules, None),
+                            Some(own) => search(&own, &about, here, &self.grower.rules, None),
+                        }
+                    };
+                    small_found[s - first_slot] = find(self.small, sums);
+                    if let Some(parent) = &parent {
+                        large_found[s - first_slot] = find(self.large, parent);
+                    }
                 }
             }
         });
