@@ -118,12 +118,22 @@ impl Binned {
                     let end = firsts[tile * TILE + starts.len()];
                     let of_tile = starts[0] as usize..end as usize;
                     let (slots, places) = (&slots[of_tile.clone()], &places[of_tile]);
+                    let maps: Vec<(&Map, u32)> =
+                        places.iter().map(|&place| (&maps[place], used[place])).collect();
+                    let alone = slots.len() == starts.len();
                     for (value_row, word_row) in values.chunks_exact(width).zip(words.chunks_exact_mut(tiles))
                     {
                         let mut bytes = [0; TILE];
-                        for (slot, &place) in slots.iter().zip(places) {
-                            // In a bundle at most one feature has a code above 0.
-                            bytes[slot.column as usize % TILE] |= slot.code(bin_of(place, value_row));
+                        if alone {
+                            for (byte, (map, feature)) in bytes.iter_mut().zip(&maps) {
+                                *byte = map.bin(value_row[*feature as usize]);
+                            }
+                        } else {
+                            for (slot, (map, feature)) in slots.iter().zip(&maps) {
+                                // In a bundle at most one feature has a code above 0.
+                                let code = slot.code(map.bin(value_row[*feature as usize]));
+                                bytes[slot.column as usize % TILE] |= code;
+                            }
                         }
                         word_row[tile] = u64::from_le_bytes(bytes);
                     }

@@ -128,12 +128,16 @@ pub(super) fn bundle(
     let mut bundled = vec![false; bins.width()];
     let mut slots: Vec<Vec<Slot>> = Vec::new();
     for column in columns.into_iter().filter(|column| column.slots.len() > 1) {
-        column.slots.iter().for_each(|slot| bundled[slot.feature as usize] = true);
+        for slot in &column.slots {
+            bundled[slot.feature as usize] = true;
+        }
         slots.push(column.slots);
     }
     slots.extend(used.iter().filter(|&&f| !bundled[f as usize]).map(|&f| vec![Slot::alone(f)]));
     // Columns in the order of their first features: without bundles that of the features.
-    slots.iter_mut().for_each(|column| column.sort_by_key(|slot| slot.feature));
+    for column in &mut slots {
+        column.sort_by_key(|slot| slot.feature);
+    }
     slots.sort_by_key(|column| column[0].feature);
     let numbered = slots.into_iter().enumerate();
     Ok(numbered
@@ -209,16 +213,18 @@ fn exclusive(
                 && list.iter().all(|&row| column.taken[row as usize / 64] >> (row % 64) & 1 == 0)
         };
         let tried = columns.len().saturating_sub(TRIED);
-        let place = columns[tried..].iter().position(fits).map(|place| tried + place).unwrap_or_else(|| {
+        let place = columns[tried..].iter().position(fits).map_or(columns.len(), |place| tried + place);
+        if place == columns.len() {
             columns.push(Bundle { slots: Vec::new(), codes: 1, taken: vec![0; rows.div_ceil(64)] });
-            columns.len() - 1
-        });
+        }
         let column = &mut columns[place];
         let common = bins.common[feature as usize].0;
         let shared = Shared { common, first: column.codes as u8, others: others as u8 };
         column.slots.push(Slot { shared: Some(shared), ..Slot::alone(feature) });
         column.codes += others;
-        list.iter().for_each(|&row| column.taken[row as usize / 64] |= 1 << (row % 64));
+        for &row in list {
+            column.taken[row as usize / 64] |= 1 << (row % 64);
+        }
     }
     columns
 }
