@@ -78,7 +78,8 @@ proptest! {
         let rows = values.len() / width;
         let dense = matrix(width, values[..rows * width].to_vec());
         let kinds: Vec<bool> = (0..width).map(|f| categorical && f % 3 == 0).collect();
-        let bins = Bins::fit(&dense, &kinds, &settings(most, least)).unwrap();
+        let settings = BinSettings { bundles: false, ..settings(most, least) };
+        let bins = Bins::fit(&dense, &kinds, &settings).unwrap();
         let binned = bins.apply(&dense).unwrap();
         for column in 0..binned.width() {
             let feature = binned.slots()[column].feature as usize;
