@@ -1,0 +1,394 @@
+# Written by `python -m toprank._stubs`.
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+
+MetricName = Literal["ndcg", "dcg", "err", "map", "ap", "mrr", "rr", "recip_rank", "p", "precision", "recall", "success", "hit", "hits", "f1", "rprec", "r-prec", "rbp", "iprec", "iprec_at_recall", "11pt", "11pt_avg", "bpref", "judged", "rbp-residual", "auroc", "auc", "pauc", "auprc", "pap", "top-push", "p-norm-push", "pairs", "kendall", "tau", "spearman"]
+
+ObjectiveName = Literal["song", "song-v1", "song-v2", "song-minibatch", "song-storm", "ap", "soprc", "listwise-ce", "precision", "recall", "p-norm-push", "auroc", "pauc-kl", "tpauc-kl", "top-push-kl", "k-song", "k-song-v1", "k-song-v2", "k-song-rank", "top-ap", "precision-threshold", "recall-threshold", "precision-at-recall", "pauc-bilevel", "tpauc-bilevel", "pap", "top-push-bilevel", "auroc-minmax", "auroc-margin", "pauc-cvar", "tpauc-minmax", "top-push", "p-norm-push-minmax", "squared", "logistic", "cross-entropy", "focal", "ordinal", "ranknet", "ranksvm", "squared-hinge", "margin", "bpr", "lambdarank", "lambdamart", "lambda-map", "lambda-mrr", "lambda-err", "lambda-p", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2pp", "listnet", "softmax", "listmle", "p-listmle", "rankcosine", "xe-ndcg", "approx-ndcg", "gumbel-ndcg", "approx-mrr", "neural-ndcg", "neural-ndcg-stochastic", "pirank", "smoothi", "softrank", "yetirank"]
+
+class Classifier:
+    """Learns to put positives above negatives: binary data, or several labels over the same rows.
+
+    The parameters are those of `Ranker`; the objective is "auroc" unless it is given. Probabilities are fitted to rows that
+    the model did not learn from: to eval_set, or else to the rows that folds (five, unless given) held out.
+
+    >>> model = toprank.Classifier("trees", "auprc").fit(X, y)
+    >>> model.predict_proba(T)[:, 1]
+    """
+    def __init__(self, model: str = 'mlp', objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, transforms: str | None = None, metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
+        ...
+    def decision_function(self, X: Any) -> np.ndarray:
+        """One score per row, or per row and label; higher is more likely positive."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, eval_set: Any = None, from_model: Any = None) -> Classifier:
+        """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged)."""
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """A fitted estimator from a model file of the command or of `save`."""
+    def predict(self, X: Any) -> np.ndarray:
+        """The class (or labels) of probability above one half."""
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Calibrated probabilities: of both classes, or of each label."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model file of the command: `toprank predict` and `load` take it."""
+
+class Comparison:
+    """Runs compared on some metrics; `to_frame()` has a line per metric and pair of runs."""
+    def __init__(self, evaluations: dict[str, Evaluation], comparisons: list[dict[str, Any]]) -> None:
+        ...
+    def to_frame(self) -> Any:
+        """A pandas table: difference (second − first), its interval, wins, ties, losses, corrected p values."""
+
+class Evaluation(Mapping[str, float]):
+    """Means by metric; `values` has intervals and values per list, `to_frame()` a pandas table."""
+    def __init__(self, report: dict[str, Any], names: np.ndarray | None = None) -> None:
+        ...
+    @property
+    def interval(self) -> dict[str, tuple[float, float] | None]:
+        """The bootstrap interval of each mean."""
+    @property
+    def mean(self) -> dict[str, float]:
+        """The mean of each metric."""
+    @property
+    def per_list(self) -> dict[str, np.ndarray]:
+        """One value per list for each metric."""
+    def to_frame(self, per_list: bool = False) -> Any:
+        """A pandas table: one line per metric, or per list."""
+
+class Gradient(NamedTuple):
+    """What a step gives; arrays are in the order of the scores."""
+    loss: float
+    gradient: np.ndarray
+    curvature: np.ndarray | None
+    losses: np.ndarray
+    used: int
+    idle: int
+    gradient_previous: np.ndarray | None
+
+class Objective:
+    """An objective with its parameters and what it remembers: trackers, thresholds, duals.
+
+    >>> goal = toprank.Objective("song", gamma=0.3).prepare(labels, group=sizes)
+    >>> loss, gradient, *_ = goal.step(scores)                       # all lists
+    >>> loss, gradient, *_ = goal.step(some, lists=[4, 0], items=[[0, 2, 5], [1, 3]])   # drawn ones
+    """
+    @overload
+    def __init__(self, name: Literal["song"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """NDCG by tracked smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["song-v1"], *, seed: int = 1, gamma: float | str = ..., beta: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """Faster SONG: NDCG with the MSVR tracker"""
+    @overload
+    def __init__(self, name: Literal["song-v2"], *, seed: int = 1, gamma: float | str = ..., beta: float | str = ..., tau: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """Faster SONG: NDCG with the quadratic tracker"""
+    @overload
+    def __init__(self, name: Literal["song-minibatch"], *, seed: int = 1, surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """SONG without a tracker (ablation)"""
+    @overload
+    def __init__(self, name: Literal["song-storm"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """SONG with a STORM tracker (ablation)"""
+    @overload
+    def __init__(self, name: Literal["ap"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """average precision by tracked smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["soprc"], *, seed: int = 1, tau1: float | str = ..., tau2: float | str = ..., beta: float | str = ..., prior: float | str = ..., distribution: float | str = ..., points: float | str = ..., bound: float | str = ..., penalty: float | str = ..., penalty_others: float | str = ..., through_tpr: float | str = ..., relevant: float | str = ...) -> None:
+        """AUPRC by rates and the true share of relevant items"""
+    @overload
+    def __init__(self, name: Literal["listwise-ce"], *, seed: int = 1, gamma: float | str = ..., target: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """softmax cross-entropy with a tracked normaliser"""
+    @overload
+    def __init__(self, name: Literal["precision"], *, seed: int = 1, k: float | str = ..., gamma: float | str = ..., softness: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """precision at K by tracked smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["recall"], *, seed: int = 1, k: float | str = ..., gamma: float | str = ..., softness: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """recall at K by tracked smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["p-norm-push"], *, seed: int = 1, p: float | str = ..., swapped: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """p-th power of how far others stand above"""
+    @overload
+    def __init__(self, name: Literal["auroc"], *, seed: int = 1, surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """AUROC: a surrogate over all pairs of a relevant and another item"""
+    @overload
+    def __init__(self, name: Literal["pauc-kl"], *, seed: int = 1, lambda_: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """one-way partial AUC, KL form"""
+    @overload
+    def __init__(self, name: Literal["tpauc-kl"], *, seed: int = 1, lambda_: float | str = ..., worst: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """two-way partial AUC, KL form with three levels"""
+    @overload
+    def __init__(self, name: Literal["top-push-kl"], *, seed: int = 1, lambda_: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """top push, KL form"""
+    @overload
+    def __init__(self, name: Literal["k-song"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """NDCG at K by a threshold and tracked smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["k-song-v1"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., beta: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """Faster K-SONG: NDCG at K with MSVR trackers"""
+    @overload
+    def __init__(self, name: Literal["k-song-v2"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., beta: float | str = ..., tau: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """Faster K-SONG: NDCG at K with quadratic trackers"""
+    @overload
+    def __init__(self, name: Literal["k-song-rank"], *, seed: int = 1, k: float | str = ..., sharpness: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+        """NDCG at K with a gate by rank instead of a threshold"""
+    @overload
+    def __init__(self, name: Literal["top-ap"], *, seed: int = 1, k: float | str = ..., gate: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """average precision at K by a threshold and tracked smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["precision-threshold"], *, seed: int = 1, k: float | str = ..., threshold: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """precision at K by a threshold"""
+    @overload
+    def __init__(self, name: Literal["recall-threshold"], *, seed: int = 1, k: float | str = ..., threshold: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """recall at K by a threshold"""
+    @overload
+    def __init__(self, name: Literal["precision-at-recall"], *, seed: int = 1, recall: float | str = ..., threshold: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """precision at a recall by a threshold"""
+    @overload
+    def __init__(self, name: Literal["pauc-bilevel"], *, seed: int = 1, fpr: float | str = ..., from_: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """one-way partial AUC over a range of false positive rates, by thresholds"""
+    @overload
+    def __init__(self, name: Literal["tpauc-bilevel"], *, seed: int = 1, fpr: float | str = ..., tpr: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """two-way partial AUC by thresholds"""
+    @overload
+    def __init__(self, name: Literal["pap"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """the K highest relevant items against the K highest others, by thresholds"""
+    @overload
+    def __init__(self, name: Literal["top-push-bilevel"], *, seed: int = 1, form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """top push by a threshold"""
+    @overload
+    def __init__(self, name: Literal["auroc-minmax"], *, seed: int = 1, margin: float | str = ..., variables: float | str = ..., rate: float | str = ..., relevant: float | str = ...) -> None:
+        """AUROC with the square loss, by the means of the classes"""
+    @overload
+    def __init__(self, name: Literal["auroc-margin"], *, seed: int = 1, margin: float | str = ..., variables: float | str = ..., rate: float | str = ..., relevant: float | str = ...) -> None:
+        """AUROC, margin form: no reward beyond the margin"""
+    @overload
+    def __init__(self, name: Literal["pauc-cvar"], *, seed: int = 1, fpr: float | str = ..., variables: float | str = ..., rate: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """one-way partial AUC, CVaR form: the mean over the highest others"""
+    @overload
+    def __init__(self, name: Literal["tpauc-minmax"], *, seed: int = 1, fpr: float | str = ..., tpr: float | str = ..., variables: float | str = ..., rate: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """two-way partial AUC: the lowest relevant items against the highest others"""
+    @overload
+    def __init__(self, name: Literal["top-push"], *, seed: int = 1, surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """relevant items against the highest other"""
+    @overload
+    def __init__(self, name: Literal["p-norm-push-minmax"], *, seed: int = 1, p: float | str = ..., variables: float | str = ..., rate: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """p-norm push by its conjugate, without trackers"""
+    @overload
+    def __init__(self, name: Literal["squared"], *, seed: int = 1, sum: float | str = ...) -> None:
+        """squared difference of score and label"""
+    @overload
+    def __init__(self, name: Literal["logistic"], *, seed: int = 1, relevant: float | str = ..., certain: float | str = ..., sum: float | str = ...) -> None:
+        """the score as log-odds of being relevant"""
+    @overload
+    def __init__(self, name: Literal["cross-entropy"], *, seed: int = 1, relevant_weight: float | str = ..., sum: float | str = ..., relevant: float | str = ...) -> None:
+        """cross-entropy with a weight for relevant items"""
+    @overload
+    def __init__(self, name: Literal["focal"], *, seed: int = 1, focus: float | str = ..., alpha: float | str = ..., sum: float | str = ..., relevant: float | str = ...) -> None:
+        """cross-entropy in which easy items count little"""
+    @overload
+    def __init__(self, name: Literal["ordinal"], *, seed: int = 1, levels: float | str = ..., spacing: float | str = ..., sum: float | str = ...) -> None:
+        """one logistic question per grade: this grade or better?"""
+    @overload
+    def __init__(self, name: Literal["ranknet"], *, seed: int = 1, temperature: float | str = ..., sum: float | str = ...) -> None:
+        """logistic loss of pairs in the wrong order"""
+    @overload
+    def __init__(self, name: Literal["ranksvm"], *, seed: int = 1, margin: float | str = ..., sum: float | str = ...) -> None:
+        """hinge loss of pairs that do not stand a margin apart"""
+    @overload
+    def __init__(self, name: Literal["squared-hinge"], *, seed: int = 1, margin: float | str = ..., sum: float | str = ...) -> None:
+        """squared hinge loss of pairs that do not stand a margin apart"""
+    @overload
+    def __init__(self, name: Literal["margin"], *, seed: int = 1, b: float | str = ...) -> None:
+        """squared hinge of pairs, added up: the loss of supervised PageRank"""
+    @overload
+    def __init__(self, name: Literal["bpr"], *, seed: int = 1, temperature: float | str = ..., sum: float | str = ..., relevant: float | str = ...) -> None:
+        """logistic loss of pairs of a relevant and another item"""
+    @overload
+    def __init__(self, name: Literal["lambdarank", "lambdamart"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., gain: float | str = ...) -> None:
+        """logistic loss of pairs weighted by what their swap changes in NDCG"""
+    @overload
+    def __init__(self, name: Literal["lambda-map"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., relevant: float | str = ...) -> None:
+        """logistic loss of pairs weighted by what their swap changes in average precision"""
+    @overload
+    def __init__(self, name: Literal["lambda-mrr"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., relevant: float | str = ...) -> None:
+        """logistic loss of pairs weighted by what their swap changes in the reciprocal rank"""
+    @overload
+    def __init__(self, name: Literal["lambda-err"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., max: float | str = ...) -> None:
+        """logistic loss of pairs weighted by what their swap changes in ERR"""
+    @overload
+    def __init__(self, name: Literal["lambda-p"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., relevant: float | str = ...) -> None:
+        """logistic loss of pairs weighted by what their swap changes in precision at K"""
+    @overload
+    def __init__(self, name: Literal["ndcg-loss1"], *, seed: int = 1, sigma: float | str = ..., gain: float | str = ...) -> None:
+        """LambdaLoss: each gain against all other items"""
+    @overload
+    def __init__(self, name: Literal["ndcg-loss2"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., gain: float | str = ...) -> None:
+        """LambdaLoss: pairs weighted by a tight bound on NDCG"""
+    @overload
+    def __init__(self, name: Literal["ndcg-loss2pp"], *, seed: int = 1, k: float | str = ..., mu: float | str = ..., sigma: float | str = ..., gain: float | str = ...) -> None:
+        """LambdaLoss: NDCG-Loss2 and LambdaRank together"""
+    @overload
+    def __init__(self, name: Literal["listnet", "softmax"], *, seed: int = 1, target: float | str = ...) -> None:
+        """cross-entropy between the labels' and the scores' top-one chances"""
+    @overload
+    def __init__(self, name: Literal["listmle"], *, seed: int = 1, tied: float | str = ...) -> None:
+        """likelihood of the labels' order when items are drawn by e^score"""
+    @overload
+    def __init__(self, name: Literal["p-listmle"], *, seed: int = 1, tied: float | str = ...) -> None:
+        """ListMLE with weights that halve from place to place"""
+    @overload
+    def __init__(self, name: Literal["rankcosine"], *, seed: int = 1, centred: float | str = ..., floor: float | str = ...) -> None:
+        """angle between labels and scores"""
+    @overload
+    def __init__(self, name: Literal["xe-ndcg"], *, seed: int = 1, gain: float | str = ..., trees: float | str = ...) -> None:
+        """cross-entropy with shaken gains, a convex bound on NDCG"""
+    @overload
+    def __init__(self, name: Literal["approx-ndcg"], *, seed: int = 1, temperature: float | str = ..., gain: float | str = ...) -> None:
+        """NDCG with smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["gumbel-ndcg"], *, seed: int = 1, samples: float | str = ..., beta: float | str = ..., temperature: float | str = ..., gain: float | str = ...) -> None:
+        """ApproxNDCG over shaken scores"""
+    @overload
+    def __init__(self, name: Literal["approx-mrr"], *, seed: int = 1, temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """reciprocal rank with smooth ranks"""
+    @overload
+    def __init__(self, name: Literal["neural-ndcg"], *, seed: int = 1, k: float | str = ..., temperature: float | str = ..., iterations: float | str = ..., tolerance: float | str = ..., gain: float | str = ...) -> None:
+        """NDCG of a relaxed sort, balanced by Sinkhorn"""
+    @overload
+    def __init__(self, name: Literal["neural-ndcg-stochastic"], *, seed: int = 1, k: float | str = ..., samples: float | str = ..., beta: float | str = ..., floor: float | str = ..., temperature: float | str = ..., iterations: float | str = ..., tolerance: float | str = ..., gain: float | str = ...) -> None:
+        """NeuralNDCG over random orders near the present one"""
+    @overload
+    def __init__(self, name: Literal["pirank"], *, seed: int = 1, k: float | str = ..., temperature: float | str = ..., straight: float | str = ..., gain: float | str = ...) -> None:
+        """NDCG@K of a relaxed sort, only K places built"""
+    @overload
+    def __init__(self, name: Literal["smoothi"], *, seed: int = 1, k: float | str = ..., alpha: float | str = ..., delta: float | str = ..., frozen: float | str = ..., gain: float | str = ...) -> None:
+        """NDCG@K by smooth rank indicators"""
+    @overload
+    def __init__(self, name: Literal["softrank"], *, seed: int = 1, sigma: float | str = ..., gain: float | str = ...) -> None:
+        """expected NDCG when scores are normal variables"""
+    @overload
+    def __init__(self, name: Literal["yetirank"], *, seed: int = 1, samples: float | str = ..., decay: float | str = ...) -> None:
+        """logistic loss of neighbours in random orders"""
+    @overload
+    def __init__(self, name: str, *, seed: int = 1, **params: Any) -> None: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Takes up what `state_dict` gave; `prepare` must have seen the same lists."""
+    @property
+    def name(self) -> str:
+        """As the command would be asked for it."""
+    def prepare(self, labels: Any, *, group: Any = None, qid: Any = None, item_weight: Any = None, list_weight: Any = None, unjudged: bool = False) -> Objective:
+        """Tells the labels and lists of the data set; what was remembered about others is forgotten."""
+    def state_dict(self) -> dict[str, Any]:
+        """What the objective remembers, to go on later with the same lists: `load_state_dict` takes it."""
+    def step(self, scores: Any, *, lists: Any = None, items: Sequence[Any] | None = None, importance: Any = None, previous: Any = None, curvature: bool = False, sum: bool = False) -> Gradient:
+        """Loss, gradient and curvature; what the objective remembers moves on by one step.
+
+        scores: one per item of all lists, or of the drawn ones, draw after draw.
+        lists: numbers of the drawn lists, in any order; items: for each of them the places of the drawn items (all if
+        left out); importance: what each draw counts for where lists are not drawn evenly.
+        previous: scores of the same items under the model of the step before, for objectives that use them.
+        sum: the sum over lists instead of their mean, as boosted trees want it.
+        """
+    @property
+    def steps(self) -> int:
+        """Steps done since `prepare`."""
+
+class PageRank:
+    """PageRank with a certified error: classical, weighted, personalised.
+
+    restart: probability of a restart at each step (others call 1 − restart the damping factor).
+    dangling: where walks go from nodes without out-edges: "restart" (to the seeds) or "uniform" (to any node).
+    error: largest error of the distribution in the 1-norm.
+
+    >>> ranked = toprank.PageRank().fit(["a", "b", "c"], ["b", "c", "b"])
+    >>> dict(zip(ranked.nodes_, ranked.scores_))
+    """
+    def __init__(self, *, restart: float = 0.15, dangling: str = 'restart', error: float = 1e-09) -> None:
+        ...
+    def fit(self, sources: Any, targets: Any, *, weights: Any = None, seeds: Any = None, nodes: Any = None) -> PageRank:
+        """Ranks the nodes of edges sources[e] → targets[e].
+
+        weights: one per edge, ≥ 0; seeds: where walks start, a list of nodes or a dictionary of weights (all alike if left
+        out); nodes: names of all nodes, if some have no edge, or to fix their order.
+        Afterwards `nodes_` names them, `scores_` holds their probabilities and `error_bound_` what their error is at most.
+        """
+
+class Ranker:
+    """Learns to put the items of each list in order.
+
+    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1".
+    objective: the metric to be best at ("ndcg@10") or an objective of `toprank.objectives()` ("song:gamma=0.3").
+    list_column: the column of X that holds the list of each row, instead of qid= or group=: for grid searches.
+    verbose: show progress; None: in terminals and notebooks, once a fit takes longer than a second.
+    The other parameters are the settings of `toprank train`; None is the default for the model and the data.
+
+    >>> ranker = toprank.Ranker("trees", "ndcg@10", trees=300).fit(X, y, qid=query, eval_set=(V, v), eval_qid=w)
+    >>> scores = ranker.predict(T, qid=t)
+    """
+    def __init__(self, model: str = 'mlp', objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, transforms: str | None = None, metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
+        ...
+    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None, eval_set: Any = None, eval_group: Any = None, eval_qid: Any = None, from_model: Any = None) -> Ranker:
+        """Trains on lists given by sizes (group) or names (qid); neither: all rows are one list.
+
+        eval_set: (X, y) of other lists; the model that is best on them is kept, and training stops early.
+        from_model: a model file to go on from.
+        """
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """A fitted estimator from a model file of the command or of `save`."""
+    def predict(self, X: Any, *, group: Any = None, qid: Any = None) -> np.ndarray:
+        """One score per row, higher is better. A model that looks at whole lists needs to know them."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model file of the command: `toprank predict` and `load` take it."""
+    def score(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """The metric of validation on these lists (`config_["metric"]`), negated if lower is better."""
+
+__version__: str
+
+def compare(runs: Mapping[str, Any], labels: Any, *, metrics: str | Iterable[str] = ('ndcg@10', 'map'), tests: str | Iterable[str] = ('t', 'randomisation'), correction: str = 'holm', tukey: str | None = None, biggest: int = 10, level: float = 0.95, replicates: int = 2000, seed: int = 1, **judging: Any) -> Comparison:
+    """Compares runs on the same lists: means, differences with intervals, paired tests, corrected p values.
+
+    runs: scores by the name of the run; labels: as for `evaluate`. With judgements as labels (dictionary or file) runs are
+    dictionaries or files too, and a query that a run does not answer is an empty ranking.
+    tests: of every pair, "t", "wilcoxon", "sign", "randomisation:n=10000", "bootstrap"; correction: "holm", "bh", "none".
+    The other arguments are those of `evaluate`: group, qid, like, policy, list_weight …
+
+    >>> toprank.compare({"bm25": old, "mlp": new}, labels, qid=query, metrics="ndcg@10").to_frame()
+    """
+
+def evaluate(labels: Any, scores: Any, *, group: Any = None, qid: Any = None, metrics: str | Iterable[str] = ('ndcg@10', 'map', 'mrr'), like: str | None = None, policy: str | Mapping[str, Any] | None = None, item_weight: Any = None, list_weight: Any = None, unjudged: bool = False, complete: bool = False, depth: int | None = None, level: float = 0.95, replicates: int = 1000, seed: int = 1) -> Evaluation:
+    """Judges scores: means, bootstrap intervals and values per list.
+
+    labels, scores: one number per item, higher is better; or judgements and a run: {query: {document: number}} or a file.
+    group: sizes of the lists; qid: the name of each item's list; neither: all items are one list (binary data).
+    metrics: names as the command takes them: "ndcg@10", "pauc:fpr=0.1", "ndcg@10:gain=linear:ties=worst".
+    like: another tool's conventions; one of `toprank.presets()`.
+    policy: rules for all metrics, {"ties": "worst", "empty": "zero"}; they are stronger than `like`.
+    unjudged: True takes the label NaN as "not judged" instead of refusing it.
+    complete: judged queries that a run does not answer are empty rankings (trec_eval -c) instead of left out.
+    depth: judge only that many documents of each query of a run (trec_eval -M).
+    replicates: resamples of the interval; 0: no interval.
+
+    >>> toprank.evaluate([1, 0, 0, 2], [0.9, 0.8, 0.3, 0.7], group=[2, 2], metrics="mrr")["mrr"]
+    1.0
+    """
+
+def gradient(objective: str, scores: Any, labels: Any, *, group: Any = None, qid: Any = None, item_weight: Any = None, list_weight: Any = None, curvature: bool = True, sum: bool = False, unjudged: bool = False, seed: int = 1, **params: Any) -> Gradient:
+    """Loss, gradient and curvature of an objective at these scores, with nothing remembered.
+
+    >>> toprank.gradient("ranknet", [0.0, 0.0], [1, 0]).gradient
+    array([-0.5,  0.5])
+    """
+
+def metrics() -> Listing:
+    """The metrics by name: `metrics()["ndcg"].page` is what `toprank metrics ndcg` prints."""
+
+def models() -> Listing:
+    """The models of `Ranker` and `Classifier` by name."""
+
+def objectives() -> Listing:
+    """The objectives by name: `objectives()["song"].params` are its parameters."""
+
+def presets() -> dict[str, str]:
+    """What `like=` may be, and what it stands for."""

@@ -1,0 +1,96 @@
+"""The tables of the library: what has a name, its parameters, its page."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from . import _toprank
+
+
+@functools.cache
+def catalog() -> dict[str, Any]:
+    return json.loads(_toprank.catalog())
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a metric, an objective or a model."""
+
+    name: str
+    default: str
+    range: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a table; `page` holds formula, source, ties, idle lists and cost."""
+
+    name: str
+    family: str
+    about: str
+    params: tuple[Parameter, ...]
+    examples: tuple[str, ...]
+    aliases: tuple[str, ...]
+    page: str
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.about}>"
+
+
+class Listing(dict):
+    """Entries by name; printed as the table that the command shows."""
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name:{width}}  {entry.about}" for name, entry in self.items())
+
+
+@functools.cache
+def table(kind: str) -> Listing:
+    entries = Listing()
+    for line in catalog()[kind]:
+        params = tuple(Parameter(**param) for param in line["params"])
+        known = {**line, "params": params, "examples": tuple(line["examples"]), "aliases": tuple(line["aliases"])}
+        entries[line["name"]] = Entry(**known)
+    return entries
+
+
+def metrics() -> Listing:
+    """The metrics by name: `metrics()["ndcg"].page` is what `toprank metrics ndcg` prints."""
+    return Listing(table("metrics"))
+
+
+def objectives() -> Listing:
+    """The objectives by name: `objectives()["song"].params` are its parameters."""
+    return Listing(table("objectives"))
+
+
+def models() -> Listing:
+    """The models of `Ranker` and `Classifier` by name."""
+    return Listing(table("models"))
+
+
+def presets() -> dict[str, str]:
+    """What `like=` may be, and what it stands for."""
+    return {line["name"]: line["about"] for line in catalog()["presets"]}
+
+
+def as_text(value: Any) -> str:
+    """A parameter's value in the grammar of the command."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return "-".join(map(as_text, value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def spec(name: str, params: dict[str, Any]) -> str:
+    """`spec("song", {"gamma": 0.3})` is "song:gamma=0.3". Names that Python cannot write end in `_` or have `_` for `-`."""
+    parts = [name]
+    for key, value in params.items():
+        parts.append(f"{key.rstrip('_').replace('_', '-')}={as_text(value)}")
+    return ":".join(parts)

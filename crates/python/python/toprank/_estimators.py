@@ -1,0 +1,426 @@
+"""`toprank.Ranker` and `toprank.Classifier`: the command's trainer in scikit-learn's manner."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+
+from . import _toprank
+from ._arrays import labels_of, lists_of, weights_of
+from ._frames import Features, column, column_names, features_of, without
+from ._judge import evaluate
+from ._progress import progress
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.exceptions import NotFittedError
+except ImportError:
+
+    class BaseEstimator:  # type: ignore[no-redef]
+        """What scikit-learn's own would do, where it is not installed."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in PARAMETERS}
+
+        def set_params(self, **params: Any) -> Any:
+            for name, value in params.items():
+                if name not in PARAMETERS:
+                    raise ValueError(f"no parameter is called {name}; expected one of {', '.join(PARAMETERS)}")
+                setattr(self, name, value)
+            return self
+
+    class ClassifierMixin:  # type: ignore[no-redef]
+        pass
+
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        pass
+
+
+#: What the library's settings are called here; files are arguments of methods instead.
+SETTINGS = tuple(
+    name.replace("-", "_")
+    for name in json.loads(_toprank.catalog())["settings"]
+    if name not in ("data", "valid", "out", "from")
+)
+PARAMETERS = (*SETTINGS, "list_column", "verbose")
+
+
+class _Estimator(BaseEstimator):
+    def __init__(
+        self,
+        model: str = "mlp",
+        objective: str | None = None,
+        *,
+        algorithm: str | None = None,
+        optimiser: str | None = None,
+        rate: float | None = None,
+        schedule: str | None = None,
+        sampler: str | None = None,
+        epochs: int | None = None,
+        trees: int | None = None,
+        leaves: int | None = None,
+        transforms: str | None = None,
+        metric: str | None = None,
+        patience: int | None = None,
+        warm_up: int | None = None,
+        clip: float | None = None,
+        average: str | None = None,
+        folds: int | None = None,
+        calibrate: str | None = None,
+        seed: int | None = None,
+        list_column: str | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.model = model
+        self.objective = objective
+        self.algorithm = algorithm
+        self.optimiser = optimiser
+        self.rate = rate
+        self.schedule = schedule
+        self.sampler = sampler
+        self.epochs = epochs
+        self.trees = trees
+        self.leaves = leaves
+        self.transforms = transforms
+        self.metric = metric
+        self.patience = patience
+        self.warm_up = warm_up
+        self.clip = clip
+        self.average = average
+        self.folds = folds
+        self.calibrate = calibrate
+        self.seed = seed
+        self.list_column = list_column
+        self.verbose = verbose
+
+    # What is known of data.
+
+    def _cut(self, X: Any, group: Any, qid: Any) -> tuple[Features, np.ndarray]:
+        """Features, and where lists begin and end."""
+        if self.list_column is not None:
+            if group is not None or qid is not None:
+                raise ValueError("list_column and group or qid were both given; expected one of them")
+            if self.list_column not in (column_names(X) or ()):
+                raise ValueError(f"X: has no column {self.list_column}, expected it to hold the list of each row")
+            qid = np.asarray(column(X, self.list_column))
+            X = without(X, self.list_column)
+        features = features_of(X)
+        return features, lists_of(len(features.values), group, qid)[0]
+
+    def _table(self, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any) -> tuple[Features, Any]:
+        features, offsets = self._cut(X, group, qid)
+        labels = labels_of(_flat(y))
+        _same_length(features, labels)
+        items, lists = None, None
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight)
+            # As LightGBM has it, a weight per row; as XGBoost has it, a weight per list.
+            if weights.shape == (offsets.size - 1,) and offsets.size - 1 != labels.size:
+                lists = weights_of(weights, offsets.size - 1, "sample_weight")
+            else:
+                items = weights_of(weights, labels.size, "sample_weight")
+        return features, _toprank.Table(*features[:3], labels, offsets, None, [], items, lists)
+
+    def _settings(self, **given: Any) -> str:
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        settings.update(given)
+        return json.dumps({name.replace("_", "-"): value for name, value in settings.items() if value is not None})
+
+    # Training.
+
+    def _fit(self, features: Features, table: Any, valid: Any, settings: str, from_: Any) -> Any:
+        path = None if from_ is None else os.fspath(from_)
+        shown = progress(self.verbose)
+        with shown:
+            model, records, held = _toprank.train(settings, table, valid, path, shown.show if shown.wanted else None)
+        self._take(model, features.named)
+        self.history_ = json.loads(records)
+        if held is not None:
+            self.oof_scores_ = held
+        return self
+
+    def _take(self, model: Any, named: bool) -> None:
+        header = json.loads(model.header())
+        self.model_ = model
+        self.config_: dict[str, Any] = header["config"]
+        self.header_: dict[str, Any] = header
+        self.n_features_in_: int = header["width"]
+        vars(self).pop("feature_names_in_", None)
+        if named:
+            self.feature_names_in_ = np.array(header["features"], dtype=object)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit or load first")
+        return self.model_
+
+    def _scores(self, X: Any, group: Any, qid: Any, probability: bool = False) -> np.ndarray:
+        model = self._fitted()
+        features, offsets = self._cut(X, group, qid)
+        if not features.named and features.values.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {features.values.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        names = features.names
+        if not features.named:
+            names = self.header_["features"]
+        labels = np.full(len(features.values), np.nan, dtype=np.float32)
+        if labels.size == 0:
+            raise ValueError("X: found array with 0 rows, expected at least one")
+        table = _toprank.Table(features.values, names, features.levels, labels, offsets, None, [], None, None)
+        scores = model.predict(table, probability)
+        outputs = self.header_["outputs"]
+        return scores if outputs < 2 else scores.reshape(outputs, -1).T
+
+    # Files.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model file of the command: `toprank predict` and `load` take it."""
+        self._fitted().save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """A fitted estimator from a model file of the command or of `save`."""
+        return cls()._loaded(_toprank.Model.load(os.fspath(path)))
+
+    def _loaded(self, model: Any) -> Any:
+        header = json.loads(model.header())
+        for name in SETTINGS:
+            value = header["config"].get(name.replace("_", "-"))
+            if value not in (None, ""):
+                setattr(self, name, value)
+        numbers = [str(place + 1) for place in range(header["width"])]
+        self._take(model, header["features"] != numbers)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        if "model_" in state:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                state["model_"].save(path)
+                with open(path, "rb") as file:
+                    state["model_"] = file.read()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "model_" in state:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                with open(path, "wb") as file:
+                    file.write(state["model_"])
+                self.model_ = _toprank.Model.load(path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+class Ranker(_Estimator):
+    """Learns to put the items of each list in order.
+
+    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1".
+    objective: the metric to be best at ("ndcg@10") or an objective of `toprank.objectives()` ("song:gamma=0.3").
+    list_column: the column of X that holds the list of each row, instead of qid= or group=: for grid searches.
+    verbose: show progress; None: in terminals and notebooks, once a fit takes longer than a second.
+    The other parameters are the settings of `toprank train`; None is the default for the model and the data.
+
+    >>> ranker = toprank.Ranker("trees", "ndcg@10", trees=300).fit(X, y, qid=query, eval_set=(V, v), eval_qid=w)
+    >>> scores = ranker.predict(T, qid=t)
+    """
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
+        from_model: Any = None,
+    ) -> Ranker:
+        """Trains on lists given by sizes (group) or names (qid); neither: all rows are one list.
+
+        eval_set: (X, y) of other lists; the model that is best on them is kept, and training stops early.
+        from_model: a model file to go on from.
+        """
+        features, table = self._table(X, y, group, qid, sample_weight)
+        valid = None
+        if eval_set is not None:
+            V, v = _one_pair(eval_set)
+            valid = self._table(V, v, _one(eval_group), _one(eval_qid), None)[1]
+        return self._fit(features, table, valid, self._settings(), from_model)
+
+    def predict(self, X: Any, *, group: Any = None, qid: Any = None) -> np.ndarray:
+        """One score per row, higher is better. A model that looks at whole lists needs to know them."""
+        self._fitted()
+        whole = "per-list" in self.config_["transforms"] or self.config_["model"].startswith("context")
+        if whole and group is None and qid is None and self.list_column is None:
+            raise ValueError(
+                "this model looks at whole lists (per-list transforms or context): expected qid or group; "
+                "rows of one list: group=[len(X)]"
+            )
+        return self._scores(X, group, qid)
+
+    def score(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """The metric of validation on these lists (`config_["metric"]`), negated if lower is better."""
+        self._fitted()
+        scores = self.predict(X, group=group, qid=qid)
+        if self.list_column is not None:
+            qid = np.asarray(column(X, self.list_column))
+        result = evaluate(_flat(y), scores, group=group, qid=qid, metrics=self.config_["metric"], replicates=0)
+        value = next(iter(result.results.values()))
+        return value.mean if value.higher_is_better else -value.mean
+
+
+class Classifier(ClassifierMixin, _Estimator):
+    """Learns to put positives above negatives: binary data, or several labels over the same rows.
+
+    The parameters are those of `Ranker`; the objective is "auroc" unless it is given. Probabilities are fitted to rows that
+    the model did not learn from: to eval_set, or else to the rows that folds (five, unless given) held out.
+
+    >>> model = toprank.Classifier("trees", "auprc").fit(X, y)
+    >>> model.predict_proba(T)[:, 1]
+    """
+
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, eval_set: Any = None, from_model: Any = None) -> Classifier:
+        """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged)."""
+        if self.list_column is not None:
+            raise ValueError("list_column is for Ranker: a classifier has one list of all rows")
+        labels = self._learn_classes(y)
+        features, table = self._labelled(X, labels, sample_weight)
+        valid = None
+        if eval_set is not None:
+            V, v = _one_pair(eval_set)
+            valid = self._labelled(V, self._as_labels(v), None)[1]
+        folds = self.folds
+        if folds is None and valid is None and self.calibrate != "none" and from_model is None:
+            folds = 5
+        return self._fit(features, table, valid, self._settings(folds=folds), from_model)
+
+    def _learn_classes(self, y: Any) -> np.ndarray:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        names = column_names(y)
+        array = np.asarray(y)
+        self.outputs_: list[str] | None = None
+        if array.ndim == 2 and array.shape[1] > 1:
+            self.outputs_ = [str(name) for name in names] if names else [str(k + 1) for k in range(array.shape[1])]
+            self.classes_ = np.array([0, 1])
+            return self._as_labels(y)
+        array = _flat(y)
+        if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+            raise ValueError("y: found NaN or inf, expected two classes")
+        self.classes_ = np.unique(array)
+        if self.classes_.size > 2:
+            raise ValueError(
+                f"Only binary classification is supported (or one column per label). y has {self.classes_.size} classes. "
+                f"Unknown label type: {array.dtype}"
+            )
+        if self.classes_.size < 2:
+            raise ValueError(f"y: found {self.classes_.size} class, expected two classes")
+        return self._as_labels(y)
+
+    def _as_labels(self, y: Any) -> np.ndarray:
+        array = np.asarray(y)
+        if self.outputs_ is not None:
+            labels = np.asarray(array, dtype=np.float32)
+            if labels.ndim != 2 or labels.shape[1] != len(self.outputs_):
+                raise ValueError(f"y: found the shape {labels.shape}, expected {len(self.outputs_)} columns of labels")
+            return labels
+        array = _flat(y)
+        known = np.isin(array, self.classes_)
+        if not known.all():
+            raise ValueError(f"y: found {array[~known][0]!r}, expected one of the classes {self.classes_.tolist()}")
+        return (array == self.classes_[1]).astype(np.float32)
+
+    def _labelled(self, X: Any, labels: np.ndarray, sample_weight: Any) -> tuple[Features, Any]:
+        features = features_of(X)
+        _same_length(features, labels)
+        count = len(labels)
+        weights = weights_of(sample_weight, count, "sample_weight")
+        if self.outputs_ is None:
+            offsets = np.array([0, count], dtype=np.uint64)
+            return features, _toprank.Table(*features[:3], labels, offsets, None, [], weights, None)
+        judged = ~np.isnan(labels.T)
+        rows = np.nonzero(judged)[1].astype(np.uint32)
+        offsets = np.concatenate([[0], np.cumsum(judged.sum(axis=1))]).astype(np.uint64)
+        flat = np.ascontiguousarray(labels.T[judged])
+        weights = None if weights is None else weights[rows]
+        return features, _toprank.Table(*features[:3], flat, offsets, rows, self.outputs_, weights, None)
+
+    def _take(self, model: Any, named: bool) -> None:
+        super()._take(model, named)
+        if not hasattr(self, "classes_"):
+            self.classes_ = np.array([0, 1])
+            self.outputs_ = self.header_["output_names"] or None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """One score per row, or per row and label; higher is more likely positive."""
+        return self._scores(X, None, None)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Calibrated probabilities: of both classes, or of each label."""
+        positive = self._scores(X, None, None, probability=True)
+        return positive if positive.ndim == 2 else np.stack([1 - positive, positive], axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class (or labels) of probability above one half."""
+        positive = self._scores(X, None, None, probability=True)
+        chosen = (positive > 0.5).astype(int)
+        return chosen if positive.ndim == 2 else self.classes_[chosen]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _flat(y: Any) -> np.ndarray:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"y: found the shape {array.shape}, expected one label per row")
+    return array
+
+
+def _same_length(features: Features, labels: np.ndarray) -> None:
+    if len(features.values) != len(labels):
+        raise ValueError(f"X has {len(features.values)} rows and y {len(labels)} labels, expected one label per row")
+    if len(labels) == 0:
+        raise ValueError("X: found array with 0 rows, expected at least one")
+    if features.values.shape[1] == 0:
+        raise ValueError(f"X: found 0 feature(s) (shape={features.values.shape}) while a minimum of 1 is required.")
+
+
+def _one(value: Any) -> Any:
+    """LightGBM and XGBoost take a list of these, one per evaluation set."""
+    if isinstance(value, (list, tuple)) and len(value) == 1 and np.ndim(value[0]) == 1:
+        return value[0]
+    return value
+
+
+def _one_pair(eval_set: Any) -> Any:
+    if isinstance(eval_set, list) and len(eval_set) == 1:
+        eval_set = eval_set[0]
+    if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
+        raise ValueError("eval_set: expected one pair (X, y)")
+    return eval_set

@@ -1,0 +1,53 @@
+"""Objectives and metrics inside XGBoost's trees.
+
+>>> xgboost.train({"base_score": 0, "disable_default_eval_metric": 1}, data, 100, obj=toprank.xgboost.objective("song"),
+...               custom_metric=toprank.xgboost.metric("ndcg@10"), evals=[(valid, "valid")], maximize=True)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._boosters import Boosted, Judged
+
+
+def _lists(data: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Sizes of the lists and, if they are weighted, weights of mean 1: XGBoost weighs lists, not rows."""
+    ends = data.get_uint_info("group_ptr")
+    sizes = np.diff(ends.astype(np.int64)) if len(ends) > 1 else None
+    weight = data.get_weight()
+    if not len(weight):
+        return sizes, None
+    if sizes is None or len(weight) != len(sizes):
+        raise ValueError(f"{len(weight)} weights were given, expected one per list (XGBoost weighs lists, not rows)")
+    return sizes, weight * (len(weight) / weight.sum())
+
+
+class objective(Boosted):
+    """An objective of `toprank.objectives()`: `obj` of `xgboost.train` over a DMatrix with group or qid.
+
+    scale: a factor of gradient and curvature; None: the one that brings the mean curvature of a row to ¼ in the first round.
+    1 gives the sum over lists as it is. XGBRanker takes no objective of others; `xgboost.train` does.
+    """
+
+    def __init__(self, name: str, *, seed: int = 1, scale: float | None = None, **params: Any) -> None:
+        super().__init__(name, seed, scale, params)
+
+    def __call__(self, predt: Any, data: Any) -> tuple[np.ndarray, np.ndarray]:
+        sizes, weights = _lists(data)
+        gradient, curvature = self.gradients(data.get_label(), np.ravel(predt), sizes, weights)
+        return gradient.astype(np.float32), curvature.astype(np.float32)
+
+
+class metric(Judged):
+    """A metric of `toprank.metrics()`: `custom_metric` of `xgboost.train`; like="xgboost" speaks as XGBoost's own do."""
+
+    def __init__(self, name: str, *, like: str | None = None, policy: Any = None) -> None:
+        super().__init__(name, like, policy)
+
+    def __call__(self, predt: Any, data: Any) -> tuple[str, float]:
+        sizes, weights = _lists(data)
+        # XGBoost splits its reports at colons.
+        return self._name.replace(":", "_"), self.value(data.get_label(), np.ravel(predt), sizes, weights).mean

@@ -1,0 +1,27 @@
+//! Errors of the library as Python exceptions: the messages are the library's own.
+
+use std::fmt::Display;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use toprank::data::ReadError;
+use toprank::data::error::Fault;
+use toprank::train::TrainError;
+
+/// Data or parameters that the library refuses.
+pub fn refused(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What went wrong in training, saving and loading: files are the system's, the rest is the caller's.
+pub fn failed(error: TrainError) -> PyErr {
+    match error {
+        TrainError::File(file) if file.fault() == Fault::Io => PyOSError::new_err(file.to_string()),
+        other => refused(other),
+    }
+}
+
+/// A file that cannot be read, or rows that are not what they should be.
+pub fn unreadable(error: ReadError) -> PyErr {
+    failed(error.into())
+}

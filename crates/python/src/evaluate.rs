@@ -1,0 +1,184 @@
+//! `toprank.evaluate`: how good is one ranking?
+//!
+//! Lists are judged in parts of a few million items, so that labels are never copied whole and Ctrl-C is heard between
+//! two parts. A value comes from one list alone and means are made at the end, so the parts change no bit.
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use toprank::core::Policy;
+use toprank::metrics::bootstrap::{Interval, IntervalOptions, intervals};
+use toprank::metrics::{
+    Better, EvaluateError, ItemWeights, Measure, MeasureResult, PRESETS, Preset, evaluate as judge,
+    weighted_mean,
+};
+
+use crate::arrays::{Array, Columns};
+use crate::errors::refused;
+
+/// Items after which a part ends with its list.
+const PART: u64 = 1 << 22;
+
+/// The measures named in `text` under a preset and rules.
+pub fn measures(
+    text: &str,
+    like: Option<&str>,
+    rules: &[(String, String)],
+) -> PyResult<(Vec<Measure>, Policy)> {
+    let preset = like
+        .map(|name| {
+            let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            let expected = format!("like must be one of {}, but is {name}", known.join(", "));
+            Preset::find(name).ok_or_else(|| refused(expected))
+        })
+        .transpose()?;
+    let mut policy = preset.map(Preset::policy).unwrap_or_default();
+    for (key, value) in rules {
+        policy.set(key, value).map_err(refused)?;
+    }
+    let all = match preset {
+        None => Measure::parse_all(text, &policy),
+        Some(preset) => Measure::parse_like(text, preset, rules),
+    }
+    .map_err(refused)?;
+    if all.is_empty() {
+        return Err(refused("metrics names no metric; expected for example [\"ndcg@10\", \"map\"]"));
+    }
+    Ok((all, policy))
+}
+
+/// Judges scores by every measure; a dictionary that `toprank.Evaluation` wraps.
+#[pyfunction]
+#[pyo3(signature = (labels, scores, offsets, metrics, like, rules, item_weights, list_weights, replicates, level, seed))]
+#[expect(clippy::too_many_arguments, reason = "called by python/toprank/_judge.py alone, by keyword")]
+pub fn evaluate<'py>(
+    py: Python<'py>,
+    labels: Array<'py, f32>,
+    scores: Array<'py, f64>,
+    offsets: Array<'py, u64>,
+    metrics: &str,
+    like: Option<&str>,
+    rules: Vec<(String, String)>,
+    item_weights: Option<Array<'py, f32>>,
+    list_weights: Option<Array<'py, f32>>,
+    replicates: usize,
+    level: f64,
+    seed: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (measures, policy) = measures(metrics, like, &rules)?;
+    let columns = Columns::new(&labels, &offsets, item_weights.as_ref(), list_weights.as_ref())?;
+    let results = in_parts(py, columns, scores.as_slice()?, &measures)?;
+    let bounds = bounds(py, &results, columns.list_weights, replicates, level, seed)?;
+    let report = PyDict::new(py);
+    report.set_item("policy", policy.to_string())?;
+    report.set_item("like", like)?;
+    report.set_item("lists", columns.len())?;
+    report.set_item("items", columns.labels.len())?;
+    report.set_item("results", shown(py, results, bounds)?)?;
+    Ok(report)
+}
+
+/// Bootstrap intervals; none where one list alone has a value.
+pub fn bounds(
+    py: Python,
+    results: &[MeasureResult],
+    weights: Option<&[f32]>,
+    replicates: usize,
+    level: f64,
+    seed: u64,
+) -> PyResult<Vec<Option<Interval>>> {
+    if replicates == 0 {
+        return Ok(vec![None; results.len()]);
+    }
+    let options = IntervalOptions { level, replicates, seed, ..IntervalOptions::default() };
+    options.check().map_err(refused)?;
+    let values: Vec<&[f64]> = results.iter().map(|result| result.per_list.as_slice()).collect();
+    let bounds = py.detach(|| intervals(&values, weights, &options));
+    Ok(results
+        .iter()
+        .zip(bounds)
+        .map(|(result, bounds)| (result.counts.used > 1).then_some(bounds))
+        .collect())
+}
+
+/// Results as a list of dictionaries.
+pub fn shown(
+    py: Python,
+    results: Vec<MeasureResult>,
+    bounds: Vec<Option<Interval>>,
+) -> PyResult<Bound<PyList>> {
+    let list = PyList::empty(py);
+    for (result, bounds) in results.into_iter().zip(bounds) {
+        let line = PyDict::new(py);
+        line.set_item("metric", result.name)?;
+        line.set_item("mean", result.mean)?;
+        line.set_item("interval", bounds.map(|bounds| (bounds.low, bounds.high)))?;
+        line.set_item("used", result.counts.used)?;
+        line.set_item("undefined", result.counts.empty)?;
+        line.set_item("higher_is_better", result.better == Better::Higher)?;
+        line.set_item("item_weights_ignored", result.item_weights == ItemWeights::Ignored)?;
+        line.set_item("per_list", result.per_list.into_pyarray(py))?;
+        list.append(line)?;
+    }
+    Ok(list)
+}
+
+fn in_parts(
+    py: Python,
+    columns: Columns,
+    scores: &[f64],
+    measures: &[Measure],
+) -> PyResult<Vec<MeasureResult>> {
+    let (offsets, lists) = (columns.offsets, columns.len());
+    if scores.len() != columns.labels.len() {
+        let (found, expected) = (scores.len(), columns.labels.len());
+        return Err(refused(EvaluateError::Scores { found, expected }));
+    }
+    let mut all: Option<Vec<MeasureResult>> = None;
+    let mut first = 0;
+    while first < lists || all.is_none() {
+        let end = first + offsets[first + 1..].iter().take_while(|&&end| end - offsets[first] < PART).count();
+        let end = (end + 1).min(lists);
+        let start = offsets[first] as usize;
+        let part = py.detach(|| {
+            let scores = &scores[start..offsets[end] as usize];
+            judge(&columns.part(first, end), scores, measures).map(|evaluation| evaluation.results)
+        });
+        let part = part.map_err(|error| refused(moved(error, first, start)))?;
+        match &mut all {
+            None => all = Some(part),
+            Some(all) => all.iter_mut().zip(part).for_each(|(all, part)| append(all, part)),
+        }
+        py.check_signals()?;
+        first = end;
+    }
+    let mut all = all.unwrap_or_default();
+    for result in &mut all {
+        result.mean = weighted_mean(&result.per_list, columns.list_weights);
+    }
+    Ok(all)
+}
+
+fn append(all: &mut MeasureResult, part: MeasureResult) {
+    all.per_list.extend(part.per_list);
+    all.counts.lists += part.counts.lists;
+    all.counts.used += part.counts.used;
+    all.counts.empty += part.counts.empty;
+}
+
+/// An error of a part, with its places counted from the beginning.
+fn moved(error: EvaluateError, lists: usize, entries: usize) -> EvaluateError {
+    match error {
+        EvaluateError::Score { list, item, entry } => {
+            EvaluateError::Score { list: list + lists, item, entry: entry + entries }
+        }
+        EvaluateError::Label { measure, found, list, entry, expected } => EvaluateError::Label {
+            measure,
+            found,
+            list: list + lists,
+            entry: entry.map(|entry| entry + entries),
+            expected,
+        },
+        other => other,
+    }
+}

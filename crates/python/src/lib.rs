@@ -1,0 +1,39 @@
+//! **What does a Python programmer type and see?** Arrays in, arrays out: the façade under Python's types.
+//!
+//! Invariants:
+//! - no formula lives here: every number comes from the façade;
+//! - arrays arrive contiguous and in the kernel's type (`python/toprank/_arrays.py` sees to that) and are borrowed, not
+//!   copied; the interpreter's lock is released while the library works;
+//! - whatever a user can cause is a Python exception with the library's message.
+
+// Arguments come from Python by value; no other crate sees this one.
+#![allow(clippy::needless_pass_by_value, unreachable_pub)]
+
+mod arrays;
+mod catalogs;
+mod compare;
+mod errors;
+mod evaluate;
+mod judged;
+mod objective;
+mod table;
+mod train;
+mod walks;
+
+use pyo3::prelude::*;
+
+/// The compiled half of the package; users import `toprank`.
+#[pymodule]
+fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("neural", cfg!(feature = "neural"))?;
+    module.add_function(wrap_pyfunction!(catalogs::catalog, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(judged::evaluate_run, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(walks::pagerank, module)?)?;
+    module.add_function(wrap_pyfunction!(train::train, module)?)?;
+    module.add_class::<objective::Objective>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<train::Model>()
+}

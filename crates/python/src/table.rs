@@ -1,0 +1,74 @@
+//! Rows of features with their lists: what models learn from and score.
+
+use numpy::PyReadonlyArray2;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use toprank::core::Lists;
+use toprank::data::{Column, Dataset, Matrix, Names};
+
+use crate::arrays::{Array, Columns};
+use crate::errors::refused;
+
+/// A data set made from arrays. It is given away to whoever uses it, so that features are in memory once.
+#[pyclass(module = "toprank._toprank")]
+pub struct Table(Option<Dataset>);
+
+#[pymethods]
+impl Table {
+    /// `levels` names the words of categorical columns, `rows` the row of each entry where lists share rows, `outputs` the
+    /// labels of multi-label data.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_estimators.py alone")]
+    fn new(
+        features: PyReadonlyArray2<f32>,
+        names: Vec<String>,
+        mut levels: std::collections::BTreeMap<usize, Vec<String>>,
+        labels: Array<f32>,
+        offsets: Array<u64>,
+        rows: Option<Array<u32>>,
+        outputs: Vec<String>,
+        item_weights: Option<Array<f32>>,
+        list_weights: Option<Array<f32>>,
+    ) -> PyResult<Table> {
+        let width = names.len();
+        let values = features.as_slice()?.to_vec();
+        let count = values.len().checked_div(width).unwrap_or(0);
+        let columns = Columns::new(&labels, &offsets, item_weights.as_ref(), list_weights.as_ref())?;
+        let rows = rows.as_ref().map(Array::as_slice).transpose()?.map(<[u32]>::to_vec);
+        let fits = match &rows {
+            None => columns.labels.len() == count,
+            Some(rows) => {
+                rows.len() == columns.labels.len() && rows.iter().all(|&row| (row as usize) < count)
+            }
+        };
+        if values.len() != count * width || !fits {
+            return Err(refused("features, labels and rows do not fit each other"));
+        }
+        let several = !outputs.is_empty();
+        let lists = Lists {
+            rows,
+            output: several.then(|| (0..columns.len()).map(|output| output as u16).collect()),
+            ..columns.lists()
+        };
+        let output_names: Option<Names> = several.then(|| outputs.iter().collect());
+        let column = |(place, name): (usize, String)| Column {
+            name,
+            levels: levels.remove(&place).map(|words| words.iter().collect()),
+        };
+        Ok(Table(Some(Dataset {
+            lists,
+            features: Matrix::Dense { width, values },
+            columns: names.into_iter().enumerate().map(column).collect(),
+            list_names: output_names.clone(),
+            output_names,
+            ..Dataset::default()
+        })))
+    }
+}
+
+impl Table {
+    /// The data; they are gone afterwards.
+    pub fn take(&mut self) -> PyResult<Dataset> {
+        self.0.take().ok_or_else(|| PyRuntimeError::new_err("the table was used before"))
+    }
+}

@@ -1,0 +1,173 @@
+"""Judging: the numbers of the command, and a clear exception for what cannot be judged."""
+
+import math
+import pathlib
+import threading
+
+import numpy as np
+import pytest
+
+import toprank
+
+
+def random_lists(count=40, seed=3):
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 12, count)
+    labels = random.integers(0, 4, sizes.sum())
+    return labels, random.normal(size=sizes.sum()), sizes
+
+
+def test_means_are_those_of_the_lists_worked_by_hand():
+    result = toprank.evaluate([1, 0, 0, 2], [0.9, 0.8, 0.3, 0.2], group=[2, 2], metrics=["mrr", "ndcg@1"])
+    assert result["mrr"] == (1 / 1 + 1 / 2) / 2
+    assert result["ndcg@1"] == (1 + 0) / 2
+    assert result.per_list["mrr"].tolist() == [1.0, 0.5]
+
+
+def test_names_of_lists_and_sizes_of_lists_say_the_same():
+    labels, scores, sizes = random_lists()
+    names = np.repeat([f"q{i}" for i in range(sizes.size)], sizes)
+    by_size, by_name = (toprank.evaluate(labels, scores, **lists) for lists in ({"group": sizes}, {"qid": names}))
+    assert by_size.mean == by_name.mean
+    assert list(by_name.list_names) == [f"q{i}" for i in range(sizes.size)]
+
+
+def test_a_preset_and_a_rule_change_the_value_and_are_printed():
+    labels, scores = [1, 0, 0, 0], [0.5, 0.9, 0.2, 0.1]
+    plain = toprank.evaluate(labels, scores, group=[2, 2], metrics="mrr")
+    zero = toprank.evaluate(labels, scores, group=[2, 2], metrics="mrr", policy={"empty": "zero"})
+    assert (plain["mrr"], zero["mrr"]) == (1 / 2, (1 / 2 + 0) / 2)
+    assert "empty=zero" in repr(zero)
+    assert toprank.evaluate(labels, scores, group=[2, 2], metrics="mrr", like="lightgbm")["mrr"] == (1 / 2 + 1) / 2
+    assert toprank.evaluate(labels, scores, group=[2, 2], metrics="mrr", policy=zero.policy)["mrr"] == zero["mrr"]
+
+
+def test_scikit_learn_agrees_under_its_preset():
+    sklearn = pytest.importorskip("sklearn.metrics")
+    random = np.random.default_rng(1)
+    labels, scores = random.integers(0, 3, (20, 8)), random.normal(size=(20, 8))
+    ours = toprank.evaluate(labels.ravel(), scores.ravel(), group=[8] * 20, metrics="ndcg@5", like="sklearn")
+    assert ours["ndcg@5"] == pytest.approx(sklearn.ndcg_score(labels, scores, k=5), abs=1e-12)
+    binary = toprank.evaluate(labels.ravel() > 1, scores.ravel(), metrics="auroc")
+    assert binary["auroc"] == pytest.approx(sklearn.roc_auc_score(labels.ravel() > 1, scores.ravel()), abs=1e-12)
+
+
+def test_weights_of_lists_enter_the_mean():
+    result = toprank.evaluate([1, 0, 0, 1], [1, 0, 1, 0], group=[2, 2], metrics="mrr", list_weight=[3, 1])
+    assert result["mrr"] == (3 * 1 + 1 * 0.5) / 4
+
+
+def test_columns_of_frames_are_taken_as_they_are():
+    pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    labels, scores, sizes = random_lists()
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    frame = pandas.DataFrame({"y": labels, "s": scores, "q": qid})
+    want = toprank.evaluate(labels, scores, qid=qid).mean
+    assert toprank.evaluate(frame.y, frame.s, qid=frame.q).mean == want
+    other = polars.from_pandas(frame)
+    assert toprank.evaluate(other["y"], other["s"], qid=other["q"]).mean == want
+    table = arrow.table(frame)
+    assert toprank.evaluate(table["y"], table["s"], qid=table["q"]).mean == want
+
+
+def test_a_frame_of_results_has_a_line_per_metric_or_list():
+    pytest.importorskip("pandas")
+    labels, scores, sizes = random_lists()
+    result = toprank.evaluate(labels, scores, group=sizes, metrics="ndcg@5,map")
+    frame = result.to_frame()
+    assert list(frame.index) == ["ndcg@5", "map"]
+    assert frame.loc["map", "mean"] == result["map"]
+    low, high = result.interval["map"]
+    assert low < result["map"] < high
+    assert result.to_frame(per_list=True).shape == (sizes.size, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words"),
+    [
+        ({"scores": [0.1, 0.2]}, ValueError, "2 scores were given for 4 items"),
+        ({"labels": [[1, 0], [0, 1]]}, ValueError, r"labels: found the shape \(2, 2\)"),
+        ({"labels": ["a", "b", "c", "d"]}, TypeError, "labels: found values of type"),
+        ({"labels": [1, math.nan, 0, 0]}, ValueError, "item 1 has the label NaN"),
+        ({"scores": [1, math.nan, 0, 0]}, ValueError, "the score of item 1 of list 0 .* is NaN"),
+        ({"group": [5, -1]}, ValueError, "list 1 has the size -1"),
+        ({"group": [2, 3]}, ValueError, "add up to 5, but there are 4 items"),
+        ({"group": [2.5, 1.5]}, ValueError, "whole sizes"),
+        ({"group": None, "qid": [1, 2, 1, 2]}, ValueError, "qid 1 appears again at item 2"),
+        ({"group": None, "qid": [1, 1]}, ValueError, "one name of a list for each of 4 items"),
+        ({"qid": [1, 1, 2, 2]}, ValueError, "both given"),
+        ({"metrics": "ncdg"}, ValueError, "did you mean ndcg"),
+        ({"metrics": []}, ValueError, "names no metric"),
+        ({"like": "excel"}, ValueError, "like must be one of trec_eval"),
+        ({"policy": {"ties": "random"}}, ValueError, "ties must be averaged, trec, input or worst, but is random"),
+        ({"list_weight": [1, -1]}, ValueError, "list_weight: number 1 is -1.0"),
+        ({"item_weight": [1]}, ValueError, "item_weight: found 1 numbers, expected 4"),
+        ({"level": 95.0}, ValueError, r"level must be in \(0, 1\), but is 95"),
+    ],
+)
+def test_what_cannot_be_judged_is_a_clear_exception(change, kind, words):
+    call = {"labels": [1, 0, 0, 2], "scores": [0.9, 0.8, 0.3, 0.7], "group": [2, 2], **change}
+    with pytest.raises(kind, match=words):
+        toprank.evaluate(call.pop("labels"), call.pop("scores"), **call)
+
+
+def test_unjudged_items_take_no_part_when_asked_for():
+    result = toprank.evaluate([math.nan, 0, 1], [3, 2, 1], metrics="auroc", unjudged=True)
+    assert result["auroc"] == 0.0
+
+
+def test_nothing_to_judge_has_no_mean():
+    assert math.isnan(toprank.evaluate([], [], group=[], metrics="map")["map"])
+
+
+def test_long_data_are_judged_in_parts_that_change_no_bit():
+    # Ten million items are three parts; the lists of the parts are the same list again and again.
+    labels, scores, sizes = random_lists(500)
+    times = 10_000_000 // labels.size + 1
+    short = toprank.evaluate(labels, scores, group=sizes, metrics="ndcg@10", replicates=0)
+    long = toprank.evaluate(
+        np.tile(labels.astype(np.float32), times),
+        np.tile(scores, times),
+        group=np.tile(sizes, times),
+        metrics="ndcg@10",
+        replicates=0,
+    )
+    values = long.per_list["ndcg@10"].reshape(times, -1)
+    assert np.array_equal(values, np.tile(short.per_list["ndcg@10"], (times, 1)), equal_nan=True)
+    assert long.results["ndcg@10"].undefined == times * short.results["ndcg@10"].undefined
+    assert long["ndcg@10"] == pytest.approx(short["ndcg@10"], rel=1e-12)
+
+
+def test_an_error_late_in_long_data_names_its_place():
+    n = 5_000_000
+    scores = np.zeros(n)
+    scores[n - 1] = np.nan
+    with pytest.raises(ValueError, match=f"item 1 of list {n // 2 - 1} .entry {n - 1}. is NaN"):
+        toprank.evaluate(np.zeros(n, np.float32), scores, group=np.full(n // 2, 2), metrics="map")
+
+
+def test_threads_may_judge_at_once():
+    labels, scores, sizes = random_lists(200)
+    want = toprank.evaluate(labels, scores, group=sizes).mean
+    found = []
+    run = lambda: found.append(toprank.evaluate(labels, scores, group=sizes).mean)
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [want] * 8
+
+
+def test_the_stubs_are_those_of_the_catalog():
+    from toprank._stubs import stubs
+
+    written = pathlib.Path(toprank.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+    assert written == stubs(), "run `python -m toprank._stubs`"
+
+
+def test_listings_hold_every_entry_with_its_page():
+    assert toprank.metrics()["ndcg"].about in repr(toprank.metrics())
+    assert "gamma" in [param.name for param in toprank.objectives()["song"].params]
+    assert all(entry.page for entry in toprank.objectives().values())
+    assert "trec_eval" in toprank.presets()

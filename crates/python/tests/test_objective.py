@@ -1,0 +1,99 @@
+"""Objectives: gradients of the library, state that can be kept, draws in any order."""
+
+import numpy as np
+import pytest
+
+import toprank
+
+LABELS = np.array([2, 0, 1, 0, 1, 0, 0], dtype=np.float32)
+SCORES = np.array([0.3, 0.1, -0.2, 0.4, 0.0, 0.5, -0.6])
+SIZES = [4, 3]
+
+
+@pytest.mark.parametrize("name", list(toprank.objectives()))
+def test_every_objective_of_the_catalog_has_a_gradient(name):
+    found = toprank.gradient(name, SCORES, LABELS, group=SIZES)
+    assert found.gradient.shape == found.curvature.shape == SCORES.shape
+    assert np.isfinite(found.loss) and np.all(np.isfinite(found.gradient)) and np.all(found.curvature >= 0)
+    assert found.used + found.idle == 2
+
+
+def test_the_gradient_is_that_of_the_loss():
+    step = 1e-6
+    found = toprank.gradient("song:margin=1", SCORES, LABELS, group=SIZES)
+    for item in range(SCORES.size):
+        ends = []
+        for sign in (1, -1):
+            moved = SCORES.copy()
+            moved[item] += sign * step
+            ends.append(toprank.gradient("song:margin=1", moved, LABELS, group=SIZES).loss)
+        assert found.gradient[item] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-7)
+
+
+def test_a_parameter_may_stand_in_the_name_or_beside_it():
+    by_text = toprank.gradient("lambdarank@3:gain=linear", SCORES, LABELS, group=SIZES)
+    by_word = toprank.gradient("lambdarank", SCORES, LABELS, group=SIZES, k=3, gain="linear")
+    assert np.array_equal(by_text.gradient, by_word.gradient)
+    assert toprank.Objective("lambdarank", k=3).name == "lambdarank@3"
+    with pytest.raises(ValueError, match="a parameter of song must be one of"):
+        toprank.Objective("song", gama=1)
+    with pytest.raises(ValueError, match="did you mean song"):
+        toprank.Objective("sonng")
+
+
+def test_trackers_move_on_and_can_be_taken_up_again():
+    goal = toprank.Objective("song", gamma=0.3).prepare(LABELS, group=SIZES)
+    first = goal.step(SCORES)
+    kept = goal.state_dict()
+    second = goal.step(SCORES[::-1].copy())
+    again = toprank.Objective("song", gamma=0.3).prepare(LABELS, group=SIZES)
+    again.load_state_dict(kept)
+    assert again.steps == 1
+    resumed = again.step(SCORES[::-1].copy())
+    assert np.array_equal(second.gradient, resumed.gradient)
+    fresh = toprank.gradient("song:gamma=0.3", SCORES[::-1].copy(), LABELS, group=SIZES)
+    assert not np.array_equal(second.gradient, fresh.gradient), "the tracker remembers the first step"
+    assert np.array_equal(first.gradient, toprank.gradient("song:gamma=0.3", SCORES, LABELS, group=SIZES).gradient)
+    with pytest.raises(ValueError, match="expected one of ap"):
+        toprank.Objective("ap").load_state_dict(kept)
+
+
+def test_draws_in_any_order_give_the_same_gradient():
+    sorted_, mixed = (toprank.Objective("song").prepare(LABELS, group=SIZES) for _ in range(2))
+    plain = sorted_.step([1.0, 2.0, 3.0, 4.0, 5.0], lists=[0, 1], items=[[0, 1, 3], [0, 2]])
+    other = mixed.step([5.0, 4.0, 2.0, 3.0, 1.0], lists=[1, 0], items=[[2, 0], [1, 3, 0]])
+    assert plain.loss == other.loss
+    assert np.array_equal(plain.gradient[[4, 3, 1, 2, 0]], other.gradient)
+    assert np.array_equal(plain.losses[::-1], other.losses)
+    whole = toprank.Objective("song").prepare(LABELS, group=SIZES)
+    drawn = whole.step(SCORES, lists=[0, 1])
+    assert np.array_equal(drawn.gradient, toprank.gradient("song", SCORES, LABELS, group=SIZES).gradient)
+
+
+@pytest.mark.parametrize(
+    ("draws", "words"),
+    [
+        ({"lists": [2]}, "expected numbers of lists from 0 to 1"),
+        ({"lists": [0, 0]}, "drawn twice"),
+        ({"lists": [0], "items": [[0, 4]]}, "list 0 has places from 0 to 3"),
+        ({"lists": [0], "items": []}, "found 0 draws"),
+        ({"items": [[0]]}, "expected lists beside them"),
+    ],
+)
+def test_draws_that_are_none_are_refused(draws, words):
+    goal = toprank.Objective("song").prepare(LABELS, group=SIZES)
+    with pytest.raises(ValueError, match=words):
+        goal.step(SCORES, **draws)
+
+
+def test_a_step_before_prepare_and_a_bad_score_are_refused():
+    with pytest.raises(RuntimeError, match="prepare"):
+        toprank.Objective("song").step(SCORES)
+    with pytest.raises(ValueError, match="list 1, item 2: the score is inf"):
+        toprank.gradient("song", [0, 0, 0, 0, 0, 0, np.inf], LABELS, group=SIZES)
+
+
+def test_scores_of_the_kernels_type_are_not_copied():
+    from toprank._arrays import scores_of
+
+    assert np.shares_memory(scores_of(SCORES, SCORES.size), SCORES)
