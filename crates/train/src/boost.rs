@@ -44,6 +44,7 @@ use crate::curve::Record;
 use crate::engine::{Examples, trusted};
 use crate::error::TrainError;
 use crate::learner::{Learner, Position, Watch};
+use crate::position_bias::{Learned, PositionBias};
 use crate::scoring::{self, Scoring, Trees};
 
 /// Training and validation data in bins.
@@ -88,17 +89,29 @@ pub struct Boost<'a> {
     /// How trees grow, for a booster that goes on from a checkpoint.
     boosting: Boosting,
     data: &'a Binned,
+    /// What places add, where the data say them.
+    places: Option<Learned>,
     /// Rounds of the trees it goes on from.
     before: usize,
     position: Position,
 }
 
+/// What boosting begins with.
+pub struct Start<'a> {
+    /// The objective.
+    pub goal: Goal,
+    /// The trees to go on from; none of them: a fresh start.
+    pub from: Ensemble,
+    /// The place at which each row was shown, where clicks are to be freed from it.
+    pub positions: Option<&'a [u32]>,
+}
+
 impl<'a> Boost<'a> {
-    /// Trees at their beginning, or behind those of `from`. `train` and `valid` hold features as `binning` has them.
+    /// Trees at their beginning. `train` and `valid` hold features as `binning` has them.
     pub fn new(
         config: &Config,
         forest: Forest,
-        from: Ensemble,
+        start: Start,
         binning: &'a Binning,
         train: Examples<'a>,
         valid: Option<Examples<'a>>,
@@ -110,6 +123,8 @@ impl<'a> Boost<'a> {
             }
         }
         let width = train.features.width();
+        let Start { goal, from, positions } = start;
+        let bias_l2 = forest.bias_l2;
         let boosting = boosting(config, forest, width)?;
         let before = from.rounds();
         let scores = from.score(train.features)?;
@@ -117,7 +132,8 @@ impl<'a> Boost<'a> {
         let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), from, scores)?;
         let mut boost = Boost {
             measure: config.measure()?,
-            pass: Pass::new(config.goal()?, train, config.seed)?,
+            pass: Pass::new(goal, train, config.seed)?,
+            places: positions.map(|positions| Learned::new(positions, bias_l2)),
             config: config.clone(),
             train,
             valid: None,
@@ -172,7 +188,11 @@ impl Learner for Boost<'_> {
     fn step(&mut self, watch: &mut dyn Watch, started: Instant) -> Result<(f64, f64), TrainError> {
         let outputs = self.booster.ensemble().outputs;
         let round = self.booster.ensemble().rounds() as u32 + 1;
-        let seen = self.pass.gradients(self.booster.scores(), outputs, u64::from(round))?;
+        let scores = match &mut self.places {
+            None => self.booster.scores(),
+            Some(places) => places.add_to(self.booster.scores()),
+        };
+        let seen = self.pass.gradients(scores, outputs, u64::from(round))?;
         if !seen.loss.is_finite() || !seen.norm.is_finite() {
             let what = if seen.loss.is_finite() { "gradient" } else { "loss" };
             return Err(TrainError::NotFinite { step: self.position.total, what, lists: Vec::new() });
@@ -183,6 +203,9 @@ impl Learner for Boost<'_> {
             return Err(ParamError::new("the objective of trees", &self.config.algorithm, expected).into());
         }
         self.booster.round(&self.pass.gradient, &self.pass.curvature)?;
+        if let Some(places) = &mut self.places {
+            places.learn(&self.pass.gradient, &self.pass.curvature, self.config.rate);
+        }
         let valid = self.judge()?;
         let record = Record {
             epoch: f64::from(round),
@@ -214,10 +237,15 @@ impl Learner for Boost<'_> {
         Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
     }
 
+    fn position_bias(&self) -> Option<PositionBias> {
+        self.places.as_ref().map(|places| places.bias.clone())
+    }
+
     fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
         let state = self.pass.state.save();
-        let objective = Tensor::flat("objective", Values::Bytes(&state));
-        scoring::with_tensors(self.booster.ensemble(), vec![objective], |tensors| {
+        let mut own = vec![Tensor::flat("objective", Values::Bytes(&state))];
+        own.extend(self.places.iter().map(|places| Tensor::flat("bias", Values::F64(&places.bias.values))));
+        scoring::with_tensors(self.booster.ensemble(), own, |tensors| {
             checkpoint::save(path, self, self.train, origin, tensors)
         })
     }
@@ -233,6 +261,15 @@ impl Learner for Boost<'_> {
         }
         let state = loaded.bytes("objective")?.to_vec();
         self.pass.state.load(&state).map_err(|error| loaded.wrong(error.found, error.expected))?;
+        if let Some(places) = &mut self.places {
+            let values = loaded.f64("bias")?;
+            if values.len() != places.bias.values.len() {
+                return Err(
+                    loaded.wrong(format!("{} places", values.len()), places.bias.values.len().to_string())
+                );
+            }
+            places.bias.values = values;
+        }
         // Scores are sums in the order of the trees, so those of an unbroken run come out again to the bit.
         let scores = ensemble.score(self.train.features)?;
         if let Some(valid) = &mut self.valid {

@@ -26,9 +26,10 @@ use toprank_core::{Features, Lists, ParamError, Spec};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
+use toprank_objectives::Goal;
 use toprank_trees::Ensemble;
 
-use crate::boost::{Binning, Boost};
+use crate::boost::{Binning, Boost, Start};
 use crate::config::Config;
 use crate::engine::Examples;
 use crate::error::TrainError;
@@ -229,6 +230,15 @@ impl Job {
 
     /// What learns, at its beginning.
     pub fn trainer<'a>(&'a self, views: &'a Views) -> Result<Box<dyn Learner + 'a>, TrainError> {
+        self.trainer_with(views, self.config.goal()?)
+    }
+
+    /// The same with an objective of one's own ([`Goal::own`]) where trees are trained; networks follow the config.
+    pub fn trainer_with<'a>(
+        &'a self,
+        views: &'a Views,
+        goal: Goal,
+    ) -> Result<Box<dyn Learner + 'a>, TrainError> {
         let train = Examples { lists: self.train.lists(), features: &*views.train };
         let valid = self.valid.as_ref().zip(views.valid.as_deref());
         let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
@@ -247,10 +257,19 @@ impl Job {
                     Some(Scoring::Trees(trees)) => trees.ensemble().clone(),
                     _ => Ensemble::new(self.transforms.width_after(), outputs),
                 };
-                Box::new(Boost::new(&self.config, *forest, from, binning, train, valid)?)
+                let start = Start { goal, from, positions: self.positions() };
+                Box::new(Boost::new(&self.config, *forest, start, binning, train, valid)?)
             }
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
         })
+    }
+
+    /// The place at which each row was shown, if the data say so.
+    fn positions(&self) -> Option<&[u32]> {
+        match &self.train {
+            Data::Memory(data) if data.lists.rows.is_none() => data.positions.as_deref(),
+            _ => None,
+        }
     }
 
     /// Scores of the training data under the model that a user gets.
@@ -299,6 +318,7 @@ impl Job {
                 loss: learner.records().last().map(|record| record.loss),
             },
             probes: Vec::new(),
+            position_bias: learner.position_bias(),
             calibration: Vec::new(),
         };
         Ok(Model::new(header, learner.kept()?, &self.probes))

@@ -17,6 +17,7 @@ use toprank_metrics::{Better, Measure};
 use crate::config::Config;
 use crate::curve::Record;
 use crate::error::TrainError;
+use crate::position_bias::PositionBias;
 use crate::scoring::Scoring;
 
 /// Who looks on while a model trains; every method may do nothing.
@@ -135,6 +136,11 @@ pub trait Learner {
 
     /// What a user gets: the best on validation, else the average, else the last.
     fn kept(&self) -> Result<Scoring, TrainError>;
+
+    /// What the places of clicks add, where that is learned.
+    fn position_bias(&self) -> Option<PositionBias> {
+        None
+    }
 
     /// Writes everything that moves; the old checkpoint stays until the new one is whole.
     fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError>;

@@ -21,6 +21,7 @@ use crate::config::{Config, Settings};
 use crate::container::{self, Loaded, Tensor, Values};
 use crate::engine::Examples;
 use crate::error::TrainError;
+use crate::position_bias::PositionBias;
 use crate::scoring::{Scoring, Trees};
 
 const KIND: &str = "model";
@@ -52,6 +53,9 @@ pub struct Header {
     pub reached: Reached,
     /// Lengths of the lists of the self-test.
     pub probes: Vec<usize>,
+    /// What places added to clicks in the training data; scores are free of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position_bias: Option<PositionBias>,
     /// From scores to probabilities, one map per output; empty: the model gives scores only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
@@ -118,6 +122,7 @@ impl Model {
             reached: Reached { epochs: ensemble.rounds() as u32, ..Reached::default() },
             features: names,
             probes: Vec::new(),
+            position_bias: None,
             calibration: Vec::new(),
         };
         let lists = Lists::from_lengths(&[PROBED], vec![0.0; PROBED]);

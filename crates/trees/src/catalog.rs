@@ -17,6 +17,8 @@ pub struct Forest {
     pub bins: BinSettings,
     /// How trees grow and add up; rate and seed are set elsewhere.
     pub boosting: Boosting,
+    /// Penalty on what the places of clicks add, per row; 0 by default.
+    pub bias_l2: f64,
 }
 
 /// Every kind of trees.
@@ -71,6 +73,7 @@ const PARAMS: &[Param] = &[
         "numbers of features from 1 on, joined by -",
         "the score may only fall with them",
     ),
+    param("bias-l2", "0", "[0, ∞)", "penalty on what places add to clicks, for data with positions"),
     param("bins", "255", "2 … 255", "most bins of a feature"),
     param("least-in-bin", "3", "1 … 1000000000", "fewest rows of a bin"),
     param(
@@ -188,7 +191,7 @@ fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
         growth,
         ..Boosting::default()
     };
-    Ok(Box::new(Forest { bins, boosting }))
+    Ok(Box::new(Forest { bins, boosting, bias_l2: from_zero(spec, "bias-l2", 0.0)? }))
 }
 
 #[cfg(test)]
@@ -233,6 +236,7 @@ mod tests {
             "bins=63",
             "least-in-bin=1",
             "bundles=no",
+            "bias-l2=1",
             "sample=1000",
         ] {
             assert_ne!(*parse(&format!("trees:{text}")).unwrap(), Forest::default(), "{text}");

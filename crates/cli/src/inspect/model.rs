@@ -22,6 +22,7 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
             "transforms": header.config.transforms,
             "reached": header.reached,
             "calibration": header.calibration,
+            "position_bias": header.position_bias,
             "parameters": model.scoring().parameters(),
         });
         match model.scoring() {
@@ -48,6 +49,11 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
     }
     if !header.calibration.is_empty() {
         text += "gives probabilities too (`toprank predict --probability`)\n";
+    }
+    if let Some(bias) = &header.position_bias {
+        let places = bias.positions.iter().zip(&bias.values).take(10);
+        let places: Vec<String> = places.map(|(position, value)| format!("{position}: {value:.3}")).collect();
+        text += &format!("what positions added to clicks, not in the scores: {}\n", places.join(", "));
     }
     text += "\n";
     let mut settings = Table::new(["setting", "value"]).words(1);
