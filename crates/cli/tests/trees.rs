@@ -160,6 +160,20 @@ fn words_keep_their_meaning_in_a_file_that_counts_them_otherwise() {
 }
 
 #[test]
+fn what_places_add_to_clicks_is_learned_and_kept_in_the_model() {
+    let shell = Toprank::new();
+    // Everything above is clicked, whatever its feature says.
+    let rows = |i: usize| format!("{} qid:{} 1:{}\n", u8::from(i % 10 < 3), i / 10, (i * 7919) % 13);
+    shell.file("train.txt", &(0..600).map(rows).collect::<String>());
+    shell.file("train.txt.position", &(0..600).map(|i| format!("{}\n", i % 10 + 1)).collect::<String>());
+    shell.ok("train --data train.txt --model trees --objective lambdamart --trees 20 -o m.toprank --quiet");
+    let bias = json(&shell.ok("inspect m.toprank --json"))["position_bias"].clone();
+    assert_eq!(bias["positions"].as_array().unwrap().len(), 10, "{bias}");
+    assert!(bias["values"][0].as_f64() > bias["values"][9].as_f64(), "{bias}");
+    assert!(shell.ok("inspect m.toprank").contains("what positions added to clicks"));
+}
+
+#[test]
 fn settings_that_trees_do_not_have_are_refused() {
     let shell = shell();
     for (args, words) in [

@@ -449,7 +449,9 @@ impl<'a> Pass<'a> {
 mod tests {
     use super::*;
     use crate::{Job, Keep, Outcome, Settings};
+    use toprank_core::Policy;
     use toprank_data::{Dataset, Matrix};
+    use toprank_objectives::{Input, ListState, Objective, Out, Work};
 
     /// Lists of 10 whose labels follow the first feature, more or less.
     fn data(count: usize, seed: u64) -> Dataset {
@@ -603,6 +605,43 @@ mod tests {
             assert!((pair[0] + pair[1]).abs() < 1e-6, "the second label is the first turned round: {pair:?}");
         }
         assert!(scores.iter().any(|score| score.abs() > 0.3));
+    }
+
+    /// Half the squared distance to the label.
+    struct Half;
+
+    impl Objective for Half {
+        fn shift_invariant(&self) -> bool {
+            false
+        }
+
+        fn list(&self, input: &Input, _: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
+            let mut loss = 0.0;
+            for (i, (score, label)) in input.list.scores.iter().zip(input.list.labels).enumerate() {
+                let apart = score - f64::from(*label);
+                loss += 0.5 * apart * apart;
+                out.gradient[i] += apart;
+                if let Some(curvature) = &mut out.curvature {
+                    curvature[i] += 1.0;
+                }
+            }
+            Some(loss)
+        }
+    }
+
+    #[test]
+    fn an_objective_of_ones_own_trains_trees() {
+        let train = data(50, 7);
+        let job = job("trees = 30", train.clone(), None);
+        let views = job.views().unwrap();
+        let goal = Goal::own("half", Half, &Policy::default());
+        let mut boost = job.trainer_with(&views, goal).unwrap();
+        boost.run(&mut (), None).unwrap();
+        let losses: Vec<f64> = boost.records().iter().map(|record| record.loss).collect();
+        assert!(losses.is_sorted_by(|a, b| a > b) && losses[29] < 0.7 * losses[0], "{losses:?}");
+        let mean = f64::from(train.lists.labels.iter().sum::<f32>()) / 500.0;
+        let base = boost.kept().unwrap().trees().unwrap().ensemble().base[0];
+        assert!((base - mean).abs() < 1e-9, "the best constant is the mean");
     }
 
     #[test]
