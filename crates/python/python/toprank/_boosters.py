@@ -16,10 +16,11 @@ MEAN_CURVATURE = 0.25
 class Boosted:
     """An objective whose lists are told once and checked every round."""
 
-    def __init__(self, name: str, seed: int, scale: float | None, params: dict[str, Any]) -> None:
+    def __init__(self, name: str, seed: int, scale: float | None, curvature: float, params: dict[str, Any]) -> None:
         self._made = (name, {"seed": seed, **params})
         self._goal = Objective(name, seed=seed, **params)
         self._wanted_scale = scale
+        self._curvature = float(curvature)
         self._seen: tuple[Any, ...] | None = None
         self.scale = 1.0 if scale is None else float(scale)
         self.__name__ = self._goal.name
@@ -34,7 +35,7 @@ class Boosted:
     def __reduce__(self) -> Any:
         # LightGBM copies its parameters: a copy has the same name and begins afresh.
         name, params = self._made
-        return _made_again, (type(self), name, {"scale": self._wanted_scale, **params})
+        return _made_again, (type(self), name, {"scale": self._wanted_scale, "curvature": self._curvature, **params})
 
     def gradients(self, labels: Any, scores: Any, group: Any, list_weight: Any) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature of the sum over lists, times `scale`."""
@@ -49,7 +50,7 @@ class Boosted:
         if fresh and self._wanted_scale is None:
             mean = float(found.curvature.mean()) if found.curvature.size else 0.0
             self.scale = MEAN_CURVATURE / mean if 0.0 < mean < 1e4 else 1.0
-        return found.gradient * self.scale, found.curvature * self.scale
+        return found.gradient * self.scale, found.curvature * (self.scale * self._curvature)
 
 
 def _made_again(kind: type, name: str, params: dict[str, Any]) -> Any:

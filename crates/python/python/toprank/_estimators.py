@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ._progress import progress
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.exceptions import NotFittedError
+    from sklearn.exceptions import DataConversionWarning, NotFittedError
 except ImportError:
 
     class BaseEstimator:  # type: ignore[no-redef]
@@ -34,6 +35,9 @@ except ImportError:
             return self
 
     class ClassifierMixin:  # type: ignore[no-redef]
+        pass
+
+    class DataConversionWarning(UserWarning):  # type: ignore[no-redef]
         pass
 
     class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
@@ -120,9 +124,9 @@ class _Estimator(BaseEstimator):
             weights = np.asarray(sample_weight)
             # As LightGBM has it, a weight per row; as XGBoost has it, a weight per list.
             if weights.shape == (offsets.size - 1,) and offsets.size - 1 != labels.size:
-                lists = weights_of(weights, offsets.size - 1, "sample_weight")
+                lists = _some(weights_of(weights, offsets.size - 1, "sample_weight"))
             else:
-                items = weights_of(weights, labels.size, "sample_weight")
+                items = _some(weights_of(weights, labels.size, "sample_weight"))
         return features, _toprank.Table(*features[:3], labels, offsets, None, [], items, lists)
 
     def _settings(self, **given: Any) -> str:
@@ -223,6 +227,7 @@ class _Estimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 
@@ -352,8 +357,10 @@ class Classifier(ClassifierMixin, _Estimator):
         features = features_of(X)
         _same_length(features, labels)
         count = len(labels)
-        weights = weights_of(sample_weight, count, "sample_weight")
+        weights = _some(weights_of(sample_weight, count, "sample_weight"))
         if self.outputs_ is None:
+            if weights is not None and np.unique(labels[weights > 0]).size < 2:
+                raise ValueError("y: found one class among the rows of weights above zero, expected two classes")
             offsets = np.array([0, count], dtype=np.uint64)
             return features, _toprank.Table(*features[:3], labels, offsets, None, [], weights, None)
         judged = ~np.isnan(labels.T)
@@ -396,10 +403,17 @@ def _flat(y: Any) -> np.ndarray:
         raise ValueError("requires y to be passed, but the target y is None")
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
+        warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=3)
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"y: found the shape {array.shape}, expected one label per row")
     return array
+
+
+def _some(weights: np.ndarray | None) -> np.ndarray | None:
+    if weights is not None and not np.any(weights > 0):
+        raise ValueError("sample_weight: all weights are zero, expected some above it")
+    return weights
 
 
 def _same_length(features: Features, labels: np.ndarray) -> None:
@@ -407,6 +421,8 @@ def _same_length(features: Features, labels: np.ndarray) -> None:
         raise ValueError(f"X has {len(features.values)} rows and y {len(labels)} labels, expected one label per row")
     if len(labels) == 0:
         raise ValueError("X: found array with 0 rows, expected at least one")
+    if len(labels) == 1:
+        raise ValueError("X: found n_samples=1, expected two rows or more: a single item has no order")
     if features.values.shape[1] == 0:
         raise ValueError(f"X: found 0 feature(s) (shape={features.values.shape}) while a minimum of 1 is required.")
 

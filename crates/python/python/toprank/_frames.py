@@ -65,8 +65,9 @@ def _array(table: Any) -> Features:
         raise ValueError("X: Complex data not supported, expected real numbers")
     try:
         values = np.ascontiguousarray(array, dtype=np.float32)
-    except (TypeError, ValueError):
-        raise TypeError(f"X: found values of type {array.dtype}, expected numbers; words go in a data frame") from None
+    except (TypeError, ValueError) as error:
+        found = f"X: found values of type {array.dtype}, expected numbers; words go in a data frame ({error})"
+        raise type(error)(found) from None
     return _finite(Features(values, [str(place + 1) for place in range(array.shape[1])], {}, False))
 
 

@@ -19,11 +19,15 @@ class objective(Boosted):
 
     scale: a factor of gradient and curvature; None: the one that brings the mean curvature of a row to ¼ in the first
     round, so that LightGBM's defaults mean what they mean for its own objectives. 1 gives the sum over lists as it is.
+    curvature: a further factor of the curvature alone.
+    LightGBM's own lambdarank is "lambdarank@30:norm=lightgbm" with scale=1.
     Weights of rows multiply gradient and curvature, as LightGBM does for its own.
     """
 
-    def __init__(self, name: str, *, seed: int = 1, scale: float | None = None, **params: Any) -> None:
-        super().__init__(name, seed, scale, params)
+    def __init__(
+        self, name: str, *, seed: int = 1, scale: float | None = None, curvature: float = 1.0, **params: Any
+    ) -> None:
+        super().__init__(name, seed, scale, curvature, params)
 
     # LightGBM's scikit-learn interface looks at the number of arguments: with four it hands over weights and group.
     def __call__(self, preds: Any, data: Any, weight: Any = None, group: Any = None) -> tuple[np.ndarray, np.ndarray]:

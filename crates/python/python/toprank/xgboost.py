@@ -29,11 +29,14 @@ class objective(Boosted):
     """An objective of `toprank.objectives()`: `obj` of `xgboost.train` over a DMatrix with group or qid.
 
     scale: a factor of gradient and curvature; None: the one that brings the mean curvature of a row to ¼ in the first round.
-    1 gives the sum over lists as it is. XGBRanker takes no objective of others; `xgboost.train` does.
+    1 gives the sum over lists as it is. curvature: a further factor of the curvature alone.
+    XGBoost's own rank:ndcg is "lambdarank@32:norm=lightgbm" with scale=1 and curvature=2. XGBRanker takes no objective of others; `xgboost.train` does.
     """
 
-    def __init__(self, name: str, *, seed: int = 1, scale: float | None = None, **params: Any) -> None:
-        super().__init__(name, seed, scale, params)
+    def __init__(
+        self, name: str, *, seed: int = 1, scale: float | None = None, curvature: float = 1.0, **params: Any
+    ) -> None:
+        super().__init__(name, seed, scale, curvature, params)
 
     def __call__(self, predt: Any, data: Any) -> tuple[np.ndarray, np.ndarray]:
         sizes, weights = _lists(data)

@@ -1,0 +1,32 @@
+"""Data that several tests share."""
+
+import os
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def lists():
+    """Lists whose labels follow two of five features: (X, y, sizes) for a seed."""
+
+    def make(count=60, seed=1):
+        random = np.random.default_rng(seed)
+        sizes = random.integers(5, 15, count)
+        X = random.normal(size=(sizes.sum(), 5)).astype(np.float32)
+        worth = X[:, 0] + np.abs(X[:, 1]) + 0.3 * random.normal(size=len(X))
+        return X, np.digitize(worth, [0.5, 1.5]), sizes
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The command, if it was built beside the tests."""
+    root = pathlib.Path(__file__).parents[3]
+    found = os.environ.get("TOPRANK_COMMAND") or shutil.which("toprank", path=root / "target" / "debug")
+    if not found:
+        pytest.skip("the command is not built: cargo build, or TOPRANK_COMMAND")
+    return found

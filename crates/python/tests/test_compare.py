@@ -1,0 +1,128 @@
+"""Runs compared, judgements and runs, walks."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import toprank
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1, "d": 0}, "q3": {"z": 1}}
+RUN = {"q1": {"b": 0.9, "a": 0.8, "x": 0.7}, "q2": {"a": 0.5, "d": 0.5}}
+
+
+def test_judgements_and_a_run_are_judged_as_trec_eval_does():
+    result = toprank.evaluate(QRELS, RUN, metrics="map,p@2", like="trec_eval")
+    # q1: a at rank 2 of 2 relevant; q2: a and d tie, d comes first by name descending.
+    assert result["map"] == ((1 / 2) / 2 + 1 / 2) / 2
+    assert list(result.list_names) == ["q1", "q2"]
+    whole = toprank.evaluate(QRELS, RUN, metrics="map", like="trec_eval", complete=True)
+    assert whole["map"] == pytest.approx(result["map"] * 2 / 3)
+    assert toprank.evaluate(QRELS, RUN, metrics="p@2", like="trec_eval", depth=1)["p@2"] == (0 + 0) / 2
+
+
+def test_files_of_judgements_say_the_same_as_dictionaries(command, tmp_path):
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("".join(f"{q} 0 {d} {y}\n" for q, docs in QRELS.items() for d, y in docs.items()))
+    run.write_text("".join(f"{q} Q0 {d} 1 {s} r\n" for q, docs in RUN.items() for d, s in docs.items()))
+    by_file = toprank.evaluate(qrels, run, metrics="map,ndcg@10", like="trec_eval")
+    assert by_file.mean == toprank.evaluate(QRELS, RUN, metrics="map,ndcg@10", like="trec_eval").mean
+    call = f"evaluate --qrels qrels --run run --like trec_eval -m map,ndcg@10 --json".split()
+    report = json.loads(subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True).stdout)
+    assert by_file.mean == report["metrics"]
+
+
+def test_what_is_no_judgement_is_a_clear_exception(tmp_path):
+    with pytest.raises(OSError, match="nothing"):
+        toprank.evaluate(str(tmp_path / "nothing"), RUN)
+    with pytest.raises(TypeError, match="scores: found list"):
+        toprank.evaluate(QRELS, [1, 2])
+    with pytest.raises(ValueError, match="no query of the run is in the qrels"):
+        toprank.evaluate(QRELS, {"other": {"a": 1}})
+    with pytest.raises(ValueError, match="expected no group"):
+        toprank.evaluate(QRELS, RUN, group=[1])
+
+
+def test_a_clear_difference_is_found_and_noise_is_not():
+    random = np.random.default_rng(2)
+    labels = random.integers(0, 3, 1000)
+    runs = {
+        "noise": random.normal(size=1000),
+        "other noise": random.normal(size=1000),
+        "good": labels + random.normal(size=1000),
+    }
+    found = toprank.compare(runs, labels, group=[10] * 100, metrics="ndcg@5", tests="t,wilcoxon")
+    pairs = {(pair["first"], pair["second"]): pair for pair in found.metrics["ndcg@5"]["pairs"]}
+    assert pairs["noise", "good"]["mean_difference"] > 0.1
+    assert all(test["p_corrected"] < 1e-6 for test in pairs["noise", "good"]["tests"])
+    assert all(test["p_corrected"] > 0.01 for test in pairs["noise", "other noise"]["tests"])
+    frame = pytest.importorskip("pandas") and found.to_frame()
+    assert list(frame["second"]) == ["other noise", "good", "good"]
+    assert "good − noise" in repr(found)
+
+
+def test_the_comparison_is_that_of_the_command(lists, command, tmp_path):
+    X, y, sizes = lists()
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    (tmp_path / "d.txt").write_text("".join(f"{label} qid:{q} 1:{x}\n" for label, q, x in zip(y, qid, X[:, 0])))
+    for name, column in (("a", 0), ("b", 1)):
+        np.savetxt(tmp_path / name, X[:, column].astype(np.float64), fmt="%r")
+    call = "compare --data d.txt -m ndcg@10,map --tests t,randomisation --replicates 500 --json a=a b=b".split()
+    report = json.loads(subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True).stdout)
+    ours = toprank.compare({"a": X[:, 0], "b": X[:, 1]}, y, group=sizes, metrics="ndcg@10,map", replicates=500)
+    text = json.dumps(report)
+    for comparison in ours.metrics.values():
+        for pair in comparison["pairs"]:
+            for test in pair["tests"]:
+                assert repr(test["p_corrected"]) in text
+            assert repr(pair["mean_difference"]) in text and repr(pair["interval"]["low"]) in text
+
+
+def test_runs_that_cannot_be_compared_are_refused():
+    with pytest.raises(ValueError, match="two or more"):
+        toprank.compare({"a": [1, 2]}, [1, 0])
+    with pytest.raises(ValueError, match="tukey must be"):
+        toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], tukey="yes")
+    with pytest.raises(ValueError, match="correction must be none, holm or bh"):
+        toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], correction="bonferroni")
+
+
+def dense_pagerank(n, edges, restart, seeds=None):
+    """The definition: the linear system solved whole."""
+    P = np.zeros((n, n))
+    for s, t, w in edges:
+        P[s, t] += w
+    start = np.full(n, 1 / n) if seeds is None else seeds / seeds.sum()
+    out = P.sum(axis=1)
+    P = np.where(out[:, None] > 0, P / np.where(out > 0, out, 1)[:, None], start)
+    return np.linalg.solve(np.eye(n) - (1 - restart) * P.T, restart * start)
+
+
+def test_pagerank_is_the_solution_of_its_equation():
+    random = np.random.default_rng(3)
+    edges = [(s, t, w) for s, t, w in zip(*random.integers(0, 8, (2, 20)), random.uniform(0.1, 2, 20).astype(np.float32))]
+    sources, targets, weights = map(list, zip(*edges))
+    ranked = toprank.PageRank(restart=0.2).fit(sources, targets, weights=weights, nodes=range(8))
+    assert np.abs(ranked.scores_ - dense_pagerank(8, edges, 0.2)).sum() <= ranked.error_bound_ + 1e-12 <= 2e-9
+    names = [f"n{i}" for i in range(8)]
+    named = toprank.PageRank().fit(
+        [names[s] for s in sources], [names[t] for t in targets], weights=weights, seeds={"n1": 2, "n3": 1}, nodes=names
+    )
+    seeds = np.zeros(8)
+    seeds[[1, 3]] = 2, 1
+    assert np.abs(named.scores_ - dense_pagerank(8, edges, 0.15, seeds)).sum() <= 2e-9
+    assert list(named.nodes_) == names
+
+
+def test_graphs_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="one of each per edge"):
+        toprank.PageRank().fit([1, 2], [1])
+    with pytest.raises(ValueError, match="is no node"):
+        toprank.PageRank().fit([1], [2], seeds=[3])
+    with pytest.raises(ValueError, match="restart"):
+        toprank.PageRank(restart=0).fit([1], [2])
+    with pytest.raises(ValueError, match="weight"):
+        toprank.PageRank().fit([1], [2], weights=[-1])
+    with pytest.raises(ValueError, match="not among them"):
+        toprank.PageRank().fit([1], [2], nodes=[1])
