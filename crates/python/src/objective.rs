@@ -85,7 +85,7 @@ impl Objective {
         &mut self,
         py: Python<'py>,
         scores: Array<'py, f64>,
-        draws: Option<(Vec<u32>, Vec<u64>, Vec<u32>)>,
+        draws: Option<(Array<'py, u32>, Array<'py, u64>, Array<'py, u32>)>,
         importance: Vec<f64>,
         previous: Option<Array<'py, f64>>,
         curvature: bool,
@@ -97,7 +97,15 @@ impl Objective {
                 "prepare(labels, …) first: the objective knows no lists yet",
             ));
         };
-        let draws = draws.map(|(lists, offsets, items)| Draws { lists, offsets, items, importance });
+        let draws = match &draws {
+            None => None,
+            Some((lists, offsets, items)) => Some(Draws {
+                lists: lists.as_slice()?.to_vec(),
+                offsets: offsets.as_slice()?.to_vec(),
+                items: items.as_slice()?.to_vec(),
+                importance,
+            }),
+        };
         let batch = Batch {
             draws: draws.as_ref(),
             previous: numbers(previous.as_ref())?,

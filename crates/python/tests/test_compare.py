@@ -28,7 +28,7 @@ def test_files_of_judgements_say_the_same_as_dictionaries(command, tmp_path):
     run.write_text("".join(f"{q} Q0 {d} 1 {s} r\n" for q, docs in RUN.items() for d, s in docs.items()))
     by_file = toprank.evaluate(qrels, run, metrics="map,ndcg@10", like="trec_eval")
     assert by_file.mean == toprank.evaluate(QRELS, RUN, metrics="map,ndcg@10", like="trec_eval").mean
-    call = f"evaluate --qrels qrels --run run --like trec_eval -m map,ndcg@10 --json".split()
+    call = "evaluate --qrels qrels --run run --like trec_eval -m map,ndcg@10 --json".split()
     report = json.loads(subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True).stdout)
     assert by_file.mean == report["metrics"]
 
@@ -67,7 +67,7 @@ def test_the_comparison_is_that_of_the_command(lists, command, tmp_path):
     qid = np.repeat(np.arange(sizes.size), sizes)
     (tmp_path / "d.txt").write_text("".join(f"{label} qid:{q} 1:{x}\n" for label, q, x in zip(y, qid, X[:, 0])))
     for name, column in (("a", 0), ("b", 1)):
-        np.savetxt(tmp_path / name, X[:, column].astype(np.float64), fmt="%r")
+        (tmp_path / name).write_text("".join(f"{score!r}\n" for score in X[:, column].tolist()))
     call = "compare --data d.txt -m ndcg@10,map --tests t,randomisation --replicates 500 --json a=a b=b".split()
     report = json.loads(subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True).stdout)
     ours = toprank.compare({"a": X[:, 0], "b": X[:, 1]}, y, group=sizes, metrics="ndcg@10,map", replicates=500)

@@ -59,7 +59,7 @@ def test_numbers_of_evaluation_are_those_of_the_command(lists, command, tmp_path
 
     X, y, sizes = lists()
     write_letor(tmp_path / "d.txt", X, y, sizes)
-    np.savetxt(tmp_path / "s.txt", X[:, 0].astype(np.float64), fmt="%r")
+    (tmp_path / "s.txt").write_text("".join(f"{score!r}\n" for score in X[:, 0].tolist()))
     call = [command, "evaluate", "--data", "d.txt", "--scores", "s.txt", "-m", "ndcg@10,map,auroc", "--json"]
     report = json.loads(subprocess.run(call, cwd=tmp_path, check=True, capture_output=True).stdout)
     ours = toprank.evaluate(y, X[:, 0], group=sizes, metrics="ndcg@10,map,auroc")

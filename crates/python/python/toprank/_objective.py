@@ -181,8 +181,8 @@ class Draws:
                 raise ValueError(f"importance: found {weights.size} numbers, expected {drawn.size}")
             self.importance = weights[order].tolist()
 
-    def triple(self) -> tuple[list[int], list[int], list[int]]:
-        return self.lists.tolist(), self.offsets.tolist(), self.items.tolist()
+    def triple(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.lists.astype(np.uint32), self.offsets.astype(np.uint64), self.items.astype(np.uint32)
 
     def sort(self, values: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(values[self.places])
