@@ -2,6 +2,8 @@
 
 import math
 import pathlib
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -171,3 +173,22 @@ def test_listings_hold_every_entry_with_its_page():
     assert "gamma" in [param.name for param in toprank.objectives()["song"].params]
     assert all(entry.page for entry in toprank.objectives().values())
     assert "trec_eval" in toprank.presets()
+
+
+JUDGE_MANY = """
+import resource, sys
+import numpy as np, toprank
+labels, scores, group = np.ones(40_000_000, np.float32), np.ones(40_000_000), np.full(400_000, 100)
+scores[::3] = 2
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+before = peak()
+toprank.evaluate(labels, scores, group=group, metrics="p@10", replicates=0)
+print((peak() - before) / (labels.nbytes + scores.nbytes))
+"""
+
+
+def test_what_is_judged_is_not_copied():
+    pytest.importorskip("resource")
+    found = subprocess.run([sys.executable, "-c", JUDGE_MANY], check=True, capture_output=True, text=True).stdout
+    # A copy of the labels alone would be a third of the arrays; looking for NaN takes a byte an item, a twelfth.
+    assert float(found) < 0.25, f"{found} of what was given"

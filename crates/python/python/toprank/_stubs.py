@@ -89,7 +89,9 @@ def klass(name: str, of: type) -> str:
         return text + "".join(f"    {field}: {kinds[field]}\n" for field in of._fields)
     base = "(Mapping[str, float])" if issubclass(of, toprank.Evaluation) else ""
     text = f"class {name}{base}:\n" + about(of.__doc__.split("\n\nObjectives:")[0], "    ")
-    ours = [base for base in reversed(of.__mro__) if base.__module__.startswith("toprank")]
+    # The same stubs with and without scikit-learn: what stands in for its classes is left out.
+    others = ("BaseEstimator", "ClassifierMixin")
+    ours = [b for b in reversed(of.__mro__) if b.__module__.startswith("toprank") and b.__name__ not in others]
     members = {member: value for base in ours for member, value in vars(base).items()}
     for member, value in sorted(members.items()):
         if member.startswith("_") and member != "__init__":
