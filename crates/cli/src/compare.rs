@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toprank::metrics::compare::{CompareOptions, Comparison, PairResult, compare};
-use toprank::metrics::significance::{Correction, TESTS, TukeyKind, correct};
+use toprank::metrics::compare::{CompareOptions, Comparison, PairResult, compare, correct_over_all};
+use toprank::metrics::significance::{Correction, TESTS, TukeyKind};
 use toprank::metrics::{Evaluation, evaluate};
 
 use crate::evaluate::Bootstrap;
@@ -119,7 +119,7 @@ impl Compare {
                 compare(&names, &values, weights.as_deref(), &options)
             })
             .collect();
-        correct_over_all(&mut comparisons, options.correction);
+        correct_over_all(&mut comparisons);
         if let Some(path) = &self.per_list {
             write_per_list(path, &runs)?;
         }
@@ -225,19 +225,6 @@ fn named(text: &str) -> Result<(String, Ranking), Failure> {
         _ => Ranking::File(place.to_string()),
     };
     Ok((name, ranking))
-}
-
-/// Several metrics are several chances to find something: p values are corrected over all of them.
-fn correct_over_all(comparisons: &mut [Comparison], method: Correction) {
-    let tests = comparisons.first().and_then(|c| c.pairs.first()).map_or(0, |pair| pair.tests.len());
-    for test in 0..tests {
-        let raw: Vec<Option<f64>> =
-            comparisons.iter().flat_map(|c| c.pairs.iter().map(|pair| pair.tests[test].outcome.p)).collect();
-        let pairs = comparisons.iter_mut().flat_map(|c| c.pairs.iter_mut());
-        for (pair, p) in pairs.zip(correct(&raw, method)) {
-            pair.tests[test].p_corrected = p;
-        }
-    }
 }
 
 fn pair_name(pair: &PairResult) -> String {

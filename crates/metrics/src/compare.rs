@@ -198,14 +198,36 @@ pub fn compare(
             pairs.push(pair);
         }
     }
-    for test in 0..options.tests.len() {
-        let raw: Vec<Option<f64>> = pairs.iter().map(|pair| pair.tests[test].outcome.p).collect();
-        for (pair, p) in pairs.iter_mut().zip(correct(&raw, options.correction)) {
+    let tukey = options.tukey.map(|kind| tukey(per_list, weights, kind, options.seed));
+    let mut found = Comparison { runs, pairs, correction: options.correction, tukey };
+    correct_over_all(std::slice::from_mut(&mut found));
+    found
+}
+
+/// Corrects the p values of each test over the pairs of all these comparisons together: several metrics are several chances to
+/// find something. Each must be of the same tests; the correction is that of the first.
+///
+/// ```
+/// use toprank_metrics::compare::{compare, correct_over_all, CompareOptions};
+/// let names = ["a".to_string(), "b".to_string()];
+/// let (a, b) = ([0.1, 0.5, 0.2, 0.4, 0.3], [0.3, 0.6, 0.4, 0.5, 0.6]);
+/// let one = compare(&names, &[&a, &b], None, &CompareOptions::with_tests("t").unwrap());
+/// let mut two = [one.clone(), one.clone()];
+/// correct_over_all(&mut two);
+/// let p = |found: &toprank_metrics::compare::Comparison| found.pairs[0].tests[0].p_corrected.unwrap();
+/// assert!((p(&two[0]) - 2.0 * p(&one)).abs() < 1e-12); // Holm, the default
+/// ```
+pub fn correct_over_all(comparisons: &mut [Comparison]) {
+    let Some(first) = comparisons.first() else { return };
+    let method = first.correction;
+    for test in 0..first.pairs.first().map_or(0, |pair| pair.tests.len()) {
+        let pairs = comparisons.iter().flat_map(|found| &found.pairs);
+        let raw: Vec<Option<f64>> = pairs.map(|pair| pair.tests[test].outcome.p).collect();
+        let pairs = comparisons.iter_mut().flat_map(|found| &mut found.pairs);
+        for (pair, p) in pairs.zip(correct(&raw, method)) {
             pair.tests[test].p_corrected = p;
         }
     }
-    let tukey = options.tukey.map(|kind| tukey(per_list, weights, kind, options.seed));
-    Comparison { runs, pairs, correction: options.correction, tukey }
 }
 
 fn run_mean(name: &str, values: &[f64], weights: Option<&[f32]>, drawn: &IntervalOptions) -> RunMean {

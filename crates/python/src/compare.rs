@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use toprank::metrics::Better;
 use toprank::metrics::bootstrap::IntervalOptions;
-use toprank::metrics::compare::{CompareOptions, Comparison, compare as compare_runs};
-use toprank::metrics::significance::{Correction, TukeyKind, correct};
+use toprank::metrics::compare::{CompareOptions, compare as compare_runs, correct_over_all};
+use toprank::metrics::significance::{Correction, TukeyKind};
 
 use crate::arrays::{Array, numbers};
 use crate::errors::refused;
@@ -52,19 +52,6 @@ pub fn compare(
         comparisons.push(py.detach(|| compare_runs(&names, &runs, weights, &options)));
         py.check_signals()?;
     }
-    correct_over_all(&mut comparisons, options.correction);
+    correct_over_all(&mut comparisons);
     serde_json::to_string(&comparisons).map_err(refused)
-}
-
-/// Several metrics are several chances to find something.
-fn correct_over_all(comparisons: &mut [Comparison], method: Correction) {
-    let tests = comparisons.first().and_then(|c| c.pairs.first()).map_or(0, |pair| pair.tests.len());
-    for test in 0..tests {
-        let raw: Vec<Option<f64>> =
-            comparisons.iter().flat_map(|c| c.pairs.iter().map(|pair| pair.tests[test].outcome.p)).collect();
-        let pairs = comparisons.iter_mut().flat_map(|c| c.pairs.iter_mut());
-        for (pair, p) in pairs.zip(correct(&raw, method)) {
-            pair.tests[test].p_corrected = p;
-        }
-    }
 }

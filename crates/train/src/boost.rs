@@ -35,7 +35,7 @@ use std::time::Instant;
 use toprank_core::{Features, Lists, ParamError, Stream, ordered_sum};
 use toprank_metrics::{Measure, evaluate};
 use toprank_objectives::{Batch, Goal, Gradients, Reduction};
-use toprank_trees::{BinSettings, Binned, Bins, Booster, Boosting, Ensemble, Forest};
+use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
 
 use crate::checkpoint;
 use crate::config::Config;
@@ -61,7 +61,7 @@ impl Binning {
         valid: Option<&dyn Features>,
         categorical: &[bool],
     ) -> Result<Binning, TrainError> {
-        let bins = Bins::fit(train, categorical, &BinSettings { ..forest.bins.clone() })?;
+        let bins = Bins::fit(train, categorical, &forest.bins)?;
         let apply = |features: &dyn Features| {
             let binned = bins.apply(features)?;
             trusted(features)?;
@@ -598,7 +598,21 @@ mod tests {
             ..Lists::from_lengths(&[rows, rows], labels)
         };
         let features = one.features.clone();
-        let model = trained("objective = \"logistic\"\ntrees = 10", Dataset { lists, ..one });
+        let both = Dataset { lists, ..one };
+        let job = job("objective = \"logistic\"\ntrees = 10", both.clone(), None);
+        let views = job.views().unwrap();
+        let mut boost = job.trainer(&views).unwrap();
+        boost.run(&mut (), None).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.toprank");
+        job.model(&*boost).unwrap().save(&path).unwrap();
+        let loaded = crate::Model::load(&path).unwrap();
+        let model = loaded.scoring().trees().unwrap().ensemble().clone();
+        assert_eq!(
+            &model,
+            boost.kept().unwrap().trees().unwrap().ensemble(),
+            "what is saved loads bit for bit"
+        );
         assert_eq!((model.outputs, model.trees.len()), (2, 20));
         let scores = model.score(&features).unwrap();
         for pair in scores.chunks(2) {

@@ -186,6 +186,9 @@ impl Settings {
             model += &format!(":leaves={leaves}");
             models::parse(&model)?;
         }
+        if let Some(trees) = self.trees.filter(|&trees| trees == 0 || trees > 1_000_000) {
+            return Err(ParamError::new("trees", &trees.to_string(), "in 1 … 1000000"));
+        }
         if let (Some(trees), Some(epochs)) = (self.trees, self.epochs) {
             let expected = format!("given once: it is the number of epochs, which is said to be {epochs}");
             return Err(ParamError::new("trees", &trees.to_string(), &expected));
@@ -379,6 +382,7 @@ mod tests {
             ("model = \"trees\"\noptimiser = \"adam\"", "optimiser must be left out: trees are boosted"),
             ("model = \"trees:leaves=7\"\nleaves = 8", "leaves must be given once"),
             ("model = \"trees\"\nleaves = 1", "leaves must be 2 … 65536"),
+            ("model = \"trees\"\ntrees = 0", "trees must be in 1 … 1000000, but is 0"),
             ("model = \"trees\"\ntrees = 5\nepochs = 6", "trees must be given once"),
             ("calibrate = \"plat\"", "calibrate must be auto, platt, isotonic or none, but is plat"),
         ] {

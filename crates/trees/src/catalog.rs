@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_has_an_effect() {
+    fn every_parameter_is_read() {
         for text in [
             "leaves=7",
             "depth=3",
