@@ -36,7 +36,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
 /// let mlp = toprank_neural::parse("mlp:hidden=64-32:dropout=0.1").unwrap().build(136, 1).unwrap();
 /// assert_eq!(mlp.parameters(), (136 + 1) * 64 + (64 + 1) * 32 + (32 + 1));
 /// let error = toprank_neural::parse("mlp:hiden=64").err().unwrap();
-/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, but is hiden";
+/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, output, but is hiden";
 /// assert_eq!(error.to_string(), expected);
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
@@ -52,7 +52,7 @@ mod tests {
         for (text, message) in [
             ("", "model must be name[:key=value]…, but is "),
             ("mpl", "model must be one of linear, mlp, context (did you mean mlp?), but is mpl"),
-            ("linear:bias=1", "a parameter of linear must be one of noise, but is bias"),
+            ("linear:bias=1", "a parameter of linear must be one of noise, output, but is bias"),
             ("mlp@3", "the cut-off of mlp must be left out: it has none, but is 3"),
             (
                 "mlp:hidden=0",

@@ -8,6 +8,7 @@ use burn::tensor::{Device, Tensor};
 use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
 
 use crate::params::{ACTIVATION, NOISE, activation, count, dropout, noise};
+use crate::squash::{OUTPUT, Output};
 use crate::{Activation, Network, Pass, RankModule, layers};
 
 /// In training a shard's queries go in pieces of about so many chances (a megabyte): what is done to them number by number
@@ -47,6 +48,7 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "share of units switched off in training: hidden ones, and what a block adds",
     },
     NOISE,
+    OUTPUT,
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
@@ -63,6 +65,7 @@ pub(crate) struct Context {
     activation: Activation,
     dropout: f64,
     noise: f64,
+    output: Output,
 }
 
 impl Context {
@@ -81,6 +84,7 @@ impl Context {
             activation: activation(spec)?,
             dropout: dropout(spec, 0.1)?,
             noise: noise(spec)?,
+            output: Output::read(spec)?,
         })
     }
 
@@ -113,7 +117,7 @@ impl Context {
 
 impl Architecture for Context {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
-        Ok(Box::new(Network::new(self.module(width, outputs), width, outputs)?))
+        Ok(self.output.after(Box::new(Network::new(self.module(width, outputs), width, outputs)?)))
     }
 }
 

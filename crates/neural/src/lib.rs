@@ -51,6 +51,7 @@ pub mod mlp;
 mod network;
 mod params;
 mod pass;
+mod squash;
 #[cfg(test)]
 mod tests;
 

@@ -6,24 +6,26 @@ use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, 
 
 use crate::direct::Direct;
 use crate::params::{NOISE, noise};
+use crate::squash::{OUTPUT, Output};
 use crate::{Network, Pass, RankModule, layers};
 
-pub(crate) const PARAMS: &[Param] = &[NOISE];
+pub(crate) const PARAMS: &[Param] = &[NOISE, OUTPUT];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(LinearModel { noise: noise(spec)? }))
+    Ok(Box::new(LinearModel { noise: noise(spec)?, output: Output::read(spec)? }))
 }
 
 /// A linear model; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
 struct LinearModel {
     noise: f64,
+    output: Output,
 }
 
 impl Architecture for LinearModel {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         let network = Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?;
-        Ok(Box::new(Direct::new(network, &[], 0.0, self.noise)))
+        Ok(self.output.after(Box::new(Direct::new(network, &[], 0.0, self.noise))))
     }
 }
 

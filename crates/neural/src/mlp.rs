@@ -9,6 +9,7 @@ use toprank_core::stream::Random;
 
 use crate::direct::Direct;
 use crate::params::{ACTIVATION, NOISE, activation, dropout, noise, word};
+use crate::squash::{OUTPUT, Output};
 use crate::{Activation, BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
 
 pub(crate) const PARAMS: &[Param] = &[
@@ -32,6 +33,7 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "what is normalised before each bend",
     },
     NOISE,
+    OUTPUT,
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
@@ -62,6 +64,7 @@ pub(crate) struct Mlp {
     dropout: f64,
     norm: Norm,
     noise: f64,
+    output: Output,
 }
 
 impl Mlp {
@@ -73,6 +76,7 @@ impl Mlp {
             dropout: dropout(spec, 0.0)?,
             norm: word(spec, "norm", "none", &norms)?,
             noise: noise(spec)?,
+            output: Output::read(spec)?,
         })
     }
 
@@ -102,9 +106,10 @@ impl Architecture for Mlp {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         let network = Network::new(self.module(width, outputs), width, outputs)?;
         if self.norm == Norm::None && self.activation == Activation::Relu {
-            return Ok(Box::new(Direct::new(network, &self.hidden, self.dropout, self.noise)));
+            let direct = Direct::new(network, &self.hidden, self.dropout, self.noise);
+            return Ok(self.output.after(Box::new(direct)));
         }
-        Ok(Box::new(network))
+        Ok(self.output.after(Box::new(network)))
     }
 }
 

@@ -197,9 +197,22 @@ fn cross_validate(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     let says: Vec<String> =
         found.iter().map(|of| format!("{} {:.3}", of.metric, of.mean.unwrap_or(0.0))).collect();
     let line = json!({
-        "set": run.set, "objective": run.objective, "more": run.more, "seed": run.seed, "seconds": seconds, "found": found,
+        "set": run.set, "objective": run.objective, "more": run.more, "seed": run.seed, "seconds": seconds,
+        "found": rounded(serde_json::to_value(&found)?),
     });
     Ok((line, format!("{} {seconds:.1} s", says.join(" "))))
+}
+
+/// Numbers to five digits: the file of results is kept beside the tables.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            json!((number.as_f64().unwrap_or(f64::NAN) * 1e5).round() / 1e5)
+        }
+        Value::Array(values) => values.into_iter().map(rounded).collect(),
+        Value::Object(values) => values.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
+        other => other,
+    }
 }
 
 /// What was found for one measure of one objective on one set.

@@ -14,6 +14,7 @@ use toprank_core::{Backward, Differentiable, Features, Lists, ModelInput, Role, 
 use toprank_objectives::{Batch, Draws, Goal, Gradients, ListCounts, Reduction, State};
 
 use crate::error::TrainError;
+use crate::optimiser::NEGLIGIBLE;
 
 /// Most shards of a batch: enough for eight cores, few enough that small batches are not all overhead.
 pub const MOST_SHARDS: usize = 8;
@@ -235,13 +236,15 @@ impl Plan {
         by_entry.extend(self.place.iter().map(|&place| by_row[place]));
     }
 
-    /// Adds the gradients of all entries that read the same score, in the order of entries.
+    /// Adds the gradients of all entries that read the same score, in the order of entries. Exponential forms give most
+    /// pairs next to nothing: that is 0, lest the products behind it work with subnormal numbers.
     fn rows_from_entries(&self, by_entry: &[f64], by_row: &mut Vec<f64>) {
         by_row.clear();
         by_row.resize(self.rows.len() * self.outputs, 0.0);
         for (&place, gradient) in self.place.iter().zip(by_entry) {
             by_row[place] += gradient;
         }
+        by_row.iter_mut().filter(|g| g.abs() < f64::from(NEGLIGIBLE)).for_each(|g| *g = 0.0);
     }
 }
 

@@ -11,12 +11,16 @@ use toprank_core::{Differentiable, Features, ModelInput, Spec, Stream};
 use crate::context::Context;
 use crate::linear::LinearModule;
 use crate::mlp::Mlp;
+use crate::squash::Output;
 use crate::{Network, parse};
 
 /// Every network with every option, small. Lists of 1 to 5 items, so that there is padding.
 pub const CASES: &[&str] = &[
     "linear",
+    "linear:output=sigmoid",
     "mlp:hidden=7-5",
+    "mlp:hidden=7-5:output=tanh",
+    "mlp:hidden=6:activation=gelu:output=sigmoid",
     "mlp:hidden=6:activation=leaky-relu",
     "mlp:hidden=6:activation=elu",
     "mlp:hidden=6:activation=gelu",
@@ -29,7 +33,7 @@ pub const CASES: &[&str] = &[
     "mlp:hidden=6:noise=0.5",
     "mlp:hidden=6-4:norm=batch:dropout=0.2:noise=0.2:activation=gelu",
     "context:width=6:heads=1:blocks=1:hidden=5:dropout=0",
-    "context:width=6:heads=3:blocks=2:hidden=5:dropout=0.2:noise=0.3:activation=silu",
+    "context:width=6:heads=3:blocks=2:hidden=5:dropout=0.2:noise=0.3:activation=silu:output=sigmoid",
 ];
 
 pub const WIDTH: usize = 4;
@@ -101,7 +105,7 @@ pub fn network(text: &str, outputs: usize) -> Box<dyn Differentiable> {
 /// The same network with its graph in f64.
 pub fn network_f64(text: &str, outputs: usize) -> Box<dyn Differentiable> {
     let spec = Spec::parse(text).unwrap();
-    match spec.name.as_str() {
+    let network: Box<dyn Differentiable> = match spec.name.as_str() {
         "linear" => {
             Box::new(Network::new(LinearModule::new(WIDTH, outputs, 0.0), WIDTH, outputs).unwrap().in_f64())
         }
@@ -114,7 +118,8 @@ pub fn network_f64(text: &str, outputs: usize) -> Box<dyn Differentiable> {
             Box::new(Network::new(module, WIDTH, outputs).unwrap().in_f64())
         }
         name => panic!("no f64 form of {name}"),
-    }
+    };
+    Output::read(&spec).unwrap().after(network)
 }
 
 /// Parameters after the start, moved a little so that no bias is exactly 0 and no scale exactly 1.

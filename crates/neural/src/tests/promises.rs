@@ -97,7 +97,7 @@ fn every_parameter_of_the_catalog_changes_scores_or_gradients() {
         (trained, gradient(&*network, &at, &input, TRAIN, &dscore))
     };
     let others: &[(&str, &str, &[&str])] = &[
-        ("linear", "linear", &["linear:noise=0.1"]),
+        ("linear", "linear", &["linear:noise=0.1", "linear:output=tanh"]),
         (
             "mlp",
             "mlp:hidden=6-4",
@@ -113,6 +113,8 @@ fn every_parameter_of_the_catalog_changes_scores_or_gradients() {
                 "mlp:hidden=6-4:norm=layer",
                 "mlp:hidden=6-4:norm=batch",
                 "mlp:hidden=6-4:noise=0.1",
+                "mlp:hidden=6-4:output=sigmoid",
+                "mlp:hidden=6-4:output=tanh",
             ],
         ),
         (
@@ -126,6 +128,7 @@ fn every_parameter_of_the_catalog_changes_scores_or_gradients() {
                 "context:width=6:blocks=1:heads=2:hidden=5:dropout=0:activation=tanh",
                 "context:width=6:blocks=1:heads=2:hidden=5:dropout=0.3",
                 "context:width=6:blocks=1:heads=2:hidden=5:dropout=0:noise=0.1",
+                "context:width=6:blocks=1:heads=2:hidden=5:dropout=0:output=sigmoid",
             ],
         ),
     ];

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, kept, sweep};
+use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, kept, settled, sweep};
 
 const BETA1: Param = Param {
     name: "beta1",
@@ -94,9 +94,9 @@ impl Optimiser for Open {
             let numbers = part.parameters.iter_mut().zip(part.gradient).zip(mean).zip(square);
             for (((w, g), m), v) in numbers {
                 let g = g + coupled * *w;
-                *m += new1 * (g - *m);
-                *v = old2 * *v + new2 * g * g;
-                *w = kept * *w - rate * *m / (v.sqrt() * size + eps);
+                *m = settled(*m + new1 * (g - *m));
+                *v = settled(old2 * *v + new2 * g * g);
+                *w = settled(kept * *w - rate * *m / (v.sqrt() * size + eps));
             }
         });
     }

@@ -145,6 +145,15 @@ fn kept(spec: &Spec, key: &str, default: f64) -> Result<f64, ParamError> {
     spec.args.number(key, default, "in [0, 1)", |x| (0.0..1.0).contains(&x))
 }
 
+/// Below this a number of training is 0. A weight that only decays, or the mean of gradients that have become 0, would
+/// otherwise shrink until it is subnormal and stay there, where products take ten times as long.
+pub(crate) const NEGLIGIBLE: f32 = 1e-30;
+
+/// `x`, or 0 where it is [`NEGLIGIBLE`].
+fn settled(x: f32) -> f32 {
+    if x.abs() < NEGLIGIBLE { 0.0 } else { x }
+}
+
 /// Parameters moved by one task. Much smaller parts would cost more to hand out than to compute.
 const BLOCK: usize = 16_384;
 

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, kept, sweep};
+use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, kept, settled, sweep};
 
 pub(super) const PARAMS: &[Param] = &[
     Param { name: "beta", default: "0.9", range: "in [0, 1)", about: "β, how much of the past is kept" },
@@ -53,8 +53,8 @@ impl Optimiser for Open {
             let [mean] = part.state;
             for ((w, g), m) in part.parameters.iter_mut().zip(part.gradient).zip(mean) {
                 let g = g + part.decay * *w;
-                *m += new * (g - *m);
-                *w -= rate * (*m + ahead * (g - *m));
+                *m = settled(*m + new * (g - *m));
+                *w = settled(*w - rate * (*m + ahead * (g - *m)));
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, sweep};
+use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, settled, sweep};
 
 pub(super) const PARAMS: &[Param] = &[DECAY];
 
@@ -26,7 +26,7 @@ impl Optimiser for Sgd {
         let rate = step.rate as f32;
         sweep(step, self.decay, parameters, gradient, None, [], |part: Stretch<0>| {
             for (w, g) in part.parameters.iter_mut().zip(part.gradient) {
-                *w -= rate * (g + part.decay * *w);
+                *w = settled(*w - rate * (g + part.decay * *w));
             }
         });
     }

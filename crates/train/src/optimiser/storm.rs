@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, sweep};
+use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, settled, sweep};
 
 pub(super) const PARAMS: &[Param] = &[
     Param {
@@ -56,13 +56,13 @@ impl Optimiser for Open {
             if part.previous.is_empty() {
                 for ((w, g), m) in numbers {
                     *m = *g;
-                    *w = kept * *w - rate * *m;
+                    *w = settled(kept * *w - rate * *m);
                 }
                 return;
             }
             for (((w, g), m), before) in numbers.zip(part.previous) {
-                *m = old * (*m - before) + g;
-                *w = kept * *w - rate * *m;
+                *m = settled(old * (*m - before) + g);
+                *w = settled(kept * *w - rate * *m);
             }
         });
     }

@@ -297,3 +297,23 @@ fn only_storm_asks_for_the_step_before() {
         assert_eq!(open(entry.name, 1).needs_previous(), entry.name == "storm");
     }
 }
+
+#[test]
+fn what_fades_becomes_zero_and_never_subnormal() {
+    for form in ["sgd:decay=10", "momentum:decay=10", "adam", "adam:decay=10", "adamw:decay=10", "storm:decay=10"] {
+        let mut optimiser = open(form, 2);
+        let mut parameters = [1.0, 1.0];
+        let decays = form.contains("decay");
+        for t in 0..3000 {
+            // A gradient in the first step only.
+            let gradient = [f32::from(u8::from(t == 0)), 0.0];
+            let step = OptimiserStep { number: t, rate: 0.05, decayed: &[0..2] };
+            let previous = optimiser.needs_previous().then_some([0.0; 2]);
+            optimiser.step(&step, &mut parameters, &gradient, previous.as_ref().map(<[f32; 2]>::as_slice));
+            let state = optimiser.state();
+            let kept = state.iter().flat_map(|(_, values)| values.iter()).chain(&parameters);
+            assert!(kept.into_iter().all(|x| *x == 0.0 || x.is_normal()), "{form}, step {t}: {parameters:?}");
+        }
+        assert!(!decays || parameters == [0.0; 2], "{form}: {parameters:?}");
+    }
+}

@@ -1,0 +1,126 @@
+//! What a network's last number passes on its way out: nothing, or a bend that keeps scores between bounds.
+//!
+//! The bend is taken in f64, where even σ(30) and σ(31) differ: bounded scores keep the order of the unbounded ones.
+
+use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Param, ParamError, Spec, Stream};
+
+use crate::params::word;
+
+pub(crate) const OUTPUT: Param = Param {
+    name: "output",
+    default: "linear",
+    range: "linear, sigmoid or tanh",
+    about: "what the last layer's number passes: nothing, or a bend into (0, 1) or (−1, 1)",
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    Linear,
+    Sigmoid,
+    Tanh,
+}
+
+impl Output {
+    pub(crate) fn read(spec: &Spec) -> Result<Output, ParamError> {
+        let names = [("linear", Output::Linear), ("sigmoid", Output::Sigmoid), ("tanh", Output::Tanh)];
+        word(spec, OUTPUT.name, OUTPUT.default, &names)
+    }
+
+    /// The network with this at its end.
+    pub(crate) fn after(self, network: Box<dyn Differentiable>) -> Box<dyn Differentiable> {
+        match self {
+            Output::Linear => network,
+            bend => Box::new(Squashed { network, bend }),
+        }
+    }
+
+    /// An infinite number has no place between the bounds: a network that ran away must be seen to.
+    fn of(self, x: f64) -> f64 {
+        match self {
+            Output::Linear => x,
+            _ if x.is_infinite() => f64::NAN,
+            Output::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Output::Tanh => x.tanh(),
+        }
+    }
+
+    /// Its slope, by its value.
+    fn slope_at(self, y: f64) -> f64 {
+        match self {
+            Output::Linear => 1.0,
+            Output::Sigmoid => y * (1.0 - y),
+            Output::Tanh => 1.0 - y * y,
+        }
+    }
+
+    fn bend(self, scores: &mut [f64]) {
+        scores.iter_mut().for_each(|score| *score = self.of(*score));
+    }
+}
+
+struct Squashed {
+    network: Box<dyn Differentiable>,
+    bend: Output,
+}
+
+impl Differentiable for Squashed {
+    fn blocks(&self) -> &[Block] {
+        self.network.blocks()
+    }
+
+    fn width(&self) -> usize {
+        self.network.width()
+    }
+
+    fn outputs(&self) -> usize {
+        self.network.outputs()
+    }
+
+    fn couples_items(&self) -> bool {
+        self.network.couples_items()
+    }
+
+    fn init(&self, stream: Stream, parameters: &mut [f32]) {
+        self.network.init(stream, parameters);
+    }
+
+    fn project(&self, parameters: &mut [f32]) {
+        self.network.project(parameters);
+    }
+
+    fn forward<'a>(
+        &'a self,
+        parameters: &'a [f32],
+        input: &ModelInput,
+        train: Option<Stream>,
+        scores: &mut [f64],
+    ) -> Result<Box<dyn Backward + 'a>, ModelError> {
+        let network = self.network.forward(parameters, input, train, scores)?;
+        self.bend.bend(scores);
+        let slopes = scores.iter().map(|y| self.bend.slope_at(*y)).collect();
+        Ok(Box::new(Tape { network, slopes }))
+    }
+
+    fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
+        self.network.score(parameters, input, scores)?;
+        self.bend.bend(scores);
+        Ok(())
+    }
+}
+
+/// The bend's slope at every score, then the network's own way back.
+struct Tape<'a> {
+    network: Box<dyn Backward + 'a>,
+    slopes: Vec<f64>,
+}
+
+impl Backward for Tape<'_> {
+    fn backward(mut self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
+        if dscore.len() == self.slopes.len() {
+            self.slopes.iter_mut().zip(dscore).for_each(|(slope, d)| *slope *= d);
+            return self.network.backward(&self.slopes, gradient);
+        }
+        // Of the wrong length: the network says so.
+        self.network.backward(dscore, gradient)
+    }
+}
