@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"train": FILE, "others": [FILE, ...], "width": 6, "model": "mlp:hidden=64-32", "objective": "ap",
-//!  "sampler": "strata:relevant=32:others=96:pass=all", "rate": 0.003, "epochs": 20, "seed": 1}
+//!  "sampler": "strata:relevant=32:others=96:pass=all", "rate": 0.003, "epochs": 20, "seed": 1, "warm-up": 0}
 //! {"cpu": 0.0041, "steps": 69, "scores": [[...], ...]}
 //! ```
 //!
@@ -48,13 +48,15 @@ fn run(case: &Value, files: &mut HashMap<String, (Lists, Matrix)>) -> Result<Val
         let (lists, features) = &files[name];
         Examples { lists, features }
     };
-    let epochs = whole("epochs")?;
+    // The passes of the warm-up are among the epochs.
+    let (epochs, warm_up) = (whole("epochs")?, whole("warm-up")?);
     let settings = Settings {
         objective: Some(text(&case["objective"])?),
         model: Some(text(&case["model"])?),
         sampler: Some(text(&case["sampler"])?),
         rate: case["rate"].as_f64(),
-        epochs: Some(u32::try_from(epochs)?),
+        epochs: Some(u32::try_from(epochs - warm_up)?),
+        warm_up: Some(u32::try_from(warm_up)?),
         seed: Some(whole("seed")?),
         metric: Some("auroc".into()),
         ..Settings::default()

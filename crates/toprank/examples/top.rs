@@ -11,17 +11,19 @@
 //! settings than the defaults, as `rate=0.001 epochs=50`.
 //!
 //! `values.csv` has each measure of each objective on each set: mean over folds and seeds and their deviation, and the value
-//! of all out-of-fold scores together. `summary.csv` has their means over the sets, the mean place among the objectives and
-//! how many sets an objective wins, ties and loses against cross-entropy. The test on one set is Student's, with the variance
+//! of all out-of-fold scores together; what it says of sets and objectives that the results do not hold stays, so that parts may
+//! be run again (with the baseline, which they are tested against). `summary.csv` has their means over the sets, the mean place
+//! among the objectives and how many sets an objective wins, ties and loses against cross-entropy. The test on one set is Student's, with the variance
 //! of Nadeau and Bengio (2003) for folds that share their training rows; over the sets it is Wilcoxon's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::f64::consts::SQRT_2;
 use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::{Dataset, ReadOptions, Source, formats};
@@ -114,8 +116,9 @@ fn main() -> Anyhow<()> {
     if let Some(results) = option("--table") {
         let out = Path::new(args.last().ok_or("a folder to write to")?);
         let lines = resumable::read(results)?;
-        std::fs::write(out.join("values.csv"), values(&lines)?)?;
-        std::fs::write(out.join("summary.csv"), summary(&lines)?)?;
+        let values = values(&lines, kept(&out.join("values.csv"))?);
+        std::fs::write(out.join("values.csv"), as_csv(&values)?)?;
+        std::fs::write(out.join("summary.csv"), summary(&values)?)?;
         return Ok(());
     }
     let [folder, results, ..] = args.as_slice() else {
@@ -197,22 +200,9 @@ fn cross_validate(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     let says: Vec<String> =
         found.iter().map(|of| format!("{} {:.3}", of.metric, of.mean.unwrap_or(0.0))).collect();
     let line = json!({
-        "set": run.set, "objective": run.objective, "more": run.more, "seed": run.seed, "seconds": seconds,
-        "found": rounded(serde_json::to_value(&found)?),
+        "set": run.set, "objective": run.objective, "more": run.more, "seed": run.seed, "seconds": seconds, "found": found,
     });
     Ok((line, format!("{} {seconds:.1} s", says.join(" "))))
-}
-
-/// Numbers to five digits: the file of results is kept beside the tables.
-fn rounded(value: Value) -> Value {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            json!((number.as_f64().unwrap_or(f64::NAN) * 1e5).round() / 1e5)
-        }
-        Value::Array(values) => values.into_iter().map(rounded).collect(),
-        Value::Object(values) => values.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
-        other => other,
-    }
 }
 
 /// What was found for one measure of one objective on one set.
@@ -268,66 +258,99 @@ fn of_folds(first: &[f64], second: &[f64]) -> Option<f64> {
     t.is_finite().then(|| studentised_range_sf(t * SQRT_2, 2, count - 1.0))
 }
 
-fn values(lines: &[Value]) -> Anyhow<String> {
-    let mut text =
-        String::from("measure,set,objective,folds,mean of folds,deviation,pooled,p against cross-entropy\n");
+/// One measure of one objective on one set, as in `values.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Row {
+    measure: String,
+    set: String,
+    objective: String,
+    folds: usize,
+    #[serde(rename = "mean of folds")]
+    mean: f64,
+    deviation: f64,
+    pooled: f64,
+    #[serde(rename = "p against cross-entropy")]
+    p: Option<f64>,
+}
+
+/// Measure, objective (with its settings), set.
+type Rows = BTreeMap<(String, String, String), Row>;
+
+/// The rows of an earlier table; none if there is no file.
+fn kept(path: &Path) -> Anyhow<Rows> {
+    let mut rows = Rows::new();
+    if path.exists() {
+        for row in csv::Reader::from_path(path)?.deserialize() {
+            let row: Row = row?;
+            rows.insert((row.measure.clone(), row.objective.clone(), row.set.clone()), row);
+        }
+    }
+    Ok(rows)
+}
+
+fn values(lines: &[Value], mut rows: Rows) -> Rows {
+    let digits = |x: f64| (x * 1e4).round() / 1e4;
     let cells = cells(lines);
     for ((measure, objective), sets) in &cells {
         let base = cells.get(&(measure.clone(), BASELINE.to_string()));
         for (set, cell) in sets {
             let p = base.and_then(|base| base.get(set)).and_then(|base| of_folds(&base.folds, &cell.folds));
-            let p = p.filter(|_| objective != BASELINE).map_or(String::new(), |p| format!("{p:.4}"));
-            writeln!(
-                text,
-                "{measure},{set},{objective},{},{:.4},{:.4},{:.4},{p}",
-                cell.folds.len(),
-                mean(&cell.folds),
-                deviation(&cell.folds),
-                mean(&cell.pooled)
-            )?;
+            let row = Row {
+                measure: measure.clone(),
+                set: set.clone(),
+                objective: objective.clone(),
+                folds: cell.folds.len(),
+                mean: digits(mean(&cell.folds)),
+                deviation: digits(deviation(&cell.folds)),
+                pooled: digits(mean(&cell.pooled)),
+                p: p.filter(|_| objective != BASELINE).map(digits),
+            };
+            rows.insert((measure.clone(), objective.clone(), set.clone()), row);
         }
     }
-    Ok(text)
+    rows
 }
 
-fn summary(lines: &[Value]) -> Anyhow<String> {
+fn as_csv(rows: &Rows) -> Anyhow<String> {
+    let mut text = csv::Writer::from_writer(Vec::new());
+    for row in rows.values() {
+        text.serialize(row)?;
+    }
+    Ok(String::from_utf8(text.into_inner()?)?)
+}
+
+fn summary(values: &Rows) -> Anyhow<String> {
     let mut text = String::from(
         "measure,objective,serves,sets,mean of folds,pooled,place,win,tie,loss,p over sets against cross-entropy\n",
     );
-    let cells = cells(lines);
-    let measures: BTreeSet<&String> = cells.keys().map(|(measure, _)| measure).collect();
-    for measure in measures {
-        let rows: Vec<(&String, &BTreeMap<String, Cell>)> =
-            cells.iter().filter(|(key, _)| key.0 == *measure).map(|(key, sets)| (&key.1, sets)).collect();
-        let Some((_, base)) = rows.iter().find(|(name, _)| *name == BASELINE) else { continue };
+    let mut measures: BTreeMap<&String, BTreeMap<&String, BTreeMap<&String, &Row>>> = BTreeMap::new();
+    for ((measure, objective, set), row) in values {
+        measures.entry(measure).or_default().entry(objective).or_default().insert(set, row);
+    }
+    for (measure, objectives) in &measures {
+        let Some(base) = objectives.get(&BASELINE.to_string()) else { continue };
         let served =
-            Settings { objective: Some(measure.clone()), ..Settings::default() }.resolve()?.algorithm;
+            Settings { objective: Some((*measure).clone()), ..Settings::default() }.resolve()?.algorithm;
         let mut table = Vec::new();
-        for (objective, sets) in rows.iter().filter(|(_, sets)| sets.len() == base.len()) {
-            let means: Vec<f64> = sets.values().map(|cell| mean(&cell.folds)).collect();
-            let place = mean(
-                &sets
-                    .keys()
-                    .map(|set| {
-                        let value =
-                            |sets: &BTreeMap<String, Cell>| sets.get(set).map(|cell| mean(&cell.folds));
-                        let above = rows.iter().filter(|(_, other)| value(other) > value(sets)).count();
-                        above as f64 + 1.0
-                    })
-                    .collect::<Vec<f64>>(),
-            );
+        for (objective, sets) in objectives.iter().filter(|(_, sets)| sets.len() == base.len()) {
+            let means: Vec<f64> = sets.values().map(|row| row.mean).collect();
+            let places = sets.iter().map(|(set, row)| {
+                let better =
+                    objectives.values().filter(|o| o.get(set).is_some_and(|other| other.mean > row.mean));
+                better.count() as f64 + 1.0
+            });
+            let place = mean(&places.collect::<Vec<f64>>());
             let mut outcome = [0; 3];
-            for (set, cell) in *sets {
-                let p = of_folds(&base[set].folds, &cell.folds).unwrap_or(1.0);
-                let better = mean(&cell.folds) > mean(&base[set].folds);
-                outcome[if p >= 0.05 { 1 } else { usize::from(!better) * 2 }] += 1;
+            for (set, row) in sets {
+                let better = row.mean > base[set].mean;
+                outcome[if row.p.unwrap_or(1.0) >= 0.05 { 1 } else { usize::from(!better) * 2 }] += 1;
             }
             let names = [BASELINE.to_string(), (*objective).clone()];
-            let base_means: Vec<f64> = base.values().map(|cell| mean(&cell.folds)).collect();
+            let base_means: Vec<f64> = base.values().map(|row| row.mean).collect();
             let test = CompareOptions::with_tests("wilcoxon")?;
             let p = compare(&names, &[&base_means, &means], None, &test).pairs[0].tests[0].outcome.p;
             let p = p.filter(|_| *objective != BASELINE).map_or(String::new(), |p| format!("{p:.4}"));
-            let pooled = mean(&sets.values().map(|cell| mean(&cell.pooled)).collect::<Vec<f64>>());
+            let pooled = mean(&sets.values().map(|row| row.pooled).collect::<Vec<f64>>());
             let goal = Goal::parse(objective.split(' ').next().unwrap_or(""), &Policy::default());
             let serves = goal.is_ok_and(|goal| goal.name() == served);
             table.push((

@@ -1,8 +1,8 @@
 /*!
 From what a user wants to be good at to the objective that is trained with.
 
-NDCG is served by what was best on validation data (`bench/quality`, `bench/trees`); regions and points of a curve by their own form, with the
-surrogate that was best on sets which `bench/top` does not judge by; `algorithm` overrides them.
+NDCG is served by what was best on validation data (`bench/quality`, `bench/trees`); regions and points of a curve by the form and
+the surrogate that were best on sets which `bench/top` does not judge by; `algorithm` overrides them.
 */
 
 use toprank_core::{ParamError, Policy, Spec};
@@ -26,7 +26,7 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
     ("err", "", "lambda-err"),
     ("map", "", "ap"),
     ("mrr", "", "lambda-mrr"),
-    ("p", "recall", "precision-at-recall:recall=*:surrogate=logistic"),
+    ("p", "recall", "pauc-kl:surrogate=logistic"),
     ("p", "", "lambda-p@"),
     ("recall", "", "recall@"),
     ("success", "", "lambda-mrr"),
@@ -37,7 +37,7 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
     ("11pt", "", "ap"),
     ("bpref", "", "ap"),
     ("auroc", "", "auroc"),
-    ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*:surrogate=logistic"),
+    ("pauc", "tpr", "tpauc-kl:surrogate=logistic"),
     ("pauc", "from", "pauc-bilevel:fpr=*:from=*:surrogate=logistic"),
     ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid"),
     ("pauc", "", "auroc"),
@@ -52,6 +52,7 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
 
 /// The same for trees, looked at first. They see whole lists, so what others track is counted exactly.
 const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
+    ("p", "recall", "precision-at-recall:recall=*:surrogate=logistic"),
     ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*:surrogate=logistic:variables=exact"),
     ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
 ];
@@ -151,14 +152,14 @@ mod tests {
         for (wanted, algorithm) in [
             ("auroc", "auroc"),
             ("pauc:fpr=0.1", "pauc-cvar:fpr=0.1:surrogate=sigmoid"),
-            ("pauc:fpr=0.3:tpr=0.5", "tpauc-minmax:fpr=0.3:tpr=0.5:surrogate=logistic"),
-            ("pauc:tpr=0.5", "tpauc-minmax:fpr=1:tpr=0.5:surrogate=logistic"),
+            ("pauc:fpr=0.3:tpr=0.5", "tpauc-kl:surrogate=logistic"),
+            ("pauc:tpr=0.5", "tpauc-kl:surrogate=logistic"),
             ("pauc:fpr=0.2:from=0.05", "pauc-bilevel:fpr=0.2:from=0.05:surrogate=logistic"),
             ("pauc", "auroc"),
             ("auprc", "ap:surrogate=sigmoid:gamma=0.9"),
             ("p@100", "lambda-p@100"),
-            ("p:recall=0.8", "precision-at-recall:recall=0.8:surrogate=logistic"),
-            ("p@recall=0.8", "precision-at-recall:recall=0.8:surrogate=logistic"),
+            ("p:recall=0.8", "pauc-kl:surrogate=logistic"),
+            ("p@recall=0.8", "pauc-kl:surrogate=logistic"),
             ("pap@20", "pap@20"),
             ("top-push", "top-push"),
         ] {
@@ -169,6 +170,9 @@ mod tests {
         }
         let trees = |wanted: &str| choose(wanted, None, By::Trees).unwrap().algorithm;
         assert_eq!(trees("pauc:fpr=0.1"), "pauc-cvar:fpr=0.1:surrogate=sigmoid:variables=exact");
+        let two_way = "tpauc-minmax:fpr=1:tpr=0.5:surrogate=logistic:variables=exact";
+        assert_eq!(trees("pauc:tpr=0.5"), two_way);
+        assert_eq!(trees("p:recall=0.8"), "precision-at-recall:recall=0.8:surrogate=logistic");
         assert_eq!((trees("ndcg@5"), trees("auroc")), ("yetirank".into(), "auroc".into()));
         assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None, By::Network).is_err());
         assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl"), By::Network).unwrap().algorithm, "pauc-kl");
