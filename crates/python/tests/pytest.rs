@@ -45,12 +45,8 @@ fn python() -> Option<String> {
     named.into_iter().chain(["python3".to_string(), "python".to_string()]).find(answers)
 }
 
-/// The library lies in the folder above the tests, or beside them.
+/// The library lies beside its tests.
 fn library() -> Option<PathBuf> {
     let name = format!("{}_toprank{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let test = std::env::current_exe().ok()?;
-    let beside = test.parent()?;
-    let found = [beside.parent()?.join(&name), beside.join(&name)].into_iter().filter(|path| path.exists());
-    // `cargo build` writes the one above, `cargo test` may write only the one beside: the newest is of this build.
-    found.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
+    Some(std::env::current_exe().ok()?.parent()?.join(name)).filter(|path| path.exists())
 }

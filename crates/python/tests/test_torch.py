@@ -130,7 +130,7 @@ def test_a_network_of_pytorch_follows_the_curve_of_our_trainer(lists, tmp_path):
     X, y, sizes = lists()
     V, v, valid_sizes = lists(30, seed=2)
     # All lists in every step: no order of batches, so the two can be the same from step to step.
-    settings = {"sampler": "lists:batch=all", "transforms": "none", "optimiser": "adam", "schedule": "constant"}
+    settings = {"sampler": "lists:batch=all", "transforms": "", "optimiser": "adam", "schedule": "constant"}
     settings |= {"clip": 0, "average": "none", "warm_up": 0, "patience": 0, "metric": "ndcg@5"}
     make = lambda epochs, rate: toprank.Ranker("mlp:hidden=16", "song:gamma=0.3", epochs=epochs, rate=rate, **settings)
     # A rate this small moves no weight: what is saved is the start.

@@ -66,7 +66,7 @@ def test_plain_scores_are_those_of_the_command(command, tmp_path):
     report = json.loads(subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True).stdout)
     ranked = toprank.PageRank().fit(*zip(*edges))
     ours = dict(zip(ranked.nodes_.tolist(), ranked.scores_.tolist()))
-    assert {line["node"]: line["score"] for line in report["top"]} == ours
+    assert {line["name"]: line["score"] for line in report["top"]} == ours
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ def test_a_walk_learns_from_judgements_of_one_graph():
     walk = toprank.PageRank(objective="song", steps=60)
     walk.fit(sources, targets, edge_features=features, nodes=range(30), judgements=judgements)
     assert walk.loss_["learned"] < walk.loss_["untuned"]
-    assert walk.weights_["edge 2"] > 5 * walk.weights_["edge 1"]
+    assert walk.weights_["edge 2"] > 2 * walk.weights_["edge 1"]
     assert walk.scores_.shape == (30,) and list(walk.nodes_) == list(range(30))
     plain = toprank.PageRank().fit(sources, targets, nodes=range(30))
     labels = list(judgements.values())
