@@ -80,6 +80,8 @@ def test_the_comparison_is_that_of_the_command(lists, command, tmp_path):
 
 
 def test_runs_that_cannot_be_compared_are_refused():
+    with pytest.raises(TypeError, match="runs: found list"):
+        toprank.compare([[1, 2], [2, 1]], [1, 0])
     with pytest.raises(ValueError, match="two or more"):
         toprank.compare({"a": [1, 2]}, [1, 0])
     with pytest.raises(ValueError, match="tukey must be"):

@@ -108,6 +108,12 @@ def test_missing_values_are_learned_from(lists):
     assert ranker.score(holes, y, group=sizes) > toprank.Ranker(**TREES).fit(X, y, group=sizes).score(X, y, group=sizes) - 0.1
 
 
+def test_settings_may_be_numbers_of_numpy(lists):
+    X, y, sizes = lists(5)
+    ranker = toprank.Ranker("trees", trees=np.int64(3), rate=np.float32(0.5)).fit(X, y, group=sizes)
+    assert ranker.config_["rate"] == 0.5 and len(ranker.history_) == 3
+
+
 def test_weights_of_rows_and_of_lists_change_the_model(lists):
     X, y, sizes = lists()
     plain = toprank.Ranker(**TREES).fit(X, y, group=sizes).predict(X)
@@ -214,6 +220,9 @@ def test_the_models_of_a_classifier_are_those_of_the_command(command, tmp_path):
         ({"objective": "ndgc"}, {}, "ndcg"),
         ({"model": "tree"}, {}, "model must be|trees"),
         ({"optimiser": "adam"}, {}, "optimiser must be left out: trees are boosted"),
+        ({"trees": "3"}, {}, r"trees: found '3' \(str\), expected a whole number"),
+        ({"trees": 3.5}, {}, r"trees: found 3.5 \(float\), expected a whole number"),
+        ({"rate": True}, {}, "rate: found True"),
         ({}, {"y": [1, 2]}, "rows and y 2 labels"),
         ({}, {"X": [1.0, 2.0]}, r"X: found the shape \(2,\)"),
         ({}, {"group": [1]}, "add up to 1"),

@@ -239,6 +239,8 @@ def test_listings_hold_every_entry_with_its_page():
     assert "gamma" in [param.name for param in toprank.objectives()["song"].params]
     assert all(entry.page for entry in toprank.objectives().values())
     assert "trec_eval" in toprank.presets()
+    with pytest.raises(KeyError, match="did you mean song"):
+        toprank.objectives()["sonng"]
 
 
 JUDGE_MANY = """

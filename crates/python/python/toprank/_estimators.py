@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _toprank
 from ._arrays import labels_of, lists_of, weights_of
+from ._catalog import plain
 from ._files import from_bytes, to_bytes
 from ._frames import Features, column, column_names, features_of, without
 from ._judge import evaluate
@@ -141,7 +142,9 @@ class _Estimator(BaseEstimator):
     def _settings(self, **given: Any) -> str:
         settings = {name: getattr(self, name) for name in SETTINGS}
         settings.update(given)
-        return json.dumps({name.replace("_", "-"): value for name, value in settings.items() if value is not None})
+        kinds = _Estimator.__init__.__annotations__
+        said = {name: plain(name, value, kinds[name]) for name, value in settings.items() if value is not None}
+        return json.dumps({name.replace("_", "-"): value for name, value in said.items()})
 
     # Training.
 

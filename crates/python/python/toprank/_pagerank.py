@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _toprank
+from ._catalog import plain
 from ._files import from_bytes, to_bytes
 from ._graphs import Graph, query_graphs
 from ._progress import progress
@@ -117,9 +118,9 @@ class PageRank:
             return self._rank(graphs)
         there = query_graphs(graphs, self.ends)
         watch = None if valid is None else query_graphs(valid, self.ends)
-        others = ("error", "ends", "verbose", "scores")
-        settings = {name.replace("_", "-"): value for name, value in self._params().items() if name not in others}
-        settings["score"] = self.scores
+        kinds, others = PageRank.__init__.__annotations__, ("error", "ends", "verbose")
+        said = {n: plain(n, v, kinds[n]) for n, v in self._params().items() if n not in others and v is not None}
+        settings = {"score" if name == "scores" else name.replace("_", "-"): value for name, value in said.items()}
         shown = progress(self.verbose)
         with shown:
             walk, metric, values, lines = _toprank.learn_walk(
