@@ -175,7 +175,8 @@ impl Objective {
         for (what, given) in [("scores", Some(scores)), ("previous scores", previous)] {
             let found = given.map_or(entries, <[f64]>::len);
             if found != entries {
-                let expected = format!("{found} {what} were given for {entries} items; expected one score per item");
+                let expected =
+                    format!("{found} {what} were given for {entries} items; expected one score per item");
                 return Err(refused(expected));
             }
         }
@@ -225,13 +226,15 @@ impl Drawn {
         let size = |list: i64| lists.range(list as usize).len();
         if let Some(bad) = which.iter().find(|&&list| list < 0 || list as usize >= lists.len()) {
             let most = lists.len().saturating_sub(1);
-            let expected = format!("lists: found the number {bad}, expected numbers of lists from 0 to {most}");
+            let expected =
+                format!("lists: found the number {bad}, expected numbers of lists from 0 to {most}");
             return Err(refused(expected));
         }
         if let Some((offsets, places)) = items {
             let draws = offsets.len().saturating_sub(1);
             if draws != which.len() || offsets.last() != Some(&(places.len() as u64)) {
-                let expected = format!("items: found {draws} draws, expected one for each of {} lists", which.len());
+                let expected =
+                    format!("items: found {draws} draws, expected one for each of {} lists", which.len());
                 return Err(refused(expected));
             }
         }
@@ -270,7 +273,8 @@ impl Drawn {
                 Some((_, items)) => {
                     let place = |at: &u32| items[*at as usize];
                     drawn.places[first..].sort_by_key(place);
-                    if drawn.places[first..].iter().any(|at| place(at) < 0 || place(at) >= size(list) as i64) {
+                    if drawn.places[first..].iter().any(|at| place(at) < 0 || place(at) >= size(list) as i64)
+                    {
                         let most = size(list).saturating_sub(1);
                         let found = format!("items: list {list} has places from 0 to {most}, found others");
                         return Err(refused(found));

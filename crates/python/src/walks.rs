@@ -6,8 +6,8 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use toprank::core::Ragged;
 use toprank::data::QueryGraphs;
-use toprank::data::group::Interner;
 use toprank::data::graph::{Graph, GraphFiles, GraphTables, JudgedNodes, NodeNames};
+use toprank::data::group::Interner;
 use toprank::train::full::{Look, Progress};
 use toprank::train::{TrainError, WalkFile, WalkSettings};
 use toprank::walks::{Dangling, Stop, Surfer, rank};
@@ -217,7 +217,8 @@ struct Looking {
 impl Look for Looking {
     fn step(&mut self, now: &Progress, _: &[f64]) {
         self.lines.push((now.step, now.loss, now.gradient_norm, now.lipschitz));
-        self.eye.look(|progress, py| progress.call1(py, (now.step, py.None(), py.None(), now.loss, py.None())));
+        self.eye
+            .look(|progress, py| progress.call1(py, (now.step, py.None(), py.None(), now.loss, py.None())));
     }
 
     fn stop(&mut self) -> bool {

@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(python) = python() else {
-        println!("the Python tests are left out: found no Python, expected one in TOPRANK_PYTHON or on the path");
+        println!(
+            "the Python tests are left out: found no Python, expected one in TOPRANK_PYTHON or on the path"
+        );
         return ExitCode::SUCCESS;
     };
     let Some(library) = library() else {
@@ -40,7 +42,8 @@ fn main() -> ExitCode {
 }
 
 fn python() -> Option<String> {
-    let answers = |name: &String| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    let answers =
+        |name: &String| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
     let named = std::env::var("TOPRANK_PYTHON").ok();
     named.into_iter().chain(["python3".to_string(), "python".to_string()]).find(answers)
 }

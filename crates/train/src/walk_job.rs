@@ -200,7 +200,8 @@ impl WalkSettings {
             probe: Vec::new(),
         };
         let file = WalkFile::new(header, phi, unscaled(&vec![1.0; m]), graphs)?;
-        let trained = Judge { graphs, which: all(graphs), lists: oracle.lists().clone(), walk, measure: &measure };
+        let trained =
+            Judge { graphs, which: all(graphs), lists: oracle.lists().clone(), walk, measure: &measure };
         let values = (trained.value(&file.start)?, trained.value(&file.phi)?);
         Ok(LearnedWalk { file, found, metric, values })
     }

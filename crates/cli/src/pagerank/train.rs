@@ -118,8 +118,11 @@ impl Train {
             curve: String::from("step,loss,gradient_norm,lipschitz\n"),
         };
         if settings.theory {
-            let Theory { steps, smoothing, error } = Theory::new(Walk::parameters(&graphs), 0.99, &settings.gfn());
-            screen.progress.say(format!("{steps} steps, directions of {smoothing:.3}, values to {error:.1e}"));
+            let Theory { steps, smoothing, error } =
+                Theory::new(Walk::parameters(&graphs), 0.99, &settings.gfn());
+            screen
+                .progress
+                .say(format!("{steps} steps, directions of {smoothing:.3}, values to {error:.1e}"));
         }
         interrupt::by_request();
         let learned = settings.learn(&graphs, valid.as_ref(), &mut screen)?;
