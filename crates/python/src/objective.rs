@@ -89,7 +89,6 @@ impl Objective {
     ///
     /// Gives loss, gradient, curvature, gradient at the previous scores, losses of lists, lists used and idle; in the order
     /// of the scores.
-    #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_objective.py alone")]
     fn step<'py>(
         &mut self,
         py: Python<'py>,
