@@ -177,7 +177,7 @@ fn bad_input_of_learning_is_told_in_words() {
     for (code, args, words) in [
         (2, "train --graphs graphs -o x --restart 0", "--restart must be"),
         (3, "train --graphs graphs -o x --restart 1", "restart 1, expected between 0 and 1"),
-        (2, "train --graphs graphs -o x --radius 1", "--radius must be above 0 and below 1"),
+        (2, "train --graphs graphs -o x --radius 1", "radius must be above 0 and below 1"),
         (2, "train --graphs graphs -o x --epsilon 0", "epsilon"),
         (2, "train --graphs graphs -o x --objective nonsense", "nonsense"),
         (1, "train --graphs nowhere -o x", "nowhere"),

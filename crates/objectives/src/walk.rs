@@ -320,7 +320,8 @@ impl Part<'_> {
     /// the bytes, since no number is added across lists here.
     fn run(self, slices: Slices, scale: f64) {
         let end = self.first + self.count;
-        if self.count <= 1 || slices.gradient.len() <= GRAIN {
+        // One thread is this one: a caller outside the pool would only wait for another to do the work.
+        if self.count <= 1 || slices.gradient.len() <= GRAIN || rayon::current_num_threads() == 1 {
             let mut work = WORK.take().unwrap_or_default();
             self.walk(slices, scale, &mut work);
             WORK.set(Some(work));

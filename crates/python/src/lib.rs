@@ -32,8 +32,11 @@ fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(judged::evaluate_run, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_function(wrap_pyfunction!(walks::pagerank, module)?)?;
+    module.add_function(wrap_pyfunction!(walks::learn_walk, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_class::<objective::Objective>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<walks::Graphs>()?;
+    module.add_class::<walks::Walk>()?;
     module.add_class::<train::Model>()
 }

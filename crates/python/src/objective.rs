@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use toprank::core::{Lists, Policy, Stream};
 use toprank::objectives::{Batch, Draws, Goal, Gradients, Reduction, State};
 
@@ -16,9 +16,21 @@ pub struct Objective {
     goal: Goal,
     seed: u64,
     /// Steps done: objectives that draw random numbers have others in each.
-    #[pyo3(get)]
+    #[pyo3(get, set)]
     steps: u64,
     prepared: Option<Prepared>,
+    /// Scores of 32 bits made wide; used again in every step.
+    wide: Vec<f64>,
+}
+
+/// Drawn lists, offsets and places of their items (`None`: whole lists), and what each draw counts for.
+type DrawnArrays<'py> = (Array<'py, i64>, Option<(Array<'py, u64>, Array<'py, i64>)>, Vec<f64>);
+type Numbers<'py> = Bound<'py, PyArray1<f64>>;
+type Stepped<'py> =
+    (f64, Numbers<'py>, Option<Numbers<'py>>, Option<Numbers<'py>>, Numbers<'py>, usize, usize);
+
+fn not_prepared() -> PyErr {
+    PyRuntimeError::new_err("prepare(labels, …) first: the objective knows no lists yet")
 }
 
 struct Prepared {
@@ -32,7 +44,7 @@ impl Objective {
     #[new]
     fn new(text: &str, seed: u64) -> PyResult<Objective> {
         let goal = Goal::parse(text, &Policy::default()).map_err(refused)?;
-        Ok(Objective { goal, seed, steps: 0, prepared: None })
+        Ok(Objective { goal, seed, steps: 0, prepared: None, wide: Vec::new() })
     }
 
     /// The objective as it would be asked for on the command line.
@@ -51,12 +63,6 @@ impl Objective {
     #[getter]
     fn shape(&self) -> Option<(usize, usize)> {
         self.prepared.as_ref().map(|prepared| (prepared.lists.len(), prepared.lists.entries()))
-    }
-
-    /// Where the lists it was prepared for begin and end.
-    #[getter]
-    fn offsets<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u64>>> {
-        self.prepared.as_ref().map(|prepared| PyArray1::from_slice(py, &prepared.lists.offsets))
     }
 
     fn prepare(
@@ -79,57 +85,51 @@ impl Objective {
         Ok(())
     }
 
-    /// One step; `draws` are (lists, offsets, items), all of them if left out.
-    #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_objective.py alone")]
+    /// One step over all lists or drawn ones: `lists`, their `items` (offsets and places; all if left out), `importance`.
+    ///
+    /// Gives loss, gradient, curvature, gradient at the previous scores, losses of lists, lists used and idle; in the order
+    /// of the scores.
     fn step<'py>(
         &mut self,
         py: Python<'py>,
         scores: Array<'py, f64>,
-        draws: Option<(Array<'py, u32>, Array<'py, u64>, Array<'py, u32>)>,
-        importance: Vec<f64>,
+        draws: Option<DrawnArrays<'py>>,
         previous: Option<Array<'py, f64>>,
         curvature: bool,
         sum: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let Objective { goal, seed, steps, prepared } = self;
-        let Some(Prepared { lists, state, out }) = prepared else {
-            return Err(PyRuntimeError::new_err(
-                "prepare(labels, …) first: the objective knows no lists yet",
-            ));
-        };
-        let draws = match &draws {
-            None => None,
-            Some((lists, offsets, items)) => Some(Draws {
-                lists: lists.as_slice()?.to_vec(),
-                offsets: offsets.as_slice()?.to_vec(),
-                items: items.as_slice()?.to_vec(),
-                importance,
-            }),
-        };
-        let batch = Batch {
-            draws: draws.as_ref(),
-            previous: numbers(previous.as_ref())?,
-            stream: Stream::new(*seed, "objective").at_step(*steps),
-            reduction: if sum { Reduction::Sum } else { Reduction::Mean },
-            ..Batch::all(lists, scores.as_slice()?)
-        };
-        out.want_curvature = curvature;
-        py.detach(|| goal.step(&batch, state, out)).map_err(refused)?;
-        *steps += 1;
+    ) -> PyResult<Stepped<'py>> {
+        self.work(py, scores.as_slice()?, draws, numbers(previous.as_ref())?, curvature, sum)?;
+        let Some(Prepared { out, .. }) = &mut self.prepared else { return Err(not_prepared()) };
         // The arrays are given away: nothing is copied.
-        let line = PyDict::new(py);
-        line.set_item("loss", out.loss)?;
-        line.set_item("gradient", std::mem::take(&mut out.gradient).into_pyarray(py))?;
-        if curvature {
-            line.set_item("curvature", std::mem::take(&mut out.curvature).into_pyarray(py))?;
-        }
-        if !out.gradient_previous.is_empty() {
-            line.set_item("gradient_previous", std::mem::take(&mut out.gradient_previous).into_pyarray(py))?;
-        }
-        line.set_item("losses", std::mem::take(&mut out.losses).into_pyarray(py))?;
-        line.set_item("used", out.counts.used)?;
-        line.set_item("idle", out.counts.idle)?;
-        Ok(line)
+        let give = |values: &mut Vec<f64>| std::mem::take(values).into_pyarray(py);
+        Ok((
+            out.loss,
+            give(&mut out.gradient),
+            curvature.then(|| give(&mut out.curvature)),
+            (!out.gradient_previous.is_empty()).then(|| give(&mut out.gradient_previous)),
+            give(&mut out.losses),
+            out.counts.used,
+            out.counts.idle,
+        ))
+    }
+
+    /// Loss and gradient alone, for scores of 32 bits: the type of most networks.
+    fn step32<'py>(
+        &mut self,
+        py: Python<'py>,
+        scores: Array<'py, f32>,
+        draws: Option<DrawnArrays<'py>>,
+        sum: bool,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f32>>)> {
+        let mut wide = std::mem::take(&mut self.wide);
+        wide.clear();
+        wide.extend(scores.as_slice()?.iter().map(|&score| f64::from(score)));
+        let done = self.work(py, &wide, draws, None, false, sum);
+        self.wide = wide;
+        done?;
+        let Some(Prepared { out, .. }) = &self.prepared else { return Err(not_prepared()) };
+        let gradient: Vec<f32> = out.gradient.iter().map(|&gradient| gradient as f32).collect();
+        Ok((out.loss, gradient.into_pyarray(py)))
     }
 
     /// Trackers, thresholds, duals: the same bytes load bit for bit.
@@ -144,5 +144,161 @@ impl Objective {
         prepared.state.load(state).map_err(refused)?;
         self.steps = steps;
         Ok(())
+    }
+}
+
+impl Objective {
+    /// A step whose results stand in `out`, in the order of `scores`.
+    fn work(
+        &mut self,
+        py: Python,
+        scores: &[f64],
+        draws: Option<DrawnArrays>,
+        previous: Option<&[f64]>,
+        curvature: bool,
+        sum: bool,
+    ) -> PyResult<()> {
+        let Objective { goal, seed, steps, prepared, .. } = self;
+        let Some(Prepared { lists, state, out }) = prepared else { return Err(not_prepared()) };
+        let drawn = match &draws {
+            None => None,
+            Some((which, items, importance)) => {
+                let items = match items {
+                    None => None,
+                    Some((offsets, items)) => Some((offsets.as_slice()?, items.as_slice()?)),
+                };
+                Some(Drawn::new(lists, which.as_slice()?, items, importance)?)
+            }
+        };
+        let entries = drawn.as_ref().map_or(lists.entries(), |drawn| drawn.draws.items.len());
+        for (what, given) in [("scores", Some(scores)), ("previous scores", previous)] {
+            let found = given.map_or(entries, <[f64]>::len);
+            if found != entries {
+                let expected =
+                    format!("{found} {what} were given for {entries} items; expected one score per item");
+                return Err(refused(expected));
+            }
+        }
+        let sorted = drawn.as_ref().map(|drawn| drawn.sort(scores));
+        let sorted_previous = drawn.as_ref().and_then(|drawn| previous.map(|previous| drawn.sort(previous)));
+        let batch = Batch {
+            draws: drawn.as_ref().map(|drawn| &drawn.draws),
+            previous: sorted_previous.as_deref().or(previous),
+            stream: Stream::new(*seed, "objective").at_step(*steps),
+            reduction: if sum { Reduction::Sum } else { Reduction::Mean },
+            ..Batch::all(lists, sorted.as_deref().unwrap_or(scores))
+        };
+        out.want_curvature = curvature;
+        py.detach(|| goal.step(&batch, state, out)).map_err(refused)?;
+        *steps += 1;
+        if let Some(drawn) = drawn.filter(|drawn| !drawn.in_order) {
+            for values in [&mut out.gradient, &mut out.curvature, &mut out.gradient_previous] {
+                drawn.unsort(values);
+            }
+            let losses = drawn.order.iter().zip(&out.losses).map(|(&draw, &loss)| (draw, loss));
+            let mut back = vec![0.0; drawn.order.len()];
+            losses.for_each(|(draw, loss)| back[draw as usize] = loss);
+            out.losses = back;
+        }
+        Ok(())
+    }
+}
+
+/// Drawn lists and items in the order that the library wants, and the way back to the caller's.
+struct Drawn {
+    draws: Draws,
+    /// Where each entry stands in the caller's order.
+    places: Vec<u32>,
+    /// The same of each list.
+    order: Vec<u32>,
+    /// Both orders are the same.
+    in_order: bool,
+}
+
+impl Drawn {
+    fn new(
+        lists: &Lists,
+        which: &[i64],
+        items: Option<(&[u64], &[i64])>,
+        importance: &[f64],
+    ) -> PyResult<Drawn> {
+        let size = |list: i64| lists.range(list as usize).len();
+        if let Some(bad) = which.iter().find(|&&list| list < 0 || list as usize >= lists.len()) {
+            let most = lists.len().saturating_sub(1);
+            let expected =
+                format!("lists: found the number {bad}, expected numbers of lists from 0 to {most}");
+            return Err(refused(expected));
+        }
+        if let Some((offsets, places)) = items {
+            let draws = offsets.len().saturating_sub(1);
+            if draws != which.len() || offsets.last() != Some(&(places.len() as u64)) {
+                let expected =
+                    format!("items: found {draws} draws, expected one for each of {} lists", which.len());
+                return Err(refused(expected));
+            }
+        }
+        if !importance.is_empty() && importance.len() != which.len() {
+            let found = importance.len();
+            return Err(refused(format!("importance: found {found} numbers, expected {}", which.len())));
+        }
+        let mut order: Vec<u32> = (0..which.len() as u32).collect();
+        order.sort_by_key(|&draw| which[draw as usize]);
+        if order.windows(2).any(|pair| which[pair[0] as usize] == which[pair[1] as usize]) {
+            return Err(refused("lists: a list was drawn twice, expected each at most once"));
+        }
+        let mut starts = vec![0u64];
+        if let Some((offsets, _)) = items {
+            starts = offsets.to_vec();
+        } else {
+            starts.extend(which.iter().scan(0, |end, &list| {
+                *end += size(list) as u64;
+                Some(*end)
+            }));
+        }
+        let mut drawn = Drawn {
+            draws: Draws { offsets: vec![0], ..Draws::default() },
+            places: Vec::new(),
+            order,
+            in_order: true,
+        };
+        for &draw in &drawn.order {
+            let draw = draw as usize;
+            let (list, mine) = (which[draw], starts[draw] as u32..starts[draw + 1] as u32);
+            drawn.draws.lists.push(list as u32);
+            let first = drawn.places.len();
+            drawn.places.extend(mine);
+            match items {
+                None => drawn.draws.items.extend(0..size(list) as u32),
+                Some((_, items)) => {
+                    let place = |at: &u32| items[*at as usize];
+                    drawn.places[first..].sort_by_key(place);
+                    if drawn.places[first..].iter().any(|at| place(at) < 0 || place(at) >= size(list) as i64)
+                    {
+                        let most = size(list).saturating_sub(1);
+                        let found = format!("items: list {list} has places from 0 to {most}, found others");
+                        return Err(refused(found));
+                    }
+                    drawn.draws.items.extend(drawn.places[first..].iter().map(|at| place(at) as u32));
+                }
+            }
+            drawn.draws.offsets.push(drawn.draws.items.len() as u64);
+        }
+        drawn.draws.importance =
+            drawn.order.iter().filter_map(|&draw| importance.get(draw as usize).copied()).collect();
+        drawn.in_order = drawn.places.is_sorted();
+        Ok(drawn)
+    }
+
+    fn sort(&self, values: &[f64]) -> Vec<f64> {
+        self.places.iter().map(|&place| values[place as usize]).collect()
+    }
+
+    fn unsort(&self, values: &mut Vec<f64>) {
+        if values.is_empty() {
+            return;
+        }
+        let mut back = vec![0.0; values.len()];
+        self.places.iter().zip(&*values).for_each(|(&place, &value)| back[place as usize] = value);
+        *values = back;
     }
 }

@@ -39,11 +39,9 @@ pub fn train<'py>(
     settings.resolve().map_err(refused)?;
     let data = data.borrow_mut().take()?;
     let valid = valid.map(|valid| valid.borrow_mut().take()).transpose()?;
-    let mut eye = Eye { progress, failed: None, looked: Instant::now() };
+    let mut eye = Eye::new(progress);
     let result = py.detach(|| learn(settings, data, valid, from, &mut eye));
-    if let Some(error) = eye.failed {
-        return Err(error);
-    }
+    eye.raise()?;
     let (model, records, held) = result.map_err(failed)?;
     let records = serde_json::to_string(&records).map_err(refused)?;
     Ok((Model(model), records, held.map(|held| held.into_pyarray(py))))
@@ -128,7 +126,7 @@ fn run(learner: &mut dyn Learner, eye: &mut Eye) -> Result<(), TrainError> {
 }
 
 /// Looks up from the work: signals are heard, progress is told.
-struct Eye {
+pub struct Eye {
     progress: Option<Py<PyAny>>,
     failed: Option<PyErr>,
     looked: Instant,
@@ -137,25 +135,54 @@ struct Eye {
 /// Time between two looks: a person notices nothing shorter, and the lock is seldom taken.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-impl Watch for Eye {
-    fn step(&mut self, now: &Now) {
-        if self.looked.elapsed() < LOOK_EVERY && now.step < now.steps {
-            return;
+impl Eye {
+    /// `progress` is called now and then.
+    pub fn new(progress: Option<Py<PyAny>>) -> Eye {
+        Eye { progress, failed: None, looked: Instant::now() }
+    }
+
+    /// Looks up, unless it did so a moment ago.
+    pub fn look(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.look_now(tell);
         }
+    }
+
+    fn look_now(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
         self.looked = Instant::now();
         let progress = self.progress.as_ref();
         let seen = Python::attach(|py| {
             py.check_signals()?;
-            if let Some(progress) = progress {
-                progress.call1(py, (now.step, now.steps, now.epoch, now.loss, now.metric))?;
-            }
-            Ok(())
+            progress.map_or(Ok(()), |progress| tell(progress, py).map(|_| ()))
         });
         self.failed = seen.err();
     }
 
-    fn stop(&mut self) -> bool {
+    /// True if a signal or `progress` asks to stop.
+    pub fn stopped(&self) -> bool {
         self.failed.is_some()
+    }
+
+    /// The exception that stopped the work, if one did.
+    pub fn raise(self) -> PyResult<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+impl Watch for Eye {
+    fn step(&mut self, now: &Now) {
+        let tell = |progress: &Py<PyAny>, py: Python| {
+            progress.call1(py, (now.step, now.steps, now.epoch, now.loss, now.metric))
+        };
+        if now.step < now.steps {
+            self.look(tell);
+        } else {
+            self.look_now(tell);
+        }
+    }
+
+    fn stop(&mut self) -> bool {
+        self.stopped()
     }
 }
 

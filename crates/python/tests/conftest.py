@@ -1,8 +1,6 @@
 """Data that several tests share."""
 
 import os
-import pathlib
-import shutil
 
 import numpy as np
 import pytest
@@ -24,9 +22,8 @@ def lists():
 
 @pytest.fixture(scope="session")
 def command():
-    """The command, if it was built beside the tests."""
-    root = pathlib.Path(__file__).parents[3]
-    found = os.environ.get("TOPRANK_COMMAND") or shutil.which("toprank", path=root / "target" / "debug")
+    """The command of the same build."""
+    found = os.environ.get("TOPRANK_COMMAND")
     if not found:
-        pytest.skip("the command is not built: cargo build, or TOPRANK_COMMAND")
+        pytest.skip("the command is not built beside the package: cargo build --workspace, or TOPRANK_COMMAND")
     return found

@@ -1,4 +1,4 @@
-"""Runs compared, judgements and runs, walks."""
+"""Runs compared, judgements and runs."""
 
 import json
 import subprocess
@@ -80,49 +80,11 @@ def test_the_comparison_is_that_of_the_command(lists, command, tmp_path):
 
 
 def test_runs_that_cannot_be_compared_are_refused():
+    with pytest.raises(TypeError, match="runs: found list"):
+        toprank.compare([[1, 2], [2, 1]], [1, 0])
     with pytest.raises(ValueError, match="two or more"):
         toprank.compare({"a": [1, 2]}, [1, 0])
     with pytest.raises(ValueError, match="tukey must be"):
         toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], tukey="yes")
     with pytest.raises(ValueError, match="correction must be none, holm or bh"):
         toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], correction="bonferroni")
-
-
-def dense_pagerank(n, edges, restart, seeds=None):
-    """The definition: the linear system solved whole."""
-    P = np.zeros((n, n))
-    for s, t, w in edges:
-        P[s, t] += w
-    start = np.full(n, 1 / n) if seeds is None else seeds / seeds.sum()
-    out = P.sum(axis=1)
-    P = np.where(out[:, None] > 0, P / np.where(out > 0, out, 1)[:, None], start)
-    return np.linalg.solve(np.eye(n) - (1 - restart) * P.T, restart * start)
-
-
-def test_pagerank_is_the_solution_of_its_equation():
-    random = np.random.default_rng(3)
-    edges = [(s, t, w) for s, t, w in zip(*random.integers(0, 8, (2, 20)), random.uniform(0.1, 2, 20).astype(np.float32))]
-    sources, targets, weights = map(list, zip(*edges))
-    ranked = toprank.PageRank(restart=0.2).fit(sources, targets, weights=weights, nodes=range(8))
-    assert np.abs(ranked.scores_ - dense_pagerank(8, edges, 0.2)).sum() <= ranked.error_bound_ + 1e-12 <= 2e-9
-    names = [f"n{i}" for i in range(8)]
-    named = toprank.PageRank().fit(
-        [names[s] for s in sources], [names[t] for t in targets], weights=weights, seeds={"n1": 2, "n3": 1}, nodes=names
-    )
-    seeds = np.zeros(8)
-    seeds[[1, 3]] = 2, 1
-    assert np.abs(named.scores_ - dense_pagerank(8, edges, 0.15, seeds)).sum() <= 2e-9
-    assert list(named.nodes_) == names
-
-
-def test_graphs_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="one of each per edge"):
-        toprank.PageRank().fit([1, 2], [1])
-    with pytest.raises(ValueError, match="is no node"):
-        toprank.PageRank().fit([1], [2], seeds=[3])
-    with pytest.raises(ValueError, match="restart"):
-        toprank.PageRank(restart=0).fit([1], [2])
-    with pytest.raises(ValueError, match="weight"):
-        toprank.PageRank().fit([1], [2], weights=[-1])
-    with pytest.raises(ValueError, match="not among them"):
-        toprank.PageRank().fit([1], [2], nodes=[1])

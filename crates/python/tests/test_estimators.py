@@ -1,5 +1,6 @@
 """Ranker and Classifier: the models of the command, in scikit-learn's manner."""
 
+import io
 import pathlib
 import pickle
 import signal
@@ -107,6 +108,12 @@ def test_missing_values_are_learned_from(lists):
     assert ranker.score(holes, y, group=sizes) > toprank.Ranker(**TREES).fit(X, y, group=sizes).score(X, y, group=sizes) - 0.1
 
 
+def test_settings_may_be_numbers_of_numpy(lists):
+    X, y, sizes = lists(5)
+    ranker = toprank.Ranker("trees", trees=np.int64(3), rate=np.float32(0.5)).fit(X, y, group=sizes)
+    assert ranker.config_["rate"] == 0.5 and len(ranker.history_) == 3
+
+
 def test_weights_of_rows_and_of_lists_change_the_model(lists):
     X, y, sizes = lists()
     plain = toprank.Ranker(**TREES).fit(X, y, group=sizes).predict(X)
@@ -206,16 +213,6 @@ def test_the_models_of_a_classifier_are_those_of_the_command(command, tmp_path):
     assert np.array_equal(np.loadtxt(tmp_path / "command.toprank.oof.txt"), model.oof_scores_)
 
 
-@pytest.mark.skipif(not toprank._toprank.neural, reason="built without networks")
-@pytest.mark.parametrize("model", ["linear", "mlp:hidden=8", "context"])
-def test_networks_learn_and_want_to_know_their_lists(lists, model):
-    X, y, sizes = lists()
-    ranker = toprank.Ranker(model, "ndcg@5", epochs=5).fit(X, y, group=sizes)
-    assert ranker.score(X, y, group=sizes) > 0.6
-    with pytest.raises(ValueError, match="looks at whole lists"):
-        ranker.predict(X)
-
-
 @pytest.mark.parametrize(
     ("params", "change", "words"),
     [
@@ -223,6 +220,9 @@ def test_networks_learn_and_want_to_know_their_lists(lists, model):
         ({"objective": "ndgc"}, {}, "ndcg"),
         ({"model": "tree"}, {}, "model must be|trees"),
         ({"optimiser": "adam"}, {}, "optimiser must be left out: trees are boosted"),
+        ({"trees": "3"}, {}, r"trees: found '3' \(str\), expected a whole number"),
+        ({"trees": 3.5}, {}, r"trees: found 3.5 \(float\), expected a whole number"),
+        ({"rate": True}, {}, "rate: found True"),
         ({}, {"y": [1, 2]}, "rows and y 2 labels"),
         ({}, {"X": [1.0, 2.0]}, r"X: found the shape \(2,\)"),
         ({}, {"group": [1]}, "add up to 1"),
@@ -287,6 +287,34 @@ def test_progress_is_shown_when_asked_for(lists, capsys):
     assert "step 15 of 15" in capsys.readouterr().err
     toprank.Ranker(**TREES).fit(X, y, group=sizes)
     assert capsys.readouterr().err == ""
+
+
+def test_progress_is_shown_in_terminals_and_notebooks_and_nowhere_else(monkeypatch):
+    from toprank._progress import progress
+
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not progress(None).wanted
+    assert progress(True).wanted
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    assert progress(None).wanted and not progress(False).wanted
+    monkeypatch.delitem(sys.modules, "ipykernel")
+    monkeypatch.setattr(sys, "stderr", Screen())
+    shown = progress(None)
+    assert shown.wanted
+    with shown:
+        shown.show(1, 10, 1, 0.5, None)
+        assert sys.stderr.getvalue() == "", "nothing within the first second"
+        shown.after = 0.0
+        shown.show(2, 10, 1, 0.25, 0.75)
+        shown.show(3, None, None, 0.2, None)
+    first, second = sys.stderr.getvalue().strip("\r\n").split("\r")
+    assert first == "step 2 of 10, pass 1, loss 0.25, validation 0.7500"
+    assert second.rstrip() == "step 3, loss 0.2" and len(second) == len(first), "what was longer is wiped out"
 
 
 def test_the_package_asks_for_nothing_but_numpy():

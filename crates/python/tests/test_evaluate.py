@@ -2,9 +2,11 @@
 
 import math
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -161,11 +163,75 @@ def test_threads_may_judge_at_once():
     assert found == [want] * 8
 
 
+def test_other_threads_go_on_while_one_judges():
+    n = 8_000_000
+    labels, scores, group = np.ones(n, np.float32), np.arange(n, dtype=np.float64), np.full(n // 100, 100)
+    thread = threading.Thread(target=lambda: toprank.evaluate(labels, scores, group=group, metrics="ndcg", replicates=0))
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    # With the interpreter's lock held the loop would be let in a few times, between two calls of the library.
+    assert turns > 20
+
+
+JUDGE_LONG = """
+import numpy as np, toprank
+n = 40_000_000
+labels, scores, group = np.ones(n, np.float32), np.zeros(n), np.full(n // 1000, 1000)
+print("ready", flush=True)
+try:
+    while True:
+        toprank.evaluate(labels, scores, group=group, metrics="ndcg,map,auroc", replicates=0)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+def test_ctrl_c_stops_judging():
+    process = subprocess.Popen([sys.executable, "-c", JUDGE_LONG], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "stopped\n"
+        assert process.returncode == 0
+    finally:
+        process.kill()
+
+
+def test_a_new_objective_appears_everywhere_without_a_line_of_python(monkeypatch):
+    from toprank import _catalog, _stubs
+
+    known = _catalog.catalog()
+    new = {"name": "brand-new", "family": "listwise", "about": "an objective of tomorrow", "page": "its page"}
+    sharp = {"name": "sharp", "default": "1", "range": "above 0", "about": "how sharp"}
+    more = {**known, "objectives": [*known["objectives"], {**new, "params": [sharp], "examples": [], "aliases": ["bn"]}]}
+    monkeypatch.setattr(_catalog, "catalog", lambda: more)
+    _catalog.table.cache_clear()
+    try:
+        assert toprank.objectives()["brand-new"].params[0].name == "sharp"
+        assert "an objective of tomorrow" in repr(toprank.objectives())
+        text = _stubs.stubs()
+        assert 'name: Literal["brand-new", "bn"], *, seed: int = 1, sharp: float | str = ...' in text
+        assert '"brand-new", "bn"]' in text
+    finally:
+        _catalog.table.cache_clear()
+
+
+def test_every_objective_is_named_in_the_docstring():
+    assert all(f"{name}: {entry.about}" in toprank.Objective.__doc__ for name, entry in toprank.objectives().items())
+
+
 def test_the_stubs_are_those_of_the_catalog():
     from toprank._stubs import stubs
 
     written = pathlib.Path(toprank.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
-    assert written == stubs(), "run `python -m toprank._stubs`"
+    assert written == stubs(), "run `python crates/python/run_tests.py --stubs`"
+    compile(written, "__init__.pyi", "exec")
+    assert "    scores_: Any" in written and "    results: dict[str, Value]" in written, "what methods set is known, too"
 
 
 def test_listings_hold_every_entry_with_its_page():
@@ -173,6 +239,8 @@ def test_listings_hold_every_entry_with_its_page():
     assert "gamma" in [param.name for param in toprank.objectives()["song"].params]
     assert all(entry.page for entry in toprank.objectives().values())
     assert "trec_eval" in toprank.presets()
+    with pytest.raises(KeyError, match="did you mean song"):
+        toprank.objectives()["sonng"]
 
 
 JUDGE_MANY = """

@@ -1,5 +1,9 @@
 """Objectives: gradients of the library, state that can be kept, draws in any order."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -76,7 +80,10 @@ def test_draws_in_any_order_give_the_same_gradient():
         ({"lists": [2]}, "expected numbers of lists from 0 to 1"),
         ({"lists": [0, 0]}, "drawn twice"),
         ({"lists": [0], "items": [[0, 4]]}, "list 0 has places from 0 to 3"),
+        ({"lists": [-1]}, "found the number -1"),
         ({"lists": [0], "items": []}, "found 0 draws"),
+        ({"lists": [0], "items": [[0, 1]]}, "7 scores were given for 2 items"),
+        ({"lists": [0, 1], "importance": [1.0]}, "importance: found 1 numbers, expected 2"),
         ({"items": [[0]]}, "expected lists beside them"),
     ],
 )
@@ -86,6 +93,13 @@ def test_draws_that_are_none_are_refused(draws, words):
         goal.step(SCORES, **draws)
 
 
+def test_draws_carry_what_each_counts_for_to_its_list():
+    goal = lambda: toprank.Objective("listnet").prepare(LABELS, group=SIZES)
+    plain = goal().step(SCORES[[4, 5, 6, 0, 1, 2, 3]], lists=[1, 0])
+    weighed = goal().step(SCORES[[4, 5, 6, 0, 1, 2, 3]], lists=[1, 0], importance=[2.0, 1.0])
+    assert np.allclose(weighed.gradient, plain.gradient * [2, 2, 2, 1, 1, 1, 1])
+
+
 def test_a_step_before_prepare_and_a_bad_score_are_refused():
     with pytest.raises(RuntimeError, match="prepare"):
         toprank.Objective("song").step(SCORES)
@@ -93,7 +107,28 @@ def test_a_step_before_prepare_and_a_bad_score_are_refused():
         toprank.gradient("song", [0, 0, 0, 0, 0, 0, np.inf], LABELS, group=SIZES)
 
 
-def test_scores_of_the_kernels_type_are_not_copied():
-    from toprank._arrays import scores_of
+STEP_MANY = """
+import numpy as np, toprank
+labels, scores, group = np.zeros(20_000_000, np.float32), np.zeros(20_000_000), np.full(200_000, 100)
+labels[::10] = 1
+scores[:] = 0.5
+goal = toprank.Objective("squared").prepare(labels, group=group)
+def memory(key):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # the peak begins anew
+before = memory("VmRSS")
+found = goal.step(scores)
+print((memory("VmHWM") - before) / found.gradient.nbytes)
+"""
 
-    assert np.shares_memory(scores_of(SCORES, SCORES.size), SCORES)
+
+def test_scores_of_the_kernels_type_are_not_copied():
+    from toprank._arrays import vector
+
+    assert np.shares_memory(vector(SCORES, "scores", np.float64), SCORES)
+    if not os.access("/proc/self/clear_refs", os.W_OK):
+        pytest.skip("the system does not say what memory a call takes")
+    found = subprocess.run([sys.executable, "-c", STEP_MANY], check=True, capture_output=True, text=True).stdout
+    # Memory grows by the gradient that is given away; a copy of the scores would be as much again.
+    assert 0.9 < float(found) < 1.5, f"{found} of the gradient"

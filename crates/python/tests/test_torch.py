@@ -1,5 +1,7 @@
 """Objectives inside PyTorch."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,91 @@ def test_a_batch_without_labels_needs_prepare():
         toprank.torch.loss("song")(torch.tensor(SCORES))
     with pytest.raises(ValueError, match="scores were given for 7 items"):
         toprank.torch.loss("song")(torch.tensor(SCORES[:3]), LABELS, group=SIZES)
+
+
+def test_scores_of_32_bits_and_draws_in_any_order_have_the_gradient_of_the_objective():
+    scores = torch.tensor(SCORES, dtype=torch.float32, requires_grad=True)
+    loss = toprank.torch.loss("song", gamma=0.3).prepare(LABELS, group=SIZES)
+    order = [4, 6, 5, 1, 0, 3]
+    loss(scores[order], lists=[1, 0], items=[[0, 2, 1], [1, 0, 3]]).backward()
+    ours = toprank.Objective("song", gamma=0.3).prepare(LABELS, group=SIZES)
+    found = ours.step(scores.detach().numpy()[order], lists=[1, 0], items=[[0, 2, 1], [1, 0, 3]])
+    assert np.array_equal(scores.grad.numpy()[order], found.gradient.astype(np.float32))
+    assert scores.grad[2] == 0
+
+
+def test_scores_of_half_precision_keep_their_type():
+    scores = torch.tensor(SCORES, dtype=torch.bfloat16, requires_grad=True)
+    loss = toprank.torch.loss("listnet")(scores, LABELS, group=SIZES)
+    loss.backward()
+    assert loss.dtype == scores.grad.dtype == torch.bfloat16
+
+
+def test_random_objectives_draw_other_numbers_in_every_call():
+    loss = toprank.torch.loss("gumbel-ndcg")
+    scores = torch.tensor(SCORES)
+    first, second = (float(loss(scores, LABELS, group=SIZES)) for _ in range(2))
+    assert first != second
+    again = toprank.torch.loss("gumbel-ndcg")
+    assert float(again(scores, LABELS, group=SIZES)) == first, "the seed is the same"
+
+
+def test_arguments_that_do_not_belong_together_are_refused():
+    loss, scores = toprank.torch.loss("song"), torch.tensor(SCORES)
+    with pytest.raises(ValueError, match="expected no lists"):
+        loss(scores, LABELS, group=SIZES, lists=[0])
+    loss.prepare(LABELS, group=SIZES)
+    with pytest.raises(ValueError, match="expected no group"):
+        loss(scores, group=SIZES)
+    with pytest.raises(ValueError, match="expected lists beside them"):
+        loss(scores, items=[[0]])
+
+
+def tensors(path):
+    """The tensors of a model file: it is a safetensors file."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    header.pop("__metadata__", None)
+    found = {}
+    for name, entry in header.items():
+        start, end = (8 + length + place for place in entry["data_offsets"])
+        if entry["dtype"] == "F32":
+            found[name] = np.frombuffer(data[start:end], dtype="<f4").reshape(entry["shape"])
+    return found
+
+
+@pytest.mark.skipif(not toprank._toprank.neural, reason="the package was built without networks")
+def test_a_network_of_pytorch_follows_the_curve_of_our_trainer(lists, tmp_path):
+    X, y, sizes = lists()
+    V, v, valid_sizes = lists(30, seed=2)
+    # All lists in every step: no order of batches, so the two can be the same from step to step.
+    settings = {"sampler": "lists:batch=all", "transforms": "", "optimiser": "adam", "schedule": "constant"}
+    settings |= {"clip": 0, "average": "none", "warm_up": 0, "patience": 0, "metric": "ndcg@5"}
+    make = lambda epochs, rate: toprank.Ranker("mlp:hidden=16", "song:gamma=0.3", epochs=epochs, rate=rate, **settings)
+    # A rate this small moves no weight: what is saved is the start.
+    make(1, 1e-30).fit(X, y, group=sizes).save(tmp_path / "start.toprank")
+    start = {value.shape: value for name, value in tensors(tmp_path / "start.toprank").items() if "probe" not in name}
+    network = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            # Matrices are kept the other way round than PyTorch has them.
+            parameter.copy_(torch.from_numpy(start[tuple(parameter.shape)[::-1]].T.copy()))
+    ranker = make(60, 0.01).fit(X, y, group=sizes, eval_set=(V, v), eval_group=valid_sizes)
+    loss = toprank.torch.loss("song", gamma=0.3).prepare(y, group=sizes)
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.01)
+    features, others = torch.from_numpy(X), torch.from_numpy(V)
+    losses, judged = [], []
+    for _ in range(60):
+        optimiser.zero_grad()
+        value = loss(network(features).squeeze(1))
+        value.backward()
+        optimiser.step()
+        losses.append(float(value.detach()))
+        with torch.no_grad():
+            scores = network(others).squeeze(1).numpy()
+        judged.append(toprank.evaluate(v, scores, group=valid_sizes, metrics="ndcg@5", replicates=0)["ndcg@5"])
+    theirs = [record["loss"] for record in ranker.history_]
+    assert theirs[-1] < theirs[0] - 0.1, "something was learned"
+    assert np.abs(np.subtract(losses, theirs)).max() < 1e-4
+    assert np.abs(np.subtract(judged, [record["metrics"][0] for record in ranker.history_])).max() < 0.01

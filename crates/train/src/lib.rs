@@ -36,6 +36,7 @@ mod tests;
 pub mod trainer;
 pub mod tune;
 pub mod walk_file;
+pub mod walk_job;
 
 pub use average::{AVERAGES, Average, Averaging};
 pub use boost::Boost;
@@ -54,3 +55,4 @@ pub use schedule::{SCHEDULES, Schedule};
 pub use scoring::Scoring;
 pub use trainer::Trainer;
 pub use walk_file::{WalkFile, WalkHeader};
+pub use walk_job::{LearnedWalk, WalkSettings};

@@ -64,6 +64,8 @@ pub struct WalkFile {
     pub phi: Vec<f64>,
     /// The weights that training started from, in the same order: the untuned walk.
     pub start: Vec<f64>,
+    /// The self-test.
+    probe: Probe,
 }
 
 /// The words for the rules of dangling nodes.
@@ -88,6 +90,31 @@ pub fn word_of<T: Copy + PartialEq>(value: T, table: &[(&'static str, T)]) -> &'
 }
 
 impl WalkFile {
+    /// A walk with its self-test: the smallest graph of `graphs`, whose features are as they were read.
+    ///
+    /// # Errors
+    /// If the walk does not exist.
+    pub fn new(
+        mut header: WalkHeader,
+        phi: Vec<f64>,
+        start: Vec<f64>,
+        graphs: &QueryGraphs,
+    ) -> Result<WalkFile, TrainError> {
+        header.probe.clear();
+        let mut file = WalkFile { header, phi, start, probe: Probe::default() };
+        let smallest = (0..graphs.len()).min_by_key(|&q| graphs.nodes_of(q).len()).unwrap_or(0);
+        if !graphs.is_empty() && graphs.nodes_of(smallest).len() <= PROBED {
+            let nodes = graphs.nodes_of(smallest);
+            let first = nodes.start as u32;
+            let solved =
+                file.walk()?.solve(graphs, &[smallest as u32], &file.phi_for(graphs)?, Stop::at(ERROR))?;
+            file.probe = Probe::of(graphs, smallest);
+            file.probe.scores = (0..nodes.len() as u32).map(|i| solved.score(0, first + i)).collect();
+            file.header.probe = nodes.map(|i| graphs.node_names.get(i).to_string()).collect();
+        }
+        Ok(file)
+    }
+
     /// How the walk goes.
     ///
     /// # Errors
@@ -162,27 +189,17 @@ impl WalkFile {
         Ok(phi)
     }
 
-    /// Writes it, with its self-test: the smallest graph of `graphs`, whose features are as they were read.
+    /// Writes it.
     ///
     /// # Errors
-    /// If the file cannot be written or the walk does not exist.
-    pub fn save(&self, path: &Path, graphs: &QueryGraphs) -> Result<(), TrainError> {
-        let smallest = (0..graphs.len()).min_by_key(|&q| graphs.nodes_of(q).len()).unwrap_or(0);
-        let mut header = self.header.clone();
-        let (mut tensors, mut numbers) = (Vec::new(), Probe::default());
-        header.probe.clear();
-        if !graphs.is_empty() && graphs.nodes_of(smallest).len() <= PROBED {
-            numbers = Probe::of(graphs, smallest);
-            header.probe = graphs.nodes_of(smallest).map(|i| graphs.node_names.get(i).to_string()).collect();
-            let solved =
-                self.walk()?.solve(graphs, &[smallest as u32], &self.phi_for(graphs)?, Stop::at(ERROR))?;
-            let first = graphs.nodes_of(smallest).start as u32;
-            numbers.scores = (0..header.probe.len() as u32).map(|i| solved.score(0, first + i)).collect();
-        }
-        tensors.push(Tensor::flat("walk.phi", Values::F64(&self.phi)));
-        tensors.push(Tensor::flat("walk.start", Values::F64(&self.start)));
-        tensors.extend(numbers.tensors());
-        container::save(path, KIND, &header, &tensors)
+    /// If the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), TrainError> {
+        let mut tensors = vec![
+            Tensor::flat("walk.phi", Values::F64(&self.phi)),
+            Tensor::flat("walk.start", Values::F64(&self.start)),
+        ];
+        tensors.extend(self.probe.tensors());
+        container::save(path, KIND, &self.header, &tensors)
     }
 
     /// Reads a walk; every byte is checked and its self-test is run.
@@ -192,7 +209,8 @@ impl WalkFile {
     pub fn load(path: &Path) -> Result<WalkFile, TrainError> {
         let loaded: Loaded<WalkHeader> = container::load(path, KIND)?;
         let (phi, start) = (loaded.f64("walk.phi")?, loaded.f64("walk.start")?);
-        let file = WalkFile { header: loaded.header.clone(), phi, start };
+        let probe = Probe::load(&loaded)?;
+        let file = WalkFile { header: loaded.header.clone(), phi, start, probe };
         let wanted = file.names().len();
         if let Some(other) = [&file.phi, &file.start].into_iter().find(|weights| weights.len() != wanted) {
             return Err(
@@ -202,10 +220,9 @@ impl WalkFile {
         if file.header.probe.is_empty() {
             return Ok(file);
         }
-        let probe = Probe::load(&loaded)?;
-        let graphs = probe.graphs(&file.header)?;
+        let graphs = file.probe.graphs(&file.header)?;
         let solved = file.walk()?.solve(&graphs, &[0], &file.phi_for(&graphs)?, Stop::at(ERROR))?;
-        for (i, expected) in probe.scores.iter().enumerate() {
+        for (i, expected) in file.probe.scores.iter().enumerate() {
             let found = solved.score(0, i as u32);
             if (found - expected).abs() > TOLERANCE * expected.abs().max(1.0) {
                 let found = format!("a self-test that fails: node {i} has score {found}");
@@ -222,7 +239,7 @@ impl WalkFile {
 }
 
 /// A small graph as columns.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Probe {
     seeds: Vec<f32>,
     features: Vec<f32>,

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use toprank::core::Policy;
-use toprank::data::QueryGraphs;
 use toprank::metrics::significance::{self, Pairs};
 use toprank::metrics::{Measure, bootstrap, evaluate};
+use toprank::train::walk_job::judged_scores;
 use toprank::train::{TrainError, WalkFile};
-use toprank::walks::{Stop, Walk};
 
 use super::GraphFlags;
 use crate::failure::Failure;
@@ -40,23 +39,6 @@ pub struct Evaluate {
     output: Style,
 }
 
-/// Scores of the judged nodes of all lists.
-pub(super) fn scores(
-    graphs: &QueryGraphs,
-    walk: Walk,
-    phi: &[f64],
-    lists: &[u32],
-) -> Result<Vec<f64>, Failure> {
-    let solved = walk.solve(graphs, lists, phi, Stop::at(1e-10)).map_err(TrainError::from)?;
-    let judged = graphs.lists(lists, false);
-    let mut scores = Vec::with_capacity(judged.entries());
-    for k in 0..lists.len() {
-        let rows = judged.range(k).map(|entry| graphs.of_row(judged.row(entry) as u32).1);
-        scores.extend(rows.map(|node| solved.score(k, node)));
-    }
-    Ok(scores)
-}
-
 impl Evaluate {
     /// Reads, solves, judges, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
@@ -73,8 +55,8 @@ impl Evaluate {
         let untuned = file.start_for(&graphs).map_err(TrainError::from)?;
         let node = |entry: usize| graphs.of_row(lists.row(entry) as u32).1 as usize;
         let runs = [
-            ("learned", scores(&graphs, walk, &phi, &which)?),
-            ("untuned", scores(&graphs, walk, &untuned, &which)?),
+            ("learned", judged_scores(&graphs, walk, &phi, &which)?),
+            ("untuned", judged_scores(&graphs, walk, &untuned, &which)?),
             (
                 "in-degree",
                 (0..lists.entries()).map(|e| graphs.graph.inward().range(node(e)).len() as f64).collect(),

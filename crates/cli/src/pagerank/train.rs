@@ -4,20 +4,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
-use toprank::core::{Lists, Policy};
-use toprank::data::QueryGraphs;
-use toprank::metrics::{Better, Measure, evaluate};
-use toprank::objectives::Goal;
-use toprank::train::choice::{By, choose};
-use toprank::train::full::{
-    Adam, Found, Gbn, Gbp, Gfn, Look, Oracle, Progress as Stand, Region, Theory, WalkOracle, Why, adam, gbn,
-    gbp, gfn,
-};
-use toprank::train::walk_file::{DANGLING, SCORES, word_of};
-use toprank::train::{WalkFile, WalkHeader};
-use toprank::walks::{Score, Solver, Walk};
+use toprank::train::full::{Look, Progress as Stand, Theory, Why};
+use toprank::train::walk_file::{DANGLING, word_of};
+use toprank::train::{LearnedWalk, WalkFile, WalkSettings};
+use toprank::walks::Walk;
 
-use super::evaluate::scores;
 use super::{GraphFlags, RestartFlags, number};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -61,11 +52,11 @@ pub struct Train {
     #[arg(long, value_name = "NAME", default_value = "margin")]
     objective: String,
     /// gbn, gfn, gbp or adam [default: gbn for margin losses, else adam]
-    #[arg(long, value_enum)]
-    method: Option<Method>,
+    #[arg(long, value_parser = ["gbn", "gfn", "gbp", "adam"])]
+    method: Option<String>,
     /// What a score is: the probability, n times it, or its logarithm [default: probability for margin, else scaled]
-    #[arg(long, value_enum)]
-    score: Option<ScoreName>,
+    #[arg(long, value_parser = ["probability", "scaled", "log"])]
+    score: Option<String>,
     /// Metric to print and to validate by [default: that of --objective, else ndcg@10]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
@@ -113,193 +104,65 @@ struct StepFlags {
     seed: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Method {
-    Gbn,
-    Gfn,
-    Gbp,
-    Adam,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ScoreName {
-    Probability,
-    Scaled,
-    Log,
-}
-
-/// Smallest weight outside a ball.
-const LEAST: f64 = 1e-4;
-
 impl Train {
     /// Reads, learns, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let started = Instant::now();
-        let choice = choose(&self.objective, None, By::Network)?;
-        let goal = Goal::parse(&choice.algorithm, &Policy::default())?;
-        let metric = self.metric.clone().or(choice.metric).unwrap_or_else(|| "ndcg@10".into());
-        let measure = Measure::parse_all(&metric, &Policy::default())?.remove(0);
-        let is_margin = ["margin", "squared-hinge"].contains(&goal.listing().entry.name);
-        let method = self.method.unwrap_or(if is_margin { Method::Gbn } else { Method::Adam });
-        let score = match self.score {
-            Some(ScoreName::Log) => Score::Log,
-            Some(ScoreName::Scaled) => Score::Scaled,
-            None if !is_margin => Score::Scaled,
-            Some(ScoreName::Probability) | None => Score::Probability,
-        };
-        let walk = Walk {
-            restart: self.restart.alpha()?,
-            dangling: self.restart.dangling.into(),
-            score,
-            solver: Solver::Seidel,
-        };
+        let settings = self.settings()?;
         let spinner = Progress::spinner(common.quiet, "reading the graphs".into());
-        let raw = self.graphs.read(&self.graphs.graphs)?;
+        let graphs = self.graphs.read(&self.graphs.graphs)?;
         let valid = self.valid.as_ref().map(|folder| self.graphs.read(folder)).transpose()?;
         drop(spinner);
-        let mut graphs = raw.clone();
-        let (by_node, by_own) = if self.no_scale {
-            (vec![0.0; raw.node_width()], vec![0.0; raw.edge_features.own.width()])
-        } else {
-            raw.largest()
-        };
-        graphs.divide(&by_node, &by_own);
-        let unscaled = |phi: &[f64]| unscale(phi, &by_node, &by_own, raw.edge_features.ends);
-        let which: Vec<u32> = (0..graphs.len() as u32).collect();
-        let m = Walk::parameters(&graphs);
-        if m == 0 {
-            return Err(Failure::data(format!(
-                "{}: no features; expected some of nodes or edges, whose weights can be learned",
-                self.graphs.graphs.display()
-            )));
-        }
-        let region = self.region(method, m)?;
-        let mut oracle = WalkOracle::new(&graphs, &which, walk, &goal)?;
-        if method == Method::Gbp {
-            // As the method is defined: 100 powers.
-            oracle = oracle.with_products(100);
-        }
-        let before = oracle.value(&vec![1.0; m], 1e-9)?;
-        let judge = valid.as_ref().map(|valid| Judge::new(valid, walk, &measure, &raw));
-        let judge = judge.transpose()?;
         let mut screen = Screen {
             progress: Progress::spinner(common.quiet, "learning".into()),
             curve: String::from("step,loss,gradient_norm,lipschitz\n"),
-            judge,
-            every: if method == Method::Gfn { 50 } else { 1 },
-            best: None,
-            unscale: &unscaled,
-            failed: None,
         };
-        interrupt::by_request();
-        let found = self.minimise(method, &mut oracle, &region, m, &mut screen)?;
-        if let Some(failure) = screen.failed.take() {
-            return Err(failure);
+        if settings.theory {
+            let Theory { steps, smoothing, error } =
+                Theory::new(Walk::parameters(&graphs), 0.99, &settings.gfn());
+            screen
+                .progress
+                .say(format!("{steps} steps, directions of {smoothing:.3}, values to {error:.1e}"));
         }
-        if found.why == Why::Interrupted {
-            note(common, format!("stopped after step {}; what was reached is kept", found.steps));
+        interrupt::by_request();
+        let learned = settings.learn(&graphs, valid.as_ref(), &mut screen)?;
+        if learned.found.why == Why::Interrupted {
+            note(common, format!("stopped after step {}; what was reached is kept", learned.found.steps));
         }
         if let Some(path) = &self.curve {
             std::fs::write(path, &screen.curve)
                 .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
         }
-        let (phi, validated) = match screen.best.take() {
-            Some((value, phi)) => (phi, Some((metric.clone(), value))),
-            None => (unscaled(&found.phi), None),
-        };
-        let file = WalkFile {
-            header: WalkHeader {
-                restart: walk.restart,
-                dangling: word_of(walk.dangling, DANGLING).into(),
-                score: word_of(walk.score, SCORES).into(),
-                nodes: raw.node_columns.clone(),
-                own: raw.edge_columns.clone(),
-                ends: raw.edge_features.ends,
-                objective: goal.name().into(),
-                method: format!("{method:?}").to_lowercase(),
-                lists: raw.len(),
-                steps: found.steps,
-                loss: (before, found.loss),
-                metric: validated,
-                probe: Vec::new(),
-            },
-            phi,
-            start: unscaled(&vec![1.0; m]),
-        };
-        file.save(&self.out, &raw)?;
+        learned.file.save(&self.out)?;
         if let Some(path) = &self.plot {
-            draw(&file, path)?;
+            draw(&learned.file, path)?;
         }
-        let lists = raw.lists(&which, false);
-        let value = |phi: &[f64]| -> Result<Option<f64>, Failure> {
-            value(&raw, walk, phi, &which, &lists, &measure)
-        };
-        let (untuned, learned) = (value(&file.start)?, value(&file.phi)?);
-        self.report(common, &file, &found, (untuned, learned, &metric), started.elapsed().as_secs_f64())
+        self.report(common, &learned, started.elapsed().as_secs_f64())
     }
 
-    fn region(&self, method: Method, m: usize) -> Result<Region, Failure> {
-        match self.steps.radius {
-            Some(radius) if radius > 0.0 && radius < 1.0 => Ok(Region::ball(m, radius)),
-            Some(radius) => Err(Failure::usage(format!(
-                "--radius must be above 0 and below 1, but is {radius}: weights must stay above 0"
-            ))),
-            None if method == Method::Adam => Ok(Region::AtLeast(LEAST)),
-            None => Ok(Region::ball(m, 0.99)),
-        }
-    }
-
-    fn minimise(
-        &self,
-        method: Method,
-        oracle: &mut WalkOracle,
-        region: &Region,
-        m: usize,
-        screen: &mut Screen,
-    ) -> Result<Found, Failure> {
-        let StepFlags { steps, epsilon, lipschitz, step_size, rate, theory, seed, .. } = self.steps;
-        let start = vec![1.0; m];
-        Ok(match method {
-            Method::Gbn => {
-                let settings = Gbn { epsilon, lipschitz, steps: steps.unwrap_or(Gbn::default().steps) };
-                gbn(oracle, region, &start, &settings, screen)?
-            }
-            Method::Gfn => {
-                let settings = Gfn {
-                    epsilon,
-                    lipschitz,
-                    steps: if theory { None } else { steps.or(Gfn::default().steps) },
-                    seed,
-                };
-                if theory {
-                    let Theory { steps, smoothing, error } = Theory::new(m, 0.99, &settings);
-                    screen
-                        .progress
-                        .say(format!("{steps} steps, directions of {smoothing:.3}, values to {error:.1e}"));
-                }
-                gfn(oracle, region, &start, &settings, screen)?
-            }
-            Method::Gbp => {
-                let settings =
-                    Gbp { step: step_size, steps: steps.unwrap_or(Gbp::default().steps), ..Gbp::default() };
-                gbp(oracle, region, &start, &settings, screen)?
-            }
-            Method::Adam => {
-                let settings =
-                    Adam { rate, steps: steps.unwrap_or(Adam::default().steps), ..Adam::default() };
-                adam(oracle, region, &start, &settings, screen)?
-            }
+    fn settings(&self) -> Result<WalkSettings, Failure> {
+        let StepFlags { steps, epsilon, lipschitz, step_size, rate, theory, radius, seed } = self.steps;
+        Ok(WalkSettings {
+            restart: self.restart.alpha()?,
+            dangling: word_of(self.restart.dangling.into(), DANGLING).into(),
+            objective: self.objective.clone(),
+            method: self.method.clone(),
+            score: self.score.clone(),
+            metric: self.metric.clone(),
+            steps,
+            epsilon,
+            lipschitz,
+            step_size,
+            rate,
+            theory,
+            radius,
+            seed,
+            scale: !self.no_scale,
         })
     }
 
-    fn report(
-        &self,
-        common: &Common,
-        file: &WalkFile,
-        found: &Found,
-        (untuned, learned, metric): (Option<f64>, Option<f64>, &str),
-        seconds: f64,
-    ) -> Result<(), Failure> {
+    fn report(&self, common: &Common, learned: &LearnedWalk, seconds: f64) -> Result<(), Failure> {
+        let LearnedWalk { file, found, metric, values: (untuned, learned) } = learned;
         let header = &file.header;
         let mut named: Vec<(String, f64)> = file.names().into_iter().zip(file.phi.iter().copied()).collect();
         if common.json {
@@ -330,8 +193,8 @@ impl Train {
             found.steps,
             number(header.loss.0),
             number(header.loss.1),
-            shown(untuned),
-            shown(learned)
+            shown(*untuned),
+            shown(*learned)
         );
         if let Some((metric, value)) = &header.metric {
             text += &format!("{metric} on the validation lists: {value:.4}\n");
@@ -350,103 +213,22 @@ impl Train {
     }
 }
 
-/// φ for features as they were read.
-fn unscale(phi: &[f64], by_node: &[f32], by_own: &[f32], ends: bool) -> Vec<f64> {
-    let nodes = || by_node.iter();
-    let of_ends = if ends { 2 } else { 0 };
-    let all = nodes().chain(by_own).chain((0..of_ends).flat_map(|_| nodes()));
-    phi.iter().zip(all).map(|(phi, by)| if *by > 0.0 { phi / f64::from(*by) } else { *phi }).collect()
-}
-
-fn value(
-    graphs: &QueryGraphs,
-    walk: Walk,
-    phi: &[f64],
-    which: &[u32],
-    lists: &Lists,
-    measure: &Measure,
-) -> Result<Option<f64>, Failure> {
-    let scores = scores(graphs, walk, phi, which)?;
-    let evaluation = evaluate(lists, &scores, std::slice::from_ref(measure)).map_err(Failure::data)?;
-    Ok(evaluation.results[0].mean)
-}
-
-/// The metric on validation graphs.
-struct Judge<'a> {
-    graphs: &'a QueryGraphs,
-    which: Vec<u32>,
-    lists: Lists,
-    walk: Walk,
-    measure: &'a Measure,
-}
-
-impl<'a> Judge<'a> {
-    fn new(
-        graphs: &'a QueryGraphs,
-        walk: Walk,
-        measure: &'a Measure,
-        train: &QueryGraphs,
-    ) -> Result<Judge<'a>, Failure> {
-        let same = graphs.node_columns == train.node_columns
-            && graphs.edge_columns == train.edge_columns
-            && graphs.edge_features.ends == train.edge_features.ends;
-        if !same {
-            return Err(Failure::data("the validation graphs have other features than the training graphs"));
-        }
-        let which: Vec<u32> = (0..graphs.len() as u32).collect();
-        let lists = graphs.lists(&which, false);
-        if lists.entries() == 0 {
-            return Err(Failure::data("nothing is judged in the validation graphs"));
-        }
-        Ok(Judge { graphs, which, lists, walk, measure })
-    }
-
-    fn value(&self, phi: &[f64]) -> Result<Option<f64>, Failure> {
-        value(self.graphs, self.walk, phi, &self.which, &self.lists, self.measure)
-    }
-}
-
 /// What a person sees while it learns.
-struct Screen<'a> {
+struct Screen {
     progress: Progress,
     curve: String,
-    judge: Option<Judge<'a>>,
-    /// Steps between two validations.
-    every: usize,
-    /// The best validation and its weights, for features as they were read.
-    best: Option<(f64, Vec<f64>)>,
-    unscale: &'a dyn Fn(&[f64]) -> Vec<f64>,
-    failed: Option<Failure>,
 }
 
-impl Look for Screen<'_> {
-    fn step(&mut self, now: &Stand, phi: &[f64]) {
+impl Look for Screen {
+    fn step(&mut self, now: &Stand, _: &[f64]) {
         let Stand { step, loss, gradient_norm, lipschitz } = *now;
         self.progress
             .say(format!("step {step} loss {loss:.6e} gradient {gradient_norm:.2e} L {lipschitz:.2e}"));
         self.curve += &format!("{step},{loss:e},{gradient_norm:e},{lipschitz:e}\n");
-        if let Some(judge) = &self.judge
-            && step.is_multiple_of(self.every)
-        {
-            let phi = (self.unscale)(phi);
-            match judge.value(&phi) {
-                Ok(Some(value)) => {
-                    let better = |best: f64| match judge.measure.metric().better() {
-                        Better::Higher => value > best,
-                        Better::Lower => value < best,
-                    };
-                    if self.best.as_ref().is_none_or(|(best, _)| better(*best)) {
-                        self.best = Some((value, phi));
-                    }
-                }
-                Ok(None) => {}
-                Err(failure) => self.failed = Some(failure),
-            }
-        }
     }
 
     fn stop(&mut self) -> bool {
-        interrupt::asked() || self.failed.is_some()
+        interrupt::asked()
     }
 }
 

@@ -5,13 +5,14 @@
     Ranker, Classifier       models in scikit-learn's manner
     toprank.torch            objectives inside PyTorch
     toprank.lightgbm, toprank.xgboost   objectives and metrics inside their trees
-    PageRank                 walks on graphs, their weights learned
+    PageRank, Graph          walks on graphs, their weights learned
     metrics(), objectives(), models(), presets()   what there is, with formulas
 """
 
 from ._catalog import metrics, models, objectives, presets
 from ._compare import Comparison, compare
-from ._judge import Evaluation, evaluate
+from ._graphs import Graph
+from ._judge import Evaluation, Value, evaluate
 from ._objective import Gradient, Objective, gradient
 from ._pagerank import PageRank
 from ._toprank import __version__
@@ -21,9 +22,11 @@ __all__ = [
     "Comparison",
     "Evaluation",
     "Gradient",
+    "Graph",
     "Objective",
     "PageRank",
     "Ranker",
+    "Value",
     "__version__",
     "compare",
     "evaluate",

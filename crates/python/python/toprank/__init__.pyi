@@ -1,4 +1,4 @@
-# Written by `python -m toprank._stubs`.
+# Written by `python crates/python/run_tests.py --stubs`.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
@@ -19,6 +19,38 @@ class Classifier:
     >>> model = toprank.Classifier("trees", "auprc").fit(X, y)
     >>> model.predict_proba(T)[:, 1]
     """
+    algorithm: Any
+    average: Any
+    calibrate: Any
+    classes_: Any
+    clip: Any
+    config_: dict[str, Any]
+    epochs: Any
+    feature_names_in_: Any
+    folds: Any
+    header_: dict[str, Any]
+    history_: Any
+    leaves: Any
+    list_column: Any
+    metric: Any
+    model: Any
+    model_: Any
+    n_features_in_: int
+    objective: Any
+    oof_scores_: Any
+    optimiser: Any
+    outputs_: list[str] | None
+    patience: Any
+    rate: Any
+    sampler: Any
+    schedule: Any
+    seed: Any
+    transforms: Any
+    trees: Any
+    verbose: Any
+    warm_up: Any
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Any: ...
     def __init__(self, model: str = 'mlp', objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, transforms: str | None = None, metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
         ...
     def decision_function(self, X: Any) -> np.ndarray:
@@ -37,6 +69,8 @@ class Classifier:
 
 class Comparison:
     """Runs compared on some metrics; `to_frame()` has a line per metric and pair of runs."""
+    evaluations: Any
+    metrics: dict[str, dict[str, Any]]
     def __init__(self, evaluations: dict[str, Evaluation], comparisons: list[dict[str, Any]]) -> None:
         ...
     def to_frame(self) -> Any:
@@ -44,6 +78,12 @@ class Comparison:
 
 class Evaluation(Mapping[str, float]):
     """Means by metric; `values` has intervals and values per list, `to_frame()` a pandas table."""
+    items_judged: int
+    like: str | None
+    list_names: Any
+    lists: int
+    policy: str
+    results: dict[str, Value]
     def __init__(self, report: dict[str, Any], names: np.ndarray | None = None) -> None:
         ...
     @property
@@ -63,10 +103,42 @@ class Gradient(NamedTuple):
     loss: float
     gradient: np.ndarray
     curvature: np.ndarray | None
+    gradient_previous: np.ndarray | None
     losses: np.ndarray
     used: int
     idle: int
-    gradient_previous: np.ndarray | None
+
+class Graph:
+    """A graph and what is known of it: edges sources[e] → targets[e].
+
+    weights: one per edge, ≥ 0; for a learned walk they are one more feature of edges.
+    edge_features: a row per edge, ≥ 0; an array or a frame, whose names are kept.
+    nodes: names of all nodes, if some have no edge, or to fix their order; node_features: a row for each of them, ≥ 0.
+    seeds: where walks start: nodes, {node: weight} (plain walks), or {list: nodes}; all nodes alike if left out.
+    judgements: what walks are learned from: {node: label}, or {list: {node: label}} for several lists over the graph.
+    """
+    edge_columns: Any
+    edge_values: Any
+    has_features: Any
+    judgements: Any
+    node_columns: Any
+    node_values: Any
+    nodes: Any
+    place: Any
+    seeds: Any
+    sources: Any
+    targets: Any
+    weights: Any
+    def __init__(self, sources: Any, targets: Any, *, weights: Any = None, edge_features: Any = None, nodes: Any = None, node_features: Any = None, seeds: Any = None, judgements: Mapping[Any, Any] | None = None) -> None:
+        ...
+    def judged(self) -> dict[str, Mapping[Any, Any]]:
+        """The lists over this graph with their judgements; one without a name is called all, as the command calls it."""
+    def number(self, name: Any, what: str) -> int:
+        """The node of that name."""
+    def own_columns(self) -> tuple[list[str], np.ndarray]:
+        """The edges' own features, weights among them."""
+    def seeds_of(self, name: str) -> np.ndarray:
+        """Numbers of the nodes where walks of a list start, ascending."""
 
 class Objective:
     """An objective with its parameters and what it remembers: trackers, thresholds, duals.
@@ -76,22 +148,22 @@ class Objective:
     >>> loss, gradient, *_ = goal.step(some, lists=[4, 0], items=[[0, 2, 5], [1, 3]])   # drawn ones
     """
     @overload
-    def __init__(self, name: Literal["song"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["song"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """NDCG by tracked smooth ranks"""
     @overload
-    def __init__(self, name: Literal["song-v1"], *, seed: int = 1, gamma: float | str = ..., beta: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["song-v1"], *, seed: int = 1, gamma: float | str = ..., beta: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """Faster SONG: NDCG with the MSVR tracker"""
     @overload
-    def __init__(self, name: Literal["song-v2"], *, seed: int = 1, gamma: float | str = ..., beta: float | str = ..., tau: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["song-v2"], *, seed: int = 1, gamma: float | str = ..., beta: float | str = ..., tau: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """Faster SONG: NDCG with the quadratic tracker"""
     @overload
-    def __init__(self, name: Literal["song-minibatch"], *, seed: int = 1, surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["song-minibatch"], *, seed: int = 1, surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """SONG without a tracker (ablation)"""
     @overload
-    def __init__(self, name: Literal["song-storm"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["song-storm"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """SONG with a STORM tracker (ablation)"""
     @overload
-    def __init__(self, name: Literal["ap"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["ap"], *, seed: int = 1, gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """average precision by tracked smooth ranks"""
     @overload
     def __init__(self, name: Literal["soprc"], *, seed: int = 1, tau1: float | str = ..., tau2: float | str = ..., beta: float | str = ..., prior: float | str = ..., distribution: float | str = ..., points: float | str = ..., bound: float | str = ..., penalty: float | str = ..., penalty_others: float | str = ..., through_tpr: float | str = ..., relevant: float | str = ...) -> None:
@@ -100,10 +172,10 @@ class Objective:
     def __init__(self, name: Literal["listwise-ce"], *, seed: int = 1, gamma: float | str = ..., target: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """softmax cross-entropy with a tracked normaliser"""
     @overload
-    def __init__(self, name: Literal["precision"], *, seed: int = 1, k: float | str = ..., gamma: float | str = ..., softness: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["precision"], *, seed: int = 1, k: float | str = ..., gamma: float | str = ..., softness: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """precision at K by tracked smooth ranks"""
     @overload
-    def __init__(self, name: Literal["recall"], *, seed: int = 1, k: float | str = ..., gamma: float | str = ..., softness: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["recall"], *, seed: int = 1, k: float | str = ..., gamma: float | str = ..., softness: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """recall at K by tracked smooth ranks"""
     @overload
     def __init__(self, name: Literal["p-norm-push"], *, seed: int = 1, p: float | str = ..., swapped: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
@@ -121,19 +193,19 @@ class Objective:
     def __init__(self, name: Literal["top-push-kl"], *, seed: int = 1, lambda_: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """top push, KL form"""
     @overload
-    def __init__(self, name: Literal["k-song"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["k-song"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """NDCG at K by a threshold and tracked smooth ranks"""
     @overload
-    def __init__(self, name: Literal["k-song-v1"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., beta: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["k-song-v1"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., beta: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """Faster K-SONG: NDCG at K with MSVR trackers"""
     @overload
-    def __init__(self, name: Literal["k-song-v2"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., beta: float | str = ..., tau: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["k-song-v2"], *, seed: int = 1, k: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., beta: float | str = ..., tau: float | str = ..., rate: float | str = ..., preset: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """Faster K-SONG: NDCG at K with quadratic trackers"""
     @overload
-    def __init__(self, name: Literal["k-song-rank"], *, seed: int = 1, k: float | str = ..., sharpness: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["k-song-rank"], *, seed: int = 1, k: float | str = ..., sharpness: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """NDCG at K with a gate by rank instead of a threshold"""
     @overload
-    def __init__(self, name: Literal["top-ap"], *, seed: int = 1, k: float | str = ..., gate: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+    def __init__(self, name: Literal["top-ap"], *, seed: int = 1, k: float | str = ..., gate: float | str = ..., form: float | str = ..., threshold: float | str = ..., sharpness: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., self_: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """average precision at K by a threshold and tracked smooth ranks"""
     @overload
     def __init__(self, name: Literal["precision-threshold"], *, seed: int = 1, k: float | str = ..., threshold: float | str = ..., tau1: float | str = ..., tau2: float | str = ..., eta: float | str = ..., absolute: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
@@ -295,37 +367,133 @@ class Objective:
         """Steps done since `prepare`."""
 
 class PageRank:
-    """PageRank with a certified error: classical, weighted, personalised.
+    """PageRank with a certified error: classical, weighted, personalised, or with weights learned from judgements.
 
     restart: probability of a restart at each step (others call 1 − restart the damping factor).
     dangling: where walks go from nodes without out-edges: "restart" (to the seeds) or "uniform" (to any node).
     error: largest error of the distribution in the 1-norm.
 
+    The others are for learned walks and those of `toprank pagerank train`; None is what suits the objective:
+    objective: "margin", another one of `toprank.objectives()`, or a metric to be best at ("ndcg@10").
+    method: "gbn", "gfn", "gbp" or "adam"; steps: most of them; epsilon, lipschitz, step_size, rate, theory, radius, seed: of
+    the methods. scores: what they are, "probability", "scaled" (n times it) or "log". metric: to validate by.
+    scale: divide every feature by its largest value while learning. ends: whether edges have the features of the nodes they
+    join; None: if they have none of their own. verbose: as in `Ranker`.
+
     >>> ranked = toprank.PageRank().fit(["a", "b", "c"], ["b", "c", "b"])
     >>> dict(zip(ranked.nodes_, ranked.scores_))
-    """
-    def __init__(self, *, restart: float = 0.15, dangling: str = 'restart', error: float = 1e-09) -> None:
-        ...
-    def fit(self, sources: Any, targets: Any, *, weights: Any = None, seeds: Any = None, nodes: Any = None) -> PageRank:
-        """Ranks the nodes of edges sources[e] → targets[e].
 
-        weights: one per edge, ≥ 0; seeds: where walks start, a list of nodes or a dictionary of weights (all alike if left
-        out); nodes: names of all nodes, if some have no edge, or to fix their order.
-        Afterwards `nodes_` names them, `scores_` holds their probabilities and `error_bound_` what their error is at most.
+    >>> walk = toprank.PageRank(objective="song").fit(sources, targets, edge_features=clicks, judgements={"a": 2, "c": 0})
+    >>> walk.save("walk.toprank")                      # the file of `toprank pagerank train`
+    """
+    dangling: Any
+    ends: Any
+    epsilon: Any
+    error: Any
+    error_bound_: Any
+    header_: dict[str, Any]
+    history_: Any
+    lipschitz: Any
+    loss_: dict[str, float]
+    method: Any
+    metric: Any
+    metric_: Any
+    nodes_: Any
+    objective: Any
+    products_: Any
+    radius: Any
+    rate: Any
+    restart: Any
+    scale: Any
+    scores: Any
+    scores_: Any
+    seed: Any
+    step_size: Any
+    steps: Any
+    theory: Any
+    verbose: Any
+    walk_: Any
+    weights_: dict[str, float]
+    def __init__(self, *, restart: float = 0.15, dangling: str = 'restart', error: float = 1e-09, objective: str = 'margin', method: str | None = None, scores: str | None = None, metric: str | None = None, steps: int | None = None, epsilon: float = 1e-06, lipschitz: float = 0.0001, step_size: float = 100.0, rate: float = 0.02, theory: bool = False, radius: float | None = None, scale: bool = True, ends: bool | None = None, seed: int = 1, verbose: bool | None = None) -> None:
+        ...
+    def fit(self, graph: Any, targets: Any = None, *, weights: Any = None, edge_features: Any = None, nodes: Any = None, node_features: Any = None, seeds: Any = None, judgements: Any = None, valid: Any = None) -> PageRank:
+        """Ranks the nodes of a graph; with judgements, learns the weights of its features first.
+
+        graph: sources of the edges, beside their targets; then the other arguments are those of `toprank.Graph`. Or a
+        `toprank.Graph`, {list: Graph}, or a folder of tables as `toprank pagerank train --graphs` takes it.
+        valid: the same for validation: the weights that are best there are kept.
+
+        Afterwards `nodes_` names the nodes and `scores_` holds their scores (several lists: dictionaries by list);
+        `error_bound_` is what the error of a list's probabilities is at most. Learned walks have `weights_` by feature,
+        `loss_` and `metric_` (of the untuned and the learned walk) and `history_` (step, loss, gradient norm, Lipschitz
+        estimate), too.
+        """
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PageRank:
+        """A learned walk from a file of the command or of `save`."""
+    def predict(self, graph: Any, targets: Any = None, *, weights: Any = None, edge_features: Any = None, nodes: Any = None, node_features: Any = None, seeds: Any = None, judgements: Any = None) -> Any:
+        """Scores of the nodes of other graphs by the learned walk; the arguments are those of `fit`."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the walk file of the command: `toprank pagerank predict` and `load` take it."""
+    def score(self, graph: Any, targets: Any = None, *, metric: str | None = None, **columns: Any) -> float:
+        """The mean of a metric over the lists of judged graphs; the other arguments are those of `fit`.
+
+        metric: that of training, unless given; NaN if no list has a value.
         """
 
 class Ranker:
     """Learns to put the items of each list in order.
 
-    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1".
+    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1"; `toprank.models()`.
     objective: the metric to be best at ("ndcg@10") or an objective of `toprank.objectives()` ("song:gamma=0.3").
+    algorithm: the objective that is to serve the metric, instead of the one toprank would choose.
+
+    For networks: epochs (most passes over the data), optimiser ("adam"), rate (of learning), schedule ("cosine:warmup=0.05"),
+    sampler (what a batch is, "lists:batch=32"), warm_up (passes with cross-entropy first), clip (largest norm of a gradient),
+    average ("ema:decay=0.999"). For trees: trees (most rounds), leaves (of each), rate.
+
+    transforms: steps on the features, fitted to the training data and kept in the model ("standard", "none").
+    metric: of validation; patience: passes or rounds without a better one before training stops.
+    folds: of a cross-validation before the model is trained on all rows (`oof_scores_`); calibrate: "platt", "isotonic", "none".
+    seed: of everything random. None is always the default for the model and the data; `config_` says what it came to.
     list_column: the column of X that holds the list of each row, instead of qid= or group=: for grid searches.
     verbose: show progress; None: in terminals and notebooks, once a fit takes longer than a second.
-    The other parameters are the settings of `toprank train`; None is the default for the model and the data.
+
+    After fit: `config_`, `history_` (a record per pass), `feature_names_in_`, `n_features_in_`.
 
     >>> ranker = toprank.Ranker("trees", "ndcg@10", trees=300).fit(X, y, qid=query, eval_set=(V, v), eval_qid=w)
     >>> scores = ranker.predict(T, qid=t)
     """
+    algorithm: Any
+    average: Any
+    calibrate: Any
+    clip: Any
+    config_: dict[str, Any]
+    epochs: Any
+    feature_names_in_: Any
+    folds: Any
+    header_: dict[str, Any]
+    history_: Any
+    leaves: Any
+    list_column: Any
+    metric: Any
+    model: Any
+    model_: Any
+    n_features_in_: int
+    objective: Any
+    oof_scores_: Any
+    optimiser: Any
+    patience: Any
+    rate: Any
+    sampler: Any
+    schedule: Any
+    seed: Any
+    transforms: Any
+    trees: Any
+    verbose: Any
+    warm_up: Any
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Any: ...
     def __init__(self, model: str = 'mlp', objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, transforms: str | None = None, metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
         ...
     def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None, eval_set: Any = None, eval_group: Any = None, eval_qid: Any = None, from_model: Any = None) -> Ranker:
@@ -343,6 +511,16 @@ class Ranker:
         """Writes the model file of the command: `toprank predict` and `load` take it."""
     def score(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """The metric of validation on these lists (`config_["metric"]`), negated if lower is better."""
+
+class Value:
+    """One metric on all lists."""
+    metric: str
+    mean: float
+    interval: tuple[float, float] | None
+    per_list: np.ndarray
+    used: int
+    undefined: int
+    higher_is_better: bool
 
 __version__: str
 

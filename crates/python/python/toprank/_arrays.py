@@ -23,13 +23,12 @@ def vector(values: Any, name: str, dtype: Any) -> np.ndarray:
 def labels_of(values: Any, unjudged: bool = False) -> np.ndarray:
     """Labels as the library keeps them; NaN is refused unless it is said to mean: not judged."""
     labels = vector(values, "labels", np.float32)
-    if not unjudged:
-        bad = np.flatnonzero(np.isnan(labels))
-        if bad.size:
-            raise ValueError(
-                f"labels: item {bad[0]} has the label NaN, expected a number; "
-                "unjudged=True takes such items as not judged"
-            )
+    # The smallest is NaN if one is: found without memory of its own.
+    if not unjudged and labels.size and np.isnan(labels.min()):
+        raise ValueError(
+            f"labels: item {np.flatnonzero(np.isnan(labels))[0]} has the label NaN, expected a number; "
+            "unjudged=True takes such items as not judged"
+        )
     return labels
 
 
@@ -46,7 +45,7 @@ def weights_of(values: Any, count: int, name: str) -> np.ndarray | None:
     weights = vector(values, name, np.float32)
     if weights.size != count:
         raise ValueError(f"{name}: found {weights.size} numbers, expected {count}")
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+    if weights.size and not (weights.min() >= 0 and weights.max() < np.inf):
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0]
         raise ValueError(f"{name}: number {bad} is {weights[bad]}, expected finite weights ≥ 0")
     return weights

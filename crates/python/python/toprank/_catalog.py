@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import json
+import numbers
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from . import _toprank
 
@@ -44,6 +48,10 @@ class Entry:
 class Listing(dict):
     """Entries by name; printed as the table that the command shows."""
 
+    def __missing__(self, name: Any) -> Entry:
+        near = difflib.get_close_matches(str(name), self, n=1)
+        raise KeyError(f"{name}; did you mean {near[0]}?" if near else f"{name}; there are {', '.join(self)}")
+
     def __repr__(self) -> str:
         width = max(map(len, self), default=0)
         return "\n".join(f"{name:{width}}  {entry.about}" for name, entry in self.items())
@@ -77,6 +85,25 @@ def models() -> Listing:
 def presets() -> dict[str, str]:
     """What `like=` may be, and what it stands for."""
     return {line["name"]: line["about"] for line in catalog()["presets"]}
+
+
+#: Kinds of settings by their annotation: what they must be, what they become, how it is said.
+KINDS: dict[str, tuple[type, type, str]] = {
+    "bool": (bool, bool, "True or False"),
+    "int": (numbers.Integral, int, "a whole number"),
+    "float": (numbers.Real, float, "a number"),
+    "str": (str, str, "a text"),
+}
+
+
+def plain(name: str, value: Any, kind: str) -> Any:
+    """A setting as JSON has it; numbers of numpy are numbers."""
+    must, become, said = KINDS[kind.removesuffix(" | None")]
+    if isinstance(value, np.bool_):
+        value = bool(value)
+    if not isinstance(value, must) or isinstance(value, bool) != (must is bool):
+        raise TypeError(f"{name}: found {value!r} ({type(value).__name__}), expected {said}")
+    return become(value)
 
 
 def as_text(value: Any) -> str:

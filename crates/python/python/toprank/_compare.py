@@ -89,6 +89,8 @@ def compare(
 
     >>> toprank.compare({"bm25": old, "mlp": new}, labels, qid=query, metrics="ndcg@10").to_frame()
     """
+    if not isinstance(runs, Mapping):
+        raise TypeError(f"runs: found {type(runs).__name__}, expected scores by the name of the run, {{name: scores}}")
     if len(runs) < 2:
         raise ValueError(f"runs: found {len(runs)}, expected two or more to compare")
     evaluations = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
-import tempfile
 import warnings
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 
 from . import _toprank
 from ._arrays import labels_of, lists_of, weights_of
+from ._catalog import plain
+from ._files import from_bytes, to_bytes
 from ._frames import Features, column, column_names, features_of, without
 from ._judge import evaluate
 from ._progress import progress
@@ -33,6 +35,11 @@ except ImportError:
                     raise ValueError(f"no parameter is called {name}; expected one of {', '.join(PARAMETERS)}")
                 setattr(self, name, value)
             return self
+
+        def __repr__(self) -> str:
+            defaults = {name: param.default for name, param in inspect.signature(_Estimator).parameters.items()}
+            changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
+            return f"{type(self).__name__}({', '.join(changed)})"
 
     class ClassifierMixin:  # type: ignore[no-redef]
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -135,7 +142,9 @@ class _Estimator(BaseEstimator):
     def _settings(self, **given: Any) -> str:
         settings = {name: getattr(self, name) for name in SETTINGS}
         settings.update(given)
-        return json.dumps({name.replace("_", "-"): value for name, value in settings.items() if value is not None})
+        kinds = _Estimator.__init__.__annotations__
+        said = {name: plain(name, value, kinds[name]) for name, value in settings.items() if value is not None}
+        return json.dumps({name.replace("_", "-"): value for name, value in said.items()})
 
     # Training.
 
@@ -208,21 +217,13 @@ class _Estimator(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
         if "model_" in state:
-            with tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "model")
-                state["model_"].save(path)
-                with open(path, "rb") as file:
-                    state["model_"] = file.read()
+            state["model_"] = to_bytes(state["model_"])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if "model_" in state:
-            with tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "model")
-                with open(path, "wb") as file:
-                    file.write(state["model_"])
-                self.model_ = _toprank.Model.load(path)
+            self.model_ = from_bytes(_toprank.Model, state["model_"])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -238,11 +239,22 @@ class _Estimator(BaseEstimator):
 class Ranker(_Estimator):
     """Learns to put the items of each list in order.
 
-    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1".
+    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1"; `toprank.models()`.
     objective: the metric to be best at ("ndcg@10") or an objective of `toprank.objectives()` ("song:gamma=0.3").
+    algorithm: the objective that is to serve the metric, instead of the one toprank would choose.
+
+    For networks: epochs (most passes over the data), optimiser ("adam"), rate (of learning), schedule ("cosine:warmup=0.05"),
+    sampler (what a batch is, "lists:batch=32"), warm_up (passes with cross-entropy first), clip (largest norm of a gradient),
+    average ("ema:decay=0.999"). For trees: trees (most rounds), leaves (of each), rate.
+
+    transforms: steps on the features, fitted to the training data and kept in the model ("standard", "none").
+    metric: of validation; patience: passes or rounds without a better one before training stops.
+    folds: of a cross-validation before the model is trained on all rows (`oof_scores_`); calibrate: "platt", "isotonic", "none".
+    seed: of everything random. None is always the default for the model and the data; `config_` says what it came to.
     list_column: the column of X that holds the list of each row, instead of qid= or group=: for grid searches.
     verbose: show progress; None: in terminals and notebooks, once a fit takes longer than a second.
-    The other parameters are the settings of `toprank train`; None is the default for the model and the data.
+
+    After fit: `config_`, `history_` (a record per pass), `feature_names_in_`, `n_features_in_`.
 
     >>> ranker = toprank.Ranker("trees", "ndcg@10", trees=300).fit(X, y, qid=query, eval_set=(V, v), eval_qid=w)
     >>> scores = ranker.predict(T, qid=t)

@@ -99,7 +99,7 @@ class Evaluation(Mapping[str, float]):
         lines = []
         for value in self.results.values():
             ends = "" if value.interval is None else "  [{:.4f}, {:.4f}]".format(*value.interval)
-            lines.append(f"{value.metric:{width}}  {value.mean:.4f}{ends}  {value.used} lists")
+            lines.append(f"{value.metric:{width}}  {value.mean:.4f}{ends}  {value.used} list{'' if value.used == 1 else 's'}")
         like = f"like {self.like}: " if self.like else ""
         return "\n".join([*lines, f"policy: {like}{self.policy}"])
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _toprank
-from ._arrays import labels_of, lists_of, scores_of, vector, weights_of
+from ._arrays import labels_of, lists_of, vector, weights_of
 from ._catalog import spec, table
 
 
@@ -20,13 +20,13 @@ class Gradient(NamedTuple):
     """∂loss/∂score: negative means that the score should rise."""
     curvature: np.ndarray | None
     """For Newton steps; None unless asked for."""
+    gradient_previous: np.ndarray | None
+    """Gradient at the previous scores, for objectives that use them."""
     losses: np.ndarray
     """Loss of each list, 0 where it could not contribute."""
     used: int
     idle: int
     """Lists that could not contribute (one item, nothing relevant …)."""
-    gradient_previous: np.ndarray | None
-    """Gradient at the previous scores, for objectives that use them."""
 
 
 class Objective:
@@ -97,23 +97,11 @@ class Objective:
         previous: scores of the same items under the model of the step before, for objectives that use them.
         sum: the sum over lists instead of their mean, as boosted trees want it.
         """
-        if self._goal.shape is None:
-            raise RuntimeError("prepare(labels, …) first: the objective knows no lists yet")
-        if lists is None:
-            if items is not None or importance is not None:
-                raise ValueError("items and importance belong to drawn lists: expected lists beside them")
-            count = self._goal.shape[1]
-            before = None if previous is None else scores_of(previous, count)
-            return _gradient(self._goal.step(scores_of(scores, count), None, [], before, curvature, sum))
-        draws = Draws(self._goal.offsets, lists, items, importance)
-        now = draws.sort(scores_of(scores, draws.items.size))
-        before = None if previous is None else draws.sort(scores_of(previous, draws.items.size))
-        found = self._goal.step(now, draws.triple(), draws.importance, before, curvature, sum)
-        for key in ("gradient", "curvature", "gradient_previous"):
-            if key in found:
-                found[key] = draws.unsort(found[key])
-        found["losses"] = draws.unsort_lists(found["losses"])
-        return _gradient(found)
+        if lists is None and (items is not None or importance is not None):
+            raise ValueError("items and importance belong to drawn lists: expected lists beside them")
+        now = vector(scores, "scores", np.float64)
+        before = None if previous is None else vector(previous, "previous", np.float64)
+        return Gradient(*self._goal.step(now, drawn(lists, items, importance), before, curvature, sum))
 
     def state_dict(self) -> dict[str, Any]:
         """What the objective remembers, to go on later with the same lists: `load_state_dict` takes it."""
@@ -144,70 +132,17 @@ def _made_again(text: str, seed: int, told: tuple[Any, ...] | None, state: dict[
 Objective.__doc__ += "\n\nObjectives:\n" + "\n".join(f"    {e.name}: {e.about}" for e in table("objectives").values())
 
 
-class Draws:
-    """Drawn lists and items in the order that the library wants, and the way back."""
-
-    def __init__(self, offsets: np.ndarray, lists: Any, items: Sequence[Any] | None, importance: Any) -> None:
-        drawn = vector(lists, "lists", np.int64)
-        sizes = np.diff(offsets.astype(np.int64))
-        if drawn.size and (drawn.min() < 0 or drawn.max() >= sizes.size):
-            bad = drawn[(drawn < 0) | (drawn >= sizes.size)][0]
-            raise ValueError(f"lists: found the number {bad}, expected numbers of lists from 0 to {sizes.size - 1}")
-        order = np.argsort(drawn, kind="stable")
-        if np.any(np.diff(drawn[order]) == 0):
-            raise ValueError("lists: a list was drawn twice, expected each at most once")
-        if items is None:
-            places = [np.arange(sizes[q]) for q in drawn]
-        else:
-            places = [vector(draw, "items", np.int64) for draw in items]
-            if len(places) != drawn.size:
-                raise ValueError(f"items: found {len(places)} draws, expected one for each of {drawn.size} lists")
-            for q, draw in zip(drawn, places):
-                if draw.size and (draw.min() < 0 or draw.max() >= sizes[q]):
-                    raise ValueError(f"items: list {q} has places from 0 to {sizes[q] - 1}, found others")
-        starts = np.concatenate([[0], np.cumsum([draw.size for draw in places])]).astype(np.int64)
-        inner = [np.argsort(places[d], kind="stable") for d in order]
-        # Where each entry of the library's order stands in the caller's.
-        moved = [starts[d] + place for d, place in zip(order, inner)]
-        self.places = np.concatenate(moved) if moved else np.zeros(0, dtype=np.int64)
-        self.lists = drawn[order]
-        self.order = order
-        self.items = np.concatenate(places)[self.places] if places else np.zeros(0, dtype=np.int64)
-        self.offsets = np.concatenate([[0], np.cumsum([place.size for place in inner])])
-        self.importance = []
-        if importance is not None:
-            weights = vector(importance, "importance", np.float64)
-            if weights.size != drawn.size:
-                raise ValueError(f"importance: found {weights.size} numbers, expected {drawn.size}")
-            self.importance = weights[order].tolist()
-
-    def triple(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.lists.astype(np.uint32), self.offsets.astype(np.uint64), self.items.astype(np.uint32)
-
-    def sort(self, values: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(values[self.places])
-
-    def unsort(self, values: np.ndarray) -> np.ndarray:
-        back = np.empty_like(values)
-        back[self.places] = values
-        return back
-
-    def unsort_lists(self, values: np.ndarray) -> np.ndarray:
-        back = np.empty_like(values)
-        back[self.order] = values
-        return back
-
-
-def _gradient(found: dict[str, Any]) -> Gradient:
-    return Gradient(
-        found["loss"],
-        found["gradient"],
-        found.get("curvature"),
-        found["losses"],
-        found["used"],
-        found["idle"],
-        found.get("gradient_previous"),
-    )
+def drawn(lists: Any, items: Sequence[Any] | None, importance: Any) -> tuple[Any, ...] | None:
+    """Drawn lists, places of their items and what they count for, as the library takes them."""
+    if lists is None:
+        return None
+    which = vector(lists, "lists", np.int64)
+    counts = [] if importance is None else vector(importance, "importance", np.float64).tolist()
+    if items is None:
+        return which, None, counts
+    places = [vector(draw, "items", np.int64) for draw in items]
+    offsets = np.cumsum([0, *map(len, places)]).astype(np.uint64)
+    return which, (offsets, np.concatenate(places) if places else np.zeros(0, dtype=np.int64)), counts
 
 
 def gradient(

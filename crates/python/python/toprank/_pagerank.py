@@ -1,84 +1,276 @@
-"""`toprank.PageRank`: where a walk on a graph is in the long run."""
+"""`toprank.PageRank`: where a walk on a graph is in the long run, and walks whose weights are learned."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from . import _toprank
-from ._arrays import vector
+from ._catalog import plain
+from ._files import from_bytes, to_bytes
+from ._graphs import Graph, query_graphs
+from ._progress import progress
 
 
 class PageRank:
-    """PageRank with a certified error: classical, weighted, personalised.
+    """PageRank with a certified error: classical, weighted, personalised, or with weights learned from judgements.
 
     restart: probability of a restart at each step (others call 1 − restart the damping factor).
     dangling: where walks go from nodes without out-edges: "restart" (to the seeds) or "uniform" (to any node).
     error: largest error of the distribution in the 1-norm.
 
+    The others are for learned walks and those of `toprank pagerank train`; None is what suits the objective:
+    objective: "margin", another one of `toprank.objectives()`, or a metric to be best at ("ndcg@10").
+    method: "gbn", "gfn", "gbp" or "adam"; steps: most of them; epsilon, lipschitz, step_size, rate, theory, radius, seed: of
+    the methods. scores: what they are, "probability", "scaled" (n times it) or "log". metric: to validate by.
+    scale: divide every feature by its largest value while learning. ends: whether edges have the features of the nodes they
+    join; None: if they have none of their own. verbose: as in `Ranker`.
+
     >>> ranked = toprank.PageRank().fit(["a", "b", "c"], ["b", "c", "b"])
     >>> dict(zip(ranked.nodes_, ranked.scores_))
+
+    >>> walk = toprank.PageRank(objective="song").fit(sources, targets, edge_features=clicks, judgements={"a": 2, "c": 0})
+    >>> walk.save("walk.toprank")                      # the file of `toprank pagerank train`
     """
 
-    def __init__(self, *, restart: float = 0.15, dangling: str = "restart", error: float = 1e-9) -> None:
+    def __init__(
+        self,
+        *,
+        restart: float = 0.15,
+        dangling: str = "restart",
+        error: float = 1e-9,
+        objective: str = "margin",
+        method: str | None = None,
+        scores: str | None = None,
+        metric: str | None = None,
+        steps: int | None = None,
+        epsilon: float = 1e-6,
+        lipschitz: float = 1e-4,
+        step_size: float = 100.0,
+        rate: float = 0.02,
+        theory: bool = False,
+        radius: float | None = None,
+        scale: bool = True,
+        ends: bool | None = None,
+        seed: int = 1,
+        verbose: bool | None = None,
+    ) -> None:
         self.restart = restart
         self.dangling = dangling
         self.error = error
+        self.objective = objective
+        self.method = method
+        self.scores = scores
+        self.metric = metric
+        self.steps = steps
+        self.epsilon = epsilon
+        self.lipschitz = lipschitz
+        self.step_size = step_size
+        self.rate = rate
+        self.theory = theory
+        self.radius = radius
+        self.scale = scale
+        self.ends = ends
+        self.seed = seed
+        self.verbose = verbose
 
-    def fit(self, sources: Any, targets: Any, *, weights: Any = None, seeds: Any = None, nodes: Any = None) -> PageRank:
-        """Ranks the nodes of edges sources[e] → targets[e].
+    def _params(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in inspect.signature(PageRank).parameters}
 
-        weights: one per edge, ≥ 0; seeds: where walks start, a list of nodes or a dictionary of weights (all alike if left
-        out); nodes: names of all nodes, if some have no edge, or to fix their order.
-        Afterwards `nodes_` names them, `scores_` holds their probabilities and `error_bound_` what their error is at most.
+    def __repr__(self) -> str:
+        defaults = {name: param.default for name, param in inspect.signature(PageRank).parameters.items()}
+        changed = [f"{name}={value!r}" for name, value in self._params().items() if value != defaults[name]]
+        return f"PageRank({', '.join(changed)})"
+
+    def fit(
+        self,
+        graph: Any,
+        targets: Any = None,
+        *,
+        weights: Any = None,
+        edge_features: Any = None,
+        nodes: Any = None,
+        node_features: Any = None,
+        seeds: Any = None,
+        judgements: Any = None,
+        valid: Any = None,
+    ) -> PageRank:
+        """Ranks the nodes of a graph; with judgements, learns the weights of its features first.
+
+        graph: sources of the edges, beside their targets; then the other arguments are those of `toprank.Graph`. Or a
+        `toprank.Graph`, {list: Graph}, or a folder of tables as `toprank pagerank train --graphs` takes it.
+        valid: the same for validation: the weights that are best there are kept.
+
+        Afterwards `nodes_` names the nodes and `scores_` holds their scores (several lists: dictionaries by list);
+        `error_bound_` is what the error of a list's probabilities is at most. Learned walks have `weights_` by feature,
+        `loss_` and `metric_` (of the untuned and the learned walk) and `history_` (step, loss, gradient norm, Lipschitz
+        estimate), too.
         """
+        graphs = _graphs(graph, targets, weights, edge_features, nodes, node_features, seeds, judgements)
+        if isinstance(graphs, Graph) and graphs.judgements is None:
+            if graphs.has_features or valid is not None:
+                raise ValueError("features and valid are for learned walks: expected judgements beside them")
+            return self._rank(graphs)
+        there = query_graphs(graphs, self.ends)
+        watch = None if valid is None else query_graphs(valid, self.ends)
+        kinds, others = PageRank.__init__.__annotations__, ("error", "ends", "verbose")
+        said = {n: plain(n, v, kinds[n]) for n, v in self._params().items() if n not in others and v is not None}
+        settings = {"score" if name == "scores" else name.replace("_", "-"): value for name, value in said.items()}
+        shown = progress(self.verbose)
+        with shown:
+            walk, metric, values, lines = _toprank.learn_walk(
+                json.dumps(settings), there, watch, shown.show if shown.wanted else None
+            )
+        self._take(walk)
+        self.history_ = [dict(zip(("step", "loss", "gradient_norm", "lipschitz"), line)) for line in lines]
+        self.metric_ = {"name": metric, "untuned": values[0], "learned": values[1]}
+        self.scores_, self.error_bound_ = self._scores(graphs, there)
+        self.nodes_ = _by_list(graphs, there, [names for _, names in there.names()])
+        return self
+
+    def _rank(self, graph: Graph) -> PageRank:
         if self.dangling not in ("restart", "uniform"):
             raise ValueError(f"dangling must be restart or uniform, but is {self.dangling}")
-        sources, targets = np.asarray(sources), np.asarray(targets)
-        if sources.ndim != 1 or sources.shape != targets.shape:
-            raise ValueError(
-                f"edges: found sources of the shape {sources.shape} and targets of {targets.shape}, "
-                "expected one of each per edge"
-            )
-        ends = np.concatenate([sources, targets])
-        names, codes = np.unique(ends, return_inverse=True)
-        if nodes is not None:
-            given = np.asarray(nodes)
-            place = {name: code for code, name in enumerate(given.tolist())}
-            unknown = [name for name in names.tolist() if name not in place]
-            if unknown or len(place) != given.size:
-                what = f"{unknown[0]!r} of an edge is not among them" if unknown else "a name is there twice"
-                raise ValueError(f"nodes: {what}; expected every node once")
-            codes = np.array([place[name] for name in names.tolist()], dtype=np.uint32)[codes]
-            names = given
-        codes = np.ascontiguousarray(codes.reshape(-1), dtype=np.uint32)
-        edges = sources.size
-        weights = None if weights is None else vector(weights, "weights", np.float32)
+        for name in ("walk_", "header_", "weights_", "loss_", "metric_", "history_"):
+            vars(self).pop(name, None)
         self.scores_, self.error_bound_, self.products_ = _toprank.pagerank(
-            names.size,
-            codes[:edges],
-            codes[edges:],
-            weights,
-            _seeds(seeds, names),
+            graph.nodes.size,
+            graph.sources,
+            graph.targets,
+            graph.weights,
+            _seeds(graph),
             self.restart,
             self.dangling == "uniform",
             self.error,
         )
-        self.nodes_ = names
+        self.nodes_ = graph.nodes
         return self
 
+    def _take(self, walk: Any) -> None:
+        vars(self).pop("products_", None)
+        self.walk_ = walk
+        self.header_: dict[str, Any] = json.loads(walk.header())
+        self.weights_: dict[str, float] = {name: weight for name, weight, _ in walk.weights()}
+        self.loss_: dict[str, float] = dict(zip(("untuned", "learned"), self.header_["loss"]))
 
-def _seeds(seeds: Any, names: np.ndarray) -> list[tuple[int, float]] | None:
-    if seeds is None:
+    def _learned(self) -> Any:
+        if not hasattr(self, "walk_"):
+            raise ValueError("this PageRank has learned nothing yet: call fit with judgements or load first")
+        return self.walk_
+
+    def _scores(self, graphs: Any, there: Any) -> tuple[Any, float]:
+        scores, bound = self._learned().scores(there, self.error)
+        return _by_list(graphs, there, scores), bound
+
+    def predict(
+        self,
+        graph: Any,
+        targets: Any = None,
+        *,
+        weights: Any = None,
+        edge_features: Any = None,
+        nodes: Any = None,
+        node_features: Any = None,
+        seeds: Any = None,
+        judgements: Any = None,
+    ) -> Any:
+        """Scores of the nodes of other graphs by the learned walk; the arguments are those of `fit`."""
+        self._learned()
+        graphs = _graphs(graph, targets, weights, edge_features, nodes, node_features, seeds, judgements)
+        return self._scores(graphs, query_graphs(graphs, self.header_["ends"]))[0]
+
+    def score(self, graph: Any, targets: Any = None, *, metric: str | None = None, **columns: Any) -> float:
+        """The mean of a metric over the lists of judged graphs; the other arguments are those of `fit`.
+
+        metric: that of training, unless given; NaN if no list has a value.
+        """
+        walk = self._learned()
+        there = query_graphs(_graphs(graph, targets, **columns), self.header_["ends"])
+        if not there.is_judged():
+            raise ValueError("nothing is judged: expected judgements")
+        chosen = metric or getattr(self, "metric_", {}).get("name") or (self.header_["metric"] or ["ndcg@10"])[0]
+        value = walk.value(there, chosen)
+        return float("nan") if value is None else value
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the walk file of the command: `toprank pagerank predict` and `load` take it."""
+        self._learned().save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PageRank:
+        """A learned walk from a file of the command or of `save`."""
+        loaded = cls()
+        loaded._take(_toprank.Walk.load(os.fspath(path)))
+        header = loaded.header_
+        for name in ("restart", "dangling", "objective", "method", "ends"):
+            setattr(loaded, name, header[name])
+        loaded.scores = header["score"]
+        return loaded
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        if "walk_" in state:
+            state["walk_"] = to_bytes(state["walk_"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "walk_" in state:
+            self.walk_ = from_bytes(_toprank.Walk, state["walk_"])
+
+
+def _graphs(
+    graph: Any,
+    targets: Any,
+    weights: Any = None,
+    edge_features: Any = None,
+    nodes: Any = None,
+    node_features: Any = None,
+    seeds: Any = None,
+    judgements: Any = None,
+) -> Any:
+    """A graph from its columns, or what was given instead."""
+    columns = {
+        "weights": weights,
+        "edge_features": edge_features,
+        "nodes": nodes,
+        "node_features": node_features,
+        "seeds": seeds,
+        "judgements": judgements,
+    }
+    if targets is not None:
+        return Graph(graph, targets, **columns)
+    if not isinstance(graph, (str, os.PathLike, Graph, Mapping)):
+        raise TypeError(
+            f"graph: found {type(graph).__name__} without targets, expected sources and targets of edges, a toprank.Graph, "
+            "{list: Graph} or a folder of tables"
+        )
+    beside = [name for name, value in columns.items() if value is not None]
+    if beside:
+        raise ValueError(f"{', '.join(beside)}: belongs into the graph that was given; expected it there")
+    return graph
+
+
+def _by_list(graphs: Any, there: Any, values: list[Any]) -> Any:
+    """One list without a name: its values; else values by list."""
+    names = [name for name, _ in there.names()]
+    if isinstance(graphs, Graph):
+        values = [graphs.nodes if isinstance(value, list) else value for value in values]
+        if names == ["all"]:
+            return values[0]
+    elif isinstance(graphs, Mapping):
+        known = {str(name): graph.nodes for name, graph in graphs.items()}
+        values = [known[name] if isinstance(value, list) else value for name, value in zip(names, values)]
+    return dict(zip(names, values))
+
+
+def _seeds(graph: Graph) -> list[tuple[int, float]] | None:
+    if graph.seeds is None:
         return None
-    pairs = seeds.items() if isinstance(seeds, Mapping) else [(seed, 1.0) for seed in seeds]
-    place = {name: code for code, name in enumerate(names.tolist())}
-    found = []
-    for name, weight in pairs:
-        name = name.item() if isinstance(name, np.generic) else name
-        if name not in place:
-            raise ValueError(f"seeds: {name!r} is no node of the graph")
-        found.append((place[name], float(weight)))
-    return found
+    pairs = graph.seeds.items() if isinstance(graph.seeds, Mapping) else [(seed, 1.0) for seed in graph.seeds]
+    return [(graph.number(name, "seeds"), float(weight)) for name, weight in pairs]

@@ -16,11 +16,12 @@ class progress:
         self.after = time.monotonic() + (1.0 if verbose is None else 0.0)
         self.width = 0
 
-    def show(self, step: int, steps: int, epoch: int, loss: float, metric: float | None) -> None:
+    def show(self, step: int, steps: int | None, epoch: int | None, loss: float, metric: float | None) -> None:
         if time.monotonic() < self.after:
             return
+        place = f"step {step}" if steps is None else f"step {step} of {steps}, pass {epoch}"
         judged = "" if metric is None else f", validation {metric:.4f}"
-        line = f"step {step} of {steps}, pass {epoch}, loss {loss:.4f}{judged}"
+        line = f"{place}, loss {loss:.4g}{judged}"
         sys.stderr.write("\r" + line.ljust(self.width))
         sys.stderr.flush()
         self.width = len(line)

@@ -1,17 +1,21 @@
-"""Writes `__init__.pyi` from the package and its catalog: `python -m toprank._stubs` after a new objective or signature."""
+"""Writes `__init__.pyi` from the package and its catalog: `python crates/python/run_tests.py --stubs` after a new signature."""
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import inspect
 import keyword
 import pathlib
+import sys
+import textwrap
 from typing import Any
 
 import toprank
 
 from ._catalog import Entry, table
 
-HEAD = '''# Written by `python -m toprank._stubs`.
+HEAD = '''# Written by `python crates/python/run_tests.py --stubs`.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
@@ -29,7 +33,7 @@ def literal(kind: str) -> str:
 def keyword_of(param: str) -> str | None:
     """A parameter's name as Python writes it; the cut-off is `k`."""
     name = "k" if param == "@" else param.replace("-", "_")
-    if keyword.iskeyword(name):
+    if keyword.iskeyword(name) or name == "self":
         name += "_"
     return name if name.isidentifier() else None
 
@@ -82,6 +86,19 @@ def objective_overloads() -> str:
     return text + "    @overload\n    def __init__(self, name: str, *, seed: int = 1, **params: Any) -> None: ...\n"
 
 
+def attributes(of: type) -> dict[str, str]:
+    """What methods of a class set on `self`, with its kind where it is said."""
+    found: dict[str, str] = {}
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(of)))):
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets if isinstance(node, ast.Assign) else []
+        kind = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else "Any"
+        for target in [part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])]:
+            mine = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+            if mine and not target.attr.startswith("_") and found.get(target.attr, "Any") == "Any":
+                found[target.attr] = kind
+    return found
+
+
 def klass(name: str, of: type) -> str:
     if issubclass(of, tuple):
         text = f"class {name}(NamedTuple):\n" + about(of.__doc__, "    ")
@@ -89,10 +106,18 @@ def klass(name: str, of: type) -> str:
         return text + "".join(f"    {field}: {kinds[field]}\n" for field in of._fields)
     base = "(Mapping[str, float])" if issubclass(of, toprank.Evaluation) else ""
     text = f"class {name}{base}:\n" + about(of.__doc__.split("\n\nObjectives:")[0], "    ")
+    if dataclasses.is_dataclass(of):
+        return text + "".join(f"    {field}: {kind}\n" for field, kind in of.__annotations__.items())
     # The same stubs with and without scikit-learn: what stands in for its classes is left out.
     others = ("BaseEstimator", "ClassifierMixin")
     ours = [b for b in reversed(of.__mro__) if b.__module__.startswith("toprank") and b.__name__ not in others]
     members = {member: value for base in ours for member, value in vars(base).items()}
+    for attribute, kind in sorted({k: v for base in ours for k, v in attributes(base).items()}.items()):
+        if attribute not in members:
+            text += f"    {attribute}: {kind}\n"
+    if any(base.__name__ == "BaseEstimator" for base in of.__mro__):
+        text += "    def get_params(self, deep: bool = True) -> dict[str, Any]: ...\n"
+        text += "    def set_params(self, **params: Any) -> Any: ...\n"
     for member, value in sorted(members.items()):
         if member.startswith("_") and member != "__init__":
             continue
@@ -124,6 +149,6 @@ def stubs() -> str:
 
 
 if __name__ == "__main__":
-    place = pathlib.Path(__file__).with_name("__init__.pyi")
+    place = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("__init__.pyi")
     place.write_text(stubs(), encoding="utf-8")
     print(place)
