@@ -34,7 +34,7 @@ pub use booster::{Booster, Boosting, Method};
 pub use catalog::{Forest, MODELS};
 pub use columns::Columns;
 pub use ensemble::Ensemble;
-pub use growth::{Category, Growth, Order};
+pub use growth::{Category, Growth, Order, Part, Spent};
 pub use sampling::Sampling;
 pub use scorer::Scorer;
 pub use tree::{Categories, Next, Node, Test, Tree};
