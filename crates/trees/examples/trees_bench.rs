@@ -8,7 +8,7 @@
 //! `make` writes train.txt and, for other tools, the same as raw numbers: x.f32 (row after row), y.f32, sizes.u32.
 //!
 //! Lines "spent on …" say what training was spent on: seconds added up over threads, and the bytes that had to be moved at least
-//! in each of them (`gb_per_s`); "memory" is what the machine moves where it does nothing else (a = b + s·c over 600 MB).
+//! in each of them (`gb_per_s`). `memory THREADS` says what the machine moves where it does nothing else: a = b + s·c over 600 MB.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +28,8 @@ fn main() -> Fallible<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["make", folder, lists] => make(Path::new(folder), lists),
         ["run", folder, ref settings @ ..] => run(Path::new(folder), settings),
-        _ => Err("expected `make FOLDER LISTS` or `run FOLDER [key=value]…`".into()),
+        ["memory", threads] => memory(threads.parse()?),
+        _ => Err("expected `make FOLDER LISTS`, `run FOLDER [key=value]…` or `memory THREADS`".into()),
     }
 }
 
@@ -130,7 +131,6 @@ fn run(folder: &Path, settings: &[&str]) -> Fallible<()> {
         let speed = format!(",\"gb_per_s\":{:.2}", bytes as f64 / 1e9 / seconds.max(1e-9));
         report(&format!("spent on {name}"), (seconds, 0.0), &speed);
     }
-    report("memory", (0.0, 0.0), &format!(",\"gb_per_s\":{:.2}", memory_speed()));
 
     let model = booster.into_ensemble();
     let mut best: Option<(f64, f64)> = None;
@@ -168,9 +168,10 @@ const REPEATS: usize = 3;
 const A_GRADIENT: usize = 8 + 4 + 8 + 8;
 
 /// Gigabytes a second that all threads together move in a = b + s·c, the best of five; each number counts once.
-fn memory_speed() -> f64 {
+fn memory(threads: usize) -> Fallible<()> {
     const NUMBERS: usize = 25_000_000;
     const BLOCK: usize = 10_000;
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let (b, c) = (vec![1.0f64; NUMBERS], vec![2.0f64; NUMBERS]);
     let mut a = vec![0.0f64; NUMBERS];
     let seconds = (0..5).map(|round| {
@@ -183,5 +184,10 @@ fn memory_speed() -> f64 {
         });
         start.elapsed().as_secs_f64()
     });
-    3.0 * 8.0 * NUMBERS as f64 / 1e9 / seconds.fold(f64::INFINITY, f64::min)
+    let best = seconds.fold(f64::INFINITY, f64::min);
+    let speed = 3.0 * 8.0 * NUMBERS as f64 / 1e9 / best;
+    println!(
+        "{{\"what\":\"memory\",\"threads\":{threads},\"wall\":{best:.6},\"cpu\":0,\"gb_per_s\":{speed:.2}}}"
+    );
+    Ok(())
 }
