@@ -7,8 +7,8 @@
 
 All tools see the same rows (179 250 × 136, generated; `make FOLDER 15000`: 1.8 million) and take turns in one run; each
 measurement runs in its own process. Wall and CPU seconds, and NDCG@10 on the training rows as a sign that the work is the same.
-"text to bins" is from the text file to bins in memory: ours reads LETOR, LightGBM the same lines without qid and a file of list
-sizes, which are written before. "spent" and "memory" of ours say where training time goes, and go to a file of their own.
+"text to bins" is from the text file to bins in memory: ours reads LETOR, LightGBM the same lines without qid and comments and a file
+of list sizes, which are written before. "spent" and "memory" of ours say where training time goes, and go to a file of their own.
 Needs numpy, lightgbm; xgboost and catboost where installed. 1.8 million rows need 6 GB of memory and 7 GB of disk.
 """
 import argparse, csv, json, os, resource, statistics, subprocess, sys, time
@@ -126,19 +126,19 @@ def peer(tool, folder, leaves, threads, trees):
 
 
 def without_qid(folder):
-    """The text as LightGBM reads it: no qid, sizes of lists in a file beside it."""
+    """The text as LightGBM reads it: no qid and no comments, sizes of lists in a file beside it."""
     plain = Path(folder) / "train.svm"
     if plain.exists():
         return
     sizes, last = [], None
     with open(f"{folder}/train.txt", "rb") as text, open(f"{plain}.part", "wb") as out:
         for line in text:
-            label, qid, rest = line.split(b" ", 2)
+            label, qid, rest = line.split(b"#")[0].strip().split(b" ", 2)
             if qid != last:
                 sizes.append(0)
                 last = qid
             sizes[-1] += 1
-            out.write(label + b" " + rest)
+            out.write(label + b" " + rest + b"\n")
     Path(f"{plain}.query").write_text("".join(f"{size}\n" for size in sizes))
     Path(f"{plain}.part").rename(plain)
 

@@ -403,7 +403,6 @@ impl Pair<'_, '_, '_> {
         let task = self.grower.task;
         let first_slot = task.data.slots_of(0..(first * TILE).min(task.data.width())).end;
         let (start, mut search_part) = (Instant::now(), Part::default());
-        let tiles = small.len();
         let sides = usize::from(self.small.is_some()) + 2 * usize::from(!large.is_empty());
         build(task.data, self.rows, task.packed, first, small, |tile, sums| {
             let start = Instant::now();
@@ -434,8 +433,8 @@ impl Pair<'_, '_, '_> {
             }
             search_part += Part::since(start, sides * size_of::<Tile>());
         });
-        let a_row = (tiles + 1) * size_of::<u64>() + size_of::<u32>();
-        let mut histograms = Part::since(start, self.rows.len() * a_row + tiles * size_of::<Tile>());
+        let a_row = (small.len() + 1) * size_of::<u64>() + size_of::<u32>();
+        let mut histograms = Part::since(start, self.rows.len() * a_row + size_of_val(small));
         histograms.seconds -= search_part.seconds;
         [histograms, search_part]
     }

@@ -289,7 +289,7 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
         for (side, &shift) in sides.iter().enumerate() {
             let (groups, _) = scan.about[side][..filled].as_chunks::<LANES>();
             for (group, values) in groups.iter().enumerate() {
-                if !values.iter().fold(false, |some, value| some | (*value >= near)) {
+                if values.iter().map(|value| u32::from(*value >= near)).sum::<u32>() == 0 {
                     continue;
                 }
                 for (lane, _) in values.iter().enumerate().filter(|(_, value)| **value >= near) {

@@ -115,8 +115,8 @@ impl ByteTree {
     /// Adds the values of the first `rows` rows of a chunk.
     pub(super) fn add(&self, coded: &Coded, rows: usize, masks: &mut Masks, sums: &mut [f64; CHUNK]) {
         match rows {
-            ..=16 => first_16(self, coded, masks, sums),
-            ..=32 => first_32(self, coded, masks, sums),
+            0..=16 => first_16(self, coded, masks, sums),
+            17..=32 => first_32(self, coded, masks, sums),
             _ => all_64(self, coded, masks, sums),
         }
     }

@@ -194,6 +194,7 @@ fn signed(code: usize) -> i8 {
 }
 
 /// How many of some numbers `x` is not up to: those below it; all if it is missing.
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // a missing value is up to nothing
 fn above(numbers: &[f32; STEP], x: f32) -> usize {
     numbers.iter().map(|number| u32::from(!(x <= *number))).sum::<u32>() as usize
 }

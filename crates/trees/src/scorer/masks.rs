@@ -59,9 +59,9 @@ impl MaskTree {
     pub(super) fn add(&self, columns: &[Lane], rows: usize, sums: &mut [f64; CHUNK]) {
         // As many rows at once as there are, by 64, 32 or 8.
         match rows {
-            ..=8 => first_8(self, columns, sums),
-            ..=32 => first_32(self, columns, sums),
-            ..=40 => {
+            0..=8 => first_8(self, columns, sums),
+            9..=32 => first_32(self, columns, sums),
+            33..=40 => {
                 first_32(self, columns, sums);
                 fifth_8(self, columns, sums);
             }
