@@ -24,6 +24,7 @@ mod ensemble;
 pub mod explain;
 mod growth;
 pub mod interop;
+mod ranks;
 mod sampling;
 mod scorer;
 mod tree;

@@ -12,19 +12,18 @@ Each column is there turned round too (255 − code), so that one comparison ser
 Where values are missing, their code depends on the test: lowest where it sends them left, highest where it sends them right. The
 columns for the former stand in a second half of the memory, which is filled only if a chunk has missing values; else its places
 lead to the first half.
-
-The rank is found in two steps, first among every 16th threshold, then among the 16 behind.
 */
 
 use super::CHUNK;
+#[cfg(target_arch = "x86_64")]
+use crate::ranks::has_avx2;
+use crate::ranks::{self, Ranks};
 use crate::tree::{Test, Tree};
 
 /// Thresholds of one column at most: codes go to 254.
 const MOST: usize = 254;
-/// Thresholds that are compared at once.
-const STEP: usize = 16;
-/// The code of missing values among at least 16 thresholds.
-const MISSING: u8 = 255;
+/// The code of missing values where there are at least 16 thresholds.
+const MISSING: usize = 255;
 
 /// The codes of one column for a chunk of rows, moved by 128 so that they can be compared as signed bytes.
 pub(super) type Codes = [i8; CHUNK];
@@ -56,34 +55,13 @@ pub(super) struct CodedTest {
 #[derive(Clone, Debug)]
 struct CodedColumn {
     feature: u32,
-    /// Ascending.
-    thresholds: Vec<f32>,
-    /// The last threshold of each full block, then numbers that no value is above.
-    ends: [f32; STEP],
-    /// The thresholds, then numbers that no value is above. A missing value counts as above everything and comes to the last
-    /// block, which holds nothing else.
-    blocks: Box<[[f32; STEP]; STEP + 1]>,
+    ranks: Ranks,
 }
 
 impl CodedColumn {
-    fn new(feature: u32, thresholds: Vec<f32>) -> CodedColumn {
-        let mut blocks = Box::new([[f32::INFINITY; STEP]; STEP + 1]);
-        blocks.as_flattened_mut()[..thresholds.len()].copy_from_slice(&thresholds);
-        let mut ends = [f32::INFINITY; STEP];
-        for (end, block) in ends.iter_mut().zip(&*blocks).take(thresholds.len() / STEP) {
-            *end = block[STEP - 1];
-        }
-        CodedColumn { feature, thresholds, ends, blocks }
-    }
-
-    /// True if the first block tells all.
-    fn is_short(&self) -> bool {
-        self.thresholds.len() < STEP
-    }
-
     /// The code of missing values, which no other has.
-    fn missing(&self) -> u8 {
-        if self.is_short() { STEP as u8 } else { MISSING }
+    fn missing(&self) -> usize {
+        if self.ranks.are_few() { ranks::MISSING_OF_FEW } else { MISSING }
     }
 }
 
@@ -101,7 +79,8 @@ impl Coder {
         asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         asked.dedup();
         let column = |part: &[(u32, f32)]| {
-            CodedColumn::new(part[0].0, part.iter().map(|(_, threshold)| *threshold).collect())
+            let thresholds: Vec<f32> = part.iter().map(|(_, threshold)| *threshold).collect();
+            CodedColumn { feature: part[0].0, ranks: Ranks::new(&thresholds) }
         };
         let features = asked.chunk_by(|a, b| a.0 == b.0);
         let columns: Vec<CodedColumn> = features.flat_map(|same| same.chunks(MOST).map(column)).collect();
@@ -119,10 +98,10 @@ impl Coder {
         let before = |column: &CodedColumn| {
             column.feature < feature
                 || (column.feature == feature
-                    && column.thresholds.last().is_some_and(|last| *last < threshold))
+                    && column.ranks.numbers().last().is_some_and(|last| *last < threshold))
         };
         let column = self.columns.partition_point(before);
-        let rank = self.columns[column].thresholds.partition_point(|other| *other < threshold);
+        let rank = self.columns[column].ranks.numbers().partition_point(|other| *other < threshold);
         // code ≤ rank ⟺ 255 − code > 254 − rank.
         let code = if turned { MOST - rank } else { rank };
         let place = 2 * column + usize::from(turned) + if missing_left { self.half } else { 0 };
@@ -133,16 +112,23 @@ impl Coder {
     pub(super) fn code(&self, values: &[f32], width: usize, coded: &mut Coded) {
         coded.columns.resize(self.places(), [0; CHUNK]);
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
-            // SAFETY: `code_avx2` needs AVX2 and POPCNT, and both were found just above.
+        if has_avx2() {
+            // SAFETY: what `code_avx2` needs was found just above.
             #[allow(unsafe_code)]
             return unsafe { code_avx2(self, values, width, coded) };
         }
-        code_with(self, values, width, coded, above);
+        code_with(self, values, width, coded, Ranks::find, Ranks::find_few);
     }
 }
 
-/// Codes by a way to count.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+fn code_avx2(coder: &Coder, values: &[f32], width: usize, coded: &mut Coded) {
+    let (find, find_few) = (|ranks: &Ranks, x| ranks.find_avx2(x), |ranks: &Ranks, x| ranks.find_few_avx2(x));
+    code_with(coder, values, width, coded, find, find_few);
+}
+
+/// Codes by a way to find ranks.
 #[inline(always)]
 #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
 fn code_with(
@@ -150,7 +136,8 @@ fn code_with(
     values: &[f32],
     width: usize,
     coded: &mut Coded,
-    above: impl Fn(&[f32; STEP], f32) -> usize,
+    find: impl Fn(&Ranks, f32) -> usize,
+    find_few: impl Fn(&Ranks, f32) -> usize,
 ) {
     let (first, second) = coded.columns.split_at_mut(coder.half);
     let mut missing = false;
@@ -158,21 +145,20 @@ fn code_with(
         let feature = column.feature as usize;
         let rows = values.chunks_exact(width).map(|row| row[feature]);
         let mut all = 0;
-        if column.is_short() {
+        if column.ranks.are_few() {
             for (to, x) in plain.iter_mut().zip(rows) {
-                let code = above(&column.blocks[0], x);
+                let code = find_few(&column.ranks, x);
                 all |= code;
                 *to = signed(code);
             }
-            missing |= all >= STEP;
+            missing |= all >= ranks::MISSING_OF_FEW;
         } else {
             for (to, x) in plain.iter_mut().zip(rows) {
-                let block = above(&column.ends, x);
-                let code = block * STEP + above(&column.blocks[block], x);
+                let code = find(&column.ranks, x);
                 all |= code;
-                *to = signed(code.min(usize::from(MISSING)));
+                *to = signed(code.min(MISSING));
             }
-            missing |= all > usize::from(MISSING);
+            missing |= all > MISSING;
         }
         *turned = plain.map(|code| !code);
     }
@@ -182,7 +168,7 @@ fn code_with(
     }
     let (first, second) = (first.as_chunks().0, second.as_chunks_mut().0);
     for ((column, [plain, _]), [low, turned]) in coder.columns.iter().zip(first).zip(second) {
-        let missing = signed(usize::from(column.missing()));
+        let missing = signed(column.missing());
         *low = plain.map(|code| if code == missing { i8::MIN } else { code });
         *turned = low.map(|code| !code);
     }
@@ -191,33 +177,6 @@ fn code_with(
 /// A code as it is stored.
 fn signed(code: usize) -> i8 {
     (code as u8).wrapping_sub(128) as i8
-}
-
-/// How many of some numbers `x` is not up to: those below it; all if it is missing.
-#[allow(clippy::neg_cmp_op_on_partial_ord)] // a missing value is up to nothing
-fn above(numbers: &[f32; STEP], x: f32) -> usize {
-    numbers.iter().map(|number| u32::from(!(x <= *number))).sum::<u32>() as usize
-}
-
-/// The same with 8 numbers in a comparison.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,popcnt")]
-#[allow(unsafe_code)]
-fn code_avx2(coder: &Coder, values: &[f32], width: usize, coded: &mut Coded) {
-    use std::arch::x86_64::{
-        _CMP_NLE_UQ, _mm256_castps_si256, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_epi8,
-        _mm256_packs_epi32, _mm256_set1_ps,
-    };
-    code_with(coder, values, width, coded, |numbers, x| {
-        let x = _mm256_set1_ps(x);
-        // SAFETY: `numbers` are 16 floats, which are read as 8 and 8.
-        let (low, high) =
-            unsafe { (_mm256_loadu_ps(numbers.as_ptr()), _mm256_loadu_ps(numbers.as_ptr().add(8))) };
-        let above = |numbers| _mm256_castps_si256(_mm256_cmp_ps::<_CMP_NLE_UQ>(x, numbers));
-        // Two bits for each number.
-        let bits = _mm256_movemask_epi8(_mm256_packs_epi32(above(low), above(high)));
-        bits.count_ones() as usize / 2
-    });
 }
 
 #[cfg(test)]
@@ -249,7 +208,7 @@ mod tests {
                     let mut coded = Coded::default();
                     coder.code(&chunk, 1, &mut coded);
                     let mut plain = Coded { columns: vec![[0; CHUNK]; coder.places()], kept: 0 };
-                    code_with(&coder, &chunk, 1, &mut plain, above);
+                    code_with(&coder, &chunk, 1, &mut plain, Ranks::find, Ranks::find_few);
                     assert_eq!((&coded.columns, coded.kept), (&plain.columns, plain.kept));
                     for &threshold in &thresholds {
                         for (missing_left, turned) in
