@@ -69,6 +69,12 @@ def mean(values):
     return float(np.mean([v for v in values if v is not None]))
 
 
+def p_value(apart, random):
+    """Two-sided randomisation test of differences list by list."""
+    flips = random.choice([-1.0, 1.0], size=(10_000, len(apart)))
+    return ((np.abs(flips @ apart) >= abs(apart.sum())).sum() + 1) / 10_001
+
+
 def peers(tools, folder):
     for name, pattern in SETS.items():
         parts = [read(Path(folder) / pattern.format(i)) for i in range(1, 6)]
@@ -162,9 +168,7 @@ def main():
             for setting in sorted({row["setting"] for row in rows if row["tool"] == tool}):
                 p = ""
                 if best is not None and (tool, setting) != ("toprank", chosen["toprank"]):
-                    apart = lists(name, tool, setting) - best
-                    flips = random.choice([-1.0, 1.0], size=(10_000, len(apart)))
-                    p = f"{((np.abs(flips @ apart) >= abs(apart.sum())).sum() + 1) / 10_001:.4f}"
+                    p = f"{p_value(lists(name, tool, setting) - best, random):.4f}"
                 mark = "chosen" if setting == chosen[tool] else ""
                 values = [f"{of(name, tool, setting, what):.4f}" for what in ("valid", "test")]
                 table.append([name, tool, setting, mark, *values, p])

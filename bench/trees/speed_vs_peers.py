@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Boosted trees against LightGBM, XGBoost and CatBoost: binning, training with LambdaRank, prediction.
+"""Boosted trees against LightGBM, XGBoost and CatBoost: binning, training with LambdaRank, prediction, text to bins.
 
     cargo build --release -p toprank-trees --example trees_bench
     target/release/examples/trees_bench make FOLDER 1500
-    OMP_WAIT_POLICY=passive python bench/trees/speed_vs_peers.py FOLDER --leaves 31,255 --threads 1,2
+    python bench/trees/speed_vs_peers.py FOLDER --leaves 31,255 --threads 1,2
 
-All tools see the same rows (178 000 × 136, generated) and take turns in one run; each measurement runs in its own process.
-Wall and CPU seconds, and NDCG@10 on the training rows as a sign that the work is the same. Needs numpy, lightgbm; xgboost
-and catboost where installed.
+All tools see the same rows (179 250 × 136, generated; `make FOLDER 15000`: 1.8 million) and take turns in one run; each
+measurement runs in its own process. Wall and CPU seconds, and NDCG@10 on the training rows as a sign that the work is the same.
+"text to bins" is from the text file to bins in memory: ours reads LETOR, LightGBM the same lines without qid and comments and a file
+of list sizes, which are written before. "spent" and "memory" of ours say where training time goes, and go to a file of their own.
+Needs numpy, lightgbm; xgboost and catboost where installed. 1.8 million rows need 6 GB of memory and 7 GB of disk.
 """
 import argparse, csv, json, os, resource, statistics, subprocess, sys, time
 from pathlib import Path
@@ -20,11 +22,6 @@ def peer(tool, folder, leaves, threads, trees):
     """Runs in a child process; prints one line of JSON per measurement, as ours does."""
     import numpy as np
 
-    x = np.fromfile(f"{folder}/x.f32", dtype=np.float32)
-    y = np.fromfile(f"{folder}/y.f32", dtype=np.float32)
-    sizes = np.fromfile(f"{folder}/sizes.u32", dtype=np.uint32).astype(np.int32)
-    x = x.reshape(len(y), -1)
-
     def cpu():
         use = resource.getrusage(resource.RUSAGE_SELF)
         return use.ru_utime + use.ru_stime
@@ -35,6 +32,29 @@ def peer(tool, folder, leaves, threads, trees):
 
     def begin():
         return time.perf_counter(), cpu()
+
+    def best(predict):
+        """Scores, and the best wall and CPU seconds of three."""
+        seconds = []
+        for _ in range(3):
+            start = begin()
+            scores = predict()
+            seconds.append((time.perf_counter() - start[0], cpu() - start[1]))
+        return scores, min(seconds)
+
+    if tool == "lightgbm-text":
+        import lightgbm as lgb
+
+        start = begin()
+        params = dict(max_bin=255, num_threads=threads, verbose=-1, objective="lambdarank")
+        lgb.Dataset(f"{folder}/train.svm", params=params).construct()
+        report("text to bins", start)
+        return
+
+    x = np.fromfile(f"{folder}/x.f32", dtype=np.float32)
+    y = np.fromfile(f"{folder}/y.f32", dtype=np.float32)
+    sizes = np.fromfile(f"{folder}/sizes.u32", dtype=np.uint32).astype(np.int32)
+    x = x.reshape(len(y), -1)
 
     def ndcg(scores, k=10):
         values, at = [], 0
@@ -68,9 +88,7 @@ def peer(tool, folder, leaves, threads, trees):
         start = begin()
         model = lgb.train(params, data, num_boost_round=trees)
         trained = (time.perf_counter() - start[0], cpu() - start[1])
-        start = begin()
-        scores = model.predict(x, num_threads=threads)
-        predicted = (time.perf_counter() - start[0], cpu() - start[1])
+        scores, predicted = best(lambda: model.predict(x, num_threads=threads))
         lists(lambda rows: model.predict(rows, num_threads=1))
     elif tool == "xgboost":
         import xgboost as xgb
@@ -85,9 +103,7 @@ def peer(tool, folder, leaves, threads, trees):
         start = begin()
         model = xgb.train(params, data, num_boost_round=trees)
         trained = (time.perf_counter() - start[0], cpu() - start[1])
-        start = begin()
-        scores = model.inplace_predict(x)
-        predicted = (time.perf_counter() - start[0], cpu() - start[1])
+        scores, predicted = best(lambda: model.inplace_predict(x))
         lists(model.inplace_predict)
     else:
         import catboost
@@ -103,17 +119,35 @@ def peer(tool, folder, leaves, threads, trees):
         start = begin()
         model.fit(data)
         trained = (time.perf_counter() - start[0], cpu() - start[1])
-        start = begin()
-        scores = model.predict(x, thread_count=threads)
-        predicted = (time.perf_counter() - start[0], cpu() - start[1])
+        scores, predicted = best(lambda: model.predict(x, thread_count=threads))
         lists(lambda rows: model.predict(rows, thread_count=1))
     print(json.dumps({"what": "train", "wall": trained[0], "cpu": trained[1], "ndcg@10": ndcg(scores)}), flush=True)
     print(json.dumps({"what": "predict", "wall": predicted[0], "cpu": predicted[1]}), flush=True)
 
 
-def measure(tool, folder, leaves, threads, trees):
+def without_qid(folder):
+    """The text as LightGBM reads it: no qid and no comments, sizes of lists in a file beside it."""
+    plain = Path(folder) / "train.svm"
+    if plain.exists():
+        return
+    sizes, last = [], None
+    with open(f"{folder}/train.txt", "rb") as text, open(f"{plain}.part", "wb") as out:
+        for line in text:
+            label, qid, rest = line.split(b"#")[0].strip().split(b" ", 2)
+            if qid != last:
+                sizes.append(0)
+                last = qid
+            sizes[-1] += 1
+            out.write(label + b" " + rest + b"\n")
+    Path(f"{plain}.query").write_text("".join(f"{size}\n" for size in sizes))
+    Path(f"{plain}.part").rename(plain)
+
+
+def measure(tool, folder, leaves, threads, trees, ours=None):
     if tool == "toprank":
-        command = [str(OURS), "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}"]
+        command = [ours, "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}"]
+    elif tool == "memory":
+        command = [ours, "memory", str(threads)]
     else:
         command = [sys.executable, __file__, folder, "--child", tool, "--leaves", str(leaves), "--threads", str(threads),
                    "--trees", str(trees)]
@@ -126,7 +160,13 @@ def measure(tool, folder, leaves, threads, trees):
         raise SystemExit(f"{tool} failed")
     rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     rows.append({"what": "peak memory", "wall": use.ru_maxrss / 1024 / 1024, "cpu": 0})
-    return {row["what"]: row for row in rows}
+    found = {row["what"]: row for row in rows}
+    if tool == "toprank":
+        found["text to bins"] = {part: found["read"][part] + found["bin"][part] for part in ["wall", "cpu"]}
+        found["memory"] = measure("memory", folder, leaves, threads, trees, ours)["memory"]
+    if tool == "lightgbm":
+        found["text to bins"] = measure("lightgbm-text", folder, leaves, threads, trees)["text to bins"]
+    return found
 
 
 def main():
@@ -137,31 +177,44 @@ def main():
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--tools", default="toprank,lightgbm,xgboost,catboost")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--ours", default=str(OURS), help="the built example trees_bench")
     parser.add_argument("--child")
     parser.add_argument("-o", default=str(HERE / "speed_vs_peers.csv"))
     args = parser.parse_args()
     if args.child:
         return peer(args.child, args.folder, int(args.leaves), int(args.threads), args.trees)
-    table = []
+    without_qid(args.folder)
+    table, spent = [], []
     for leaves in map(int, args.leaves.split(",")):
         for threads in map(int, args.threads.split(",")):
             found = {tool: [] for tool in args.tools.split(",")}
             for _ in range(args.repeats):
                 for tool in found:
-                    found[tool].append(measure(tool, args.folder, leaves, threads, args.trees))
+                    found[tool].append(measure(tool, args.folder, leaves, threads, args.trees, args.ours))
             base = found.get("lightgbm")
             for tool, runs in found.items():
-                for what in ["bin", "train", "predict", "predict one list", "peak memory"]:
+                for what in ["bin", "text to bins", "train", "predict", "predict one list", "peak memory"]:
+                    if any(what not in run for run in runs):
+                        continue
                     best = min(run[what]["wall"] for run in runs)
                     cpu = min(run[what]["cpu"] for run in runs)
                     ratio = best / min(run[what]["wall"] for run in base) if base else float("nan")
                     quality = runs[0][what].get("ndcg@10", "")
                     table.append([leaves, threads, tool, what, f"{best:.6f}", f"{cpu:.2f}", f"{ratio:.3f}", quality])
                     print(*table[-1], sep="\t", flush=True)
+                for what, row in min(runs, key=lambda run: run["train"]["wall"]).items():
+                    if what.startswith("spent") or what == "memory":
+                        spent.append([leaves, threads, what, f"{row['wall']:.3f}", row["gb_per_s"]])
+                        print(*spent[-1], sep="\t", flush=True)
     with open(args.o, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["leaves", "threads", "tool", "what", "wall", "cpu", "times_lightgbm", "ndcg@10"])
         writer.writerows(table)
+    if spent:
+        with open(Path(args.o).with_suffix(".spent.csv"), "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["leaves", "threads", "what", "seconds", "gb_per_s"])
+            writer.writerows(spent)
 
 
 if __name__ == "__main__":

@@ -462,7 +462,12 @@ fn values(object: &mut Map<String, Value>, part: &Part) {
     }
 }
 
-fn write_per_list(path: &Path, names: &[String], results: &[MeasureResult]) -> Result<(), Failure> {
+/// A table with a line for each list.
+pub(crate) fn write_per_list(
+    path: &Path,
+    names: &[String],
+    results: &[MeasureResult],
+) -> Result<(), Failure> {
     let head: Vec<String> = results.iter().map(|result| csv_cell(&result.name)).collect();
     let mut text = format!("list,{}\n", head.join(","));
     for (q, name) in names.iter().enumerate() {

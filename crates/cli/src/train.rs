@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toprank::core::Policy;
+use toprank::metrics::{Measure, evaluate};
 use toprank::train::folds::Held;
 use toprank::train::job::Views;
 use toprank::train::{
@@ -17,6 +19,7 @@ use toprank::train::{
 use self::folds::{CrossValidation, Results};
 use self::screen::Screen;
 use crate::curves::Curves;
+use crate::evaluate::write_per_list;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -59,10 +62,11 @@ pub struct Train {
     resume: Option<PathBuf>,
     #[command(flatten)]
     flags: Flags,
-    /// Folder for learning curves: CSV, JSON lines, TensorBoard events, SVG
+    /// Folder for learning curves (CSV, JSON lines, TensorBoard events, SVG) and the metric of each validation list
+    /// (lists.csv)
     #[arg(long, value_name = "FOLDER")]
     curves: Option<PathBuf>,
-    /// Metrics that folds are judged by [default: that of validation and those usual for the data]
+    /// Metrics that folds are judged by [default: that of validation and those usual for the data]; more columns of lists.csv
     #[arg(long, value_name = "METRICS")]
     metrics: Option<String>,
     /// Seconds between two checkpoints, at least
@@ -332,6 +336,9 @@ fn learn(
     (mut train, mut valid): (Data, Option<Data>),
 ) -> Result<(), Failure> {
     let names = train.list_names().cloned();
+    let asked: Vec<&str> = [config.metric.as_str()].into_iter().chain(origin.metrics.as_deref()).collect();
+    let measures = Measure::parse_all(&asked.join(","), &Policy::default())?;
+    let valid_names = valid.as_ref().and_then(Data::list_names).cloned();
     let explain = |error: TrainError| {
         explain(error, &|q| names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string()))
     };
@@ -411,6 +418,16 @@ fn learn(
         .map_err(|error| Failure::failed(format!("{}: cannot be removed: {error}", checkpoint.display())))?;
     if let Some(folds) = &folds {
         folds.clean_up()?;
+    }
+    if let (Some(folder), Some((lists, scores))) = (&origin.curves, job.valid_scores(&*trainer, &views)?)
+        && scores.len() == lists.entries()
+    {
+        let name = |q: usize| {
+            valid_names.as_ref().map_or_else(|| (q + 1).to_string(), |names| names.get(q).to_string())
+        };
+        let names: Vec<String> = (0..lists.len()).map(name).collect();
+        let judged = evaluate(lists, &scores, &measures).map_err(Failure::data)?;
+        write_per_list(&folder.join("lists.csv"), &names, &judged.results)?;
     }
     report(common, &model, origin, outcome, seconds, results.as_ref())
 }

@@ -20,6 +20,11 @@ fn trees_are_trained_inspected_and_better_than_chance() {
     assert!(value["best"]["value"].as_f64().unwrap() > 0.6, "{value}");
     assert_eq!((&value["config"]["algorithm"], &value["epochs"]), (&"lambdarank@10".into(), &20.into()));
     assert_eq!(shell.read("curves/curve.csv").lines().count(), 21);
+    let lists = shell.read("curves/lists.csv");
+    let values: Vec<f64> =
+        lists.lines().skip(1).filter_map(|line| line.split(',').nth(1)?.parse().ok()).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    assert!((mean - value["best"]["value"].as_f64().unwrap()).abs() < 1e-12, "{mean} {lists}");
     let text = shell.ok("inspect m.toprank --tree 2 --top 3");
     assert!(
         text.contains("tree 2 of") && text.contains("├─ yes") && text.contains("self-test passes"),
@@ -181,6 +186,7 @@ fn settings_that_trees_do_not_have_are_refused() {
         ("--model trees:leaves=7 --leaves 8", "leaves must be given once"),
         ("--model trees --trees 3 --epochs 4", "--trees"),
         ("--model linear --trees 3", "trees must be left out, or beside --model trees"),
+        ("--model trees:leaves=7:+ --trees 3", "leaves=7:+"),
         ("--model trees:bins=300", "bins must be 2 … 255"),
         ("--model trees --rate 1.5", "rate must be a number in (0, 1] for trees"),
         ("--model trees --objective pauc-cvar:fpr=0.5", "variables=exact"),

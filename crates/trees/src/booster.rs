@@ -13,6 +13,7 @@ Source: Friedman, "Greedy function approximation: a gradient boosting machine"; 
 */
 
 use std::borrow::Cow;
+use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ use toprank_core::{ModelError, Stream};
 use crate::binning::Binned;
 use crate::ensemble::Ensemble;
 use crate::growth::quantise::pack;
-use crate::growth::{Growth, Room, Task, grow};
+use crate::growth::{Growth, Part, Room, Spent, Task, grow};
 use crate::sampling::{Sampling, draw};
 use crate::walk::BinnedTree;
 
@@ -165,6 +166,11 @@ impl<'a> Booster<'a> {
         self.scores.iter_mut().skip(output).step_by(outputs).for_each(|score| *score += base);
     }
 
+    /// What the rounds so far were spent on.
+    pub fn spent(&self) -> &Spent {
+        &self.room.spent
+    }
+
     /// The trees so far.
     pub fn ensemble(&self) -> &Ensemble {
         &self.ensemble
@@ -259,7 +265,10 @@ impl<'a> Booster<'a> {
         let outputs = ensemble.outputs;
         let tree = round * outputs as u64 + output as u64;
         let seed = Stream::new(settings.seed, "rounding of gradients").at_step(tree).open().bits();
+        let start = Instant::now();
         let units = pack(gradient, curvature, &room.rows, seed, packed)?;
+        // Both are read twice, once for their sums.
+        room.spent.quantise += Part::since(start, room.rows.len() * 5 * size_of::<u64>());
         let allowed = allowed(data.slots().len(), settings, tree);
         let task = Task {
             data,
@@ -272,6 +281,7 @@ impl<'a> Booster<'a> {
             rate: settings.rate,
         };
         let grown = grow(&task, room);
+        let start = Instant::now();
         if all_rows {
             for (rows, value) in grown.ranges.iter().zip(&grown.tree.leaves) {
                 for &row in &room.rows[rows.clone()] {
@@ -281,6 +291,7 @@ impl<'a> Booster<'a> {
         } else {
             BinnedTree::new(&grown.tree, data).add(data, scores, output, outputs);
         }
+        room.spent.scores += Part::since(start, room.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
         ensemble.trees.push(grown.tree);
         Ok(())
     }

@@ -17,6 +17,7 @@ use toprank_core::{Features, ModelError};
 
 use super::bundles::{Slot, bundle};
 use super::{BLOCK, Bins, FeatureBins, fault};
+use crate::ranks::{self, Ranks};
 
 /// Features in a word.
 pub(crate) const TILE: usize = 8;
@@ -42,9 +43,9 @@ pub struct Binned {
 
 /// How the values of one column become bins.
 enum Map<'a> {
-    /// Cuts, filled up with +∞ to 255.
+    /// By the number of cuts below.
     Numeric {
-        cuts: Box<[f32; 256]>,
+        cuts: Ranks,
         missing: u8,
     },
     Categorical(&'a FeatureBins),
@@ -53,33 +54,76 @@ enum Map<'a> {
 impl Map<'_> {
     fn new(bins: &FeatureBins) -> Map<'_> {
         match bins {
-            FeatureBins::Numeric { cuts } => {
-                let mut filled = Box::new([f32::INFINITY; 256]);
-                filled[..cuts.len()].copy_from_slice(cuts);
-                Map::Numeric { cuts: filled, missing: bins.missing() }
-            }
+            FeatureBins::Numeric { cuts } => Map::Numeric { cuts: Ranks::new(cuts), missing: bins.missing() },
             FeatureBins::Categorical { .. } => Map::Categorical(bins),
         }
     }
 
-    #[inline]
-    fn bin(&self, value: f32) -> u8 {
+    /// The bin of a value, by a way to find ranks.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
+    fn bin(&self, value: f32, find: impl Fn(&Ranks, f32) -> usize) -> u8 {
         match self {
-            Map::Numeric { missing, .. } if value.is_nan() => *missing,
-            Map::Numeric { cuts, .. } => search(cuts, value),
+            Map::Numeric { cuts, missing } => match find(cuts, value) {
+                ranks::MISSING => *missing,
+                bin => bin as u8,
+            },
             Map::Categorical(bins) => bins.bin(value),
         }
     }
 }
 
-/// Number of cuts below the value, in eight steps without a branch.
-#[inline]
-fn search(cuts: &[f32; 256], value: f32) -> u8 {
-    let mut below = 0usize;
-    for step in [128, 64, 32, 16, 8, 4, 2, 1] {
-        below += step * usize::from(cuts[(below + step - 1) & 255] < value);
+/// The columns of a tile: how their values become bins, and where they stand.
+struct TileMaps<'a> {
+    slots: &'a [Slot],
+    maps: Vec<(&'a Map<'a>, u32)>,
+    /// True if no column is shared.
+    alone: bool,
+}
+
+impl TileMaps<'_> {
+    /// The words of some rows, one of every `tiles`.
+    fn fill(&self, values: &[f32], width: usize, words: &mut [u64], tiles: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if ranks::has_avx2() {
+            // SAFETY: what `fill_avx2` needs was found just above.
+            #[allow(unsafe_code)]
+            return unsafe { self.fill_avx2(values, width, words, tiles) };
+        }
+        self.fill_by(values, width, words, tiles, Ranks::find);
     }
-    below as u8
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,popcnt")]
+    fn fill_avx2(&self, values: &[f32], width: usize, words: &mut [u64], tiles: usize) {
+        self.fill_by(values, width, words, tiles, |ranks, x| ranks.find_avx2(x));
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
+    fn fill_by(
+        &self,
+        values: &[f32],
+        width: usize,
+        words: &mut [u64],
+        tiles: usize,
+        find: impl Fn(&Ranks, f32) -> usize,
+    ) {
+        for (row, word) in values.chunks_exact(width).zip(words.iter_mut().step_by(tiles)) {
+            let mut bytes = [0; TILE];
+            if self.alone {
+                for (byte, (map, feature)) in bytes.iter_mut().zip(&self.maps) {
+                    *byte = map.bin(row[*feature as usize], &find);
+                }
+            } else {
+                for (slot, (map, feature)) in self.slots.iter().zip(&self.maps) {
+                    // In a bundle at most one feature has a code above 0.
+                    bytes[slot.column as usize % TILE] |= slot.code(map.bin(row[*feature as usize], &find));
+                }
+            }
+            *word = u64::from_le_bytes(bytes);
+        }
+    }
 }
 
 impl Binned {
@@ -94,7 +138,7 @@ impl Binned {
         }
         let used: Vec<u32> = (0..width as u32).filter(|&f| bins.tells_rows_apart(f as usize)).collect();
         let maps: Vec<Map> = used.iter().map(|&f| Map::new(bins.of(f as usize))).collect();
-        let bin_of = |u: usize, row: &[f32]| maps[u].bin(row[used[u] as usize]);
+        let bin_of = |u: usize, row: &[f32]| maps[u].bin(row[used[u] as usize], Ranks::find);
         let slots = bundle(bins, &used, features, bin_of)?;
         let columns = slots.last().map_or(0, |slot| slot.column as usize + 1);
         let firsts: Vec<u32> = (0..=columns)
@@ -117,26 +161,11 @@ impl Binned {
                 for (tile, starts) in firsts[..columns].chunks(TILE).enumerate() {
                     let end = firsts[tile * TILE + starts.len()];
                     let of_tile = starts[0] as usize..end as usize;
-                    let (slots, places) = (&slots[of_tile.clone()], &places[of_tile]);
-                    let maps: Vec<(&Map, u32)> =
-                        places.iter().map(|&place| (&maps[place], used[place])).collect();
-                    let alone = slots.len() == starts.len();
-                    for (value_row, word_row) in values.chunks_exact(width).zip(words.chunks_exact_mut(tiles))
-                    {
-                        let mut bytes = [0; TILE];
-                        if alone {
-                            for (byte, (map, feature)) in bytes.iter_mut().zip(&maps) {
-                                *byte = map.bin(value_row[*feature as usize]);
-                            }
-                        } else {
-                            for (slot, (map, feature)) in slots.iter().zip(&maps) {
-                                // In a bundle at most one feature has a code above 0.
-                                let code = slot.code(map.bin(value_row[*feature as usize]));
-                                bytes[slot.column as usize % TILE] |= code;
-                            }
-                        }
-                        word_row[tile] = u64::from_le_bytes(bytes);
-                    }
+                    let maps =
+                        places[of_tile.clone()].iter().map(|&place| (&maps[place], used[place])).collect();
+                    let alone = of_tile.len() == starts.len();
+                    let tile_maps = TileMaps { slots: &slots[of_tile], maps, alone };
+                    tile_maps.fill(&values, width, &mut words[tile..], tiles);
                 }
             });
         }

@@ -20,6 +20,7 @@ The result is that of counting all columns.
 */
 
 use std::ops::Range;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -27,6 +28,7 @@ use super::histogram::{Tile, build, subtract};
 use super::partition::partition;
 use super::quantise::{Units, curvature_of};
 use super::search::{Bounds, Column, Cut, Here, Rules, Split, search};
+use super::spent::{Part, Spent};
 use super::{Growth, Order};
 use crate::binning::{Binned, FeatureBins, Slot, TILE};
 use crate::tree::{Next, Node, Test, Tree};
@@ -58,6 +60,8 @@ pub(crate) struct Room {
     free: Vec<usize>,
     /// Best split of every column of the smaller and of the larger side.
     found: [Vec<Option<Split>>; 2],
+    /// What growing was spent on so far.
+    pub(crate) spent: Spent,
 }
 
 impl Room {
@@ -152,6 +156,7 @@ impl<'b> Grower<'_, 'b> {
         let Column { bins, monotone } = self.column(&slot);
         let table = slot.by_code(&split.table(bins.missing()));
         let rows = left.rows.clone();
+        let start = Instant::now();
         let middle = rows.start
             + partition(
                 &mut self.room.rows[rows.clone()],
@@ -159,6 +164,7 @@ impl<'b> Grower<'_, 'b> {
                 self.task.data.column(column),
                 &table,
             );
+        self.room.spent.partition += Part::since(start, rows.len() * (2 * size_of::<u32>() + 1));
 
         let (test, missing_left) = match (split.cut, bins) {
             (Cut::UpTo(bin), FeatureBins::Numeric { cuts }) => {
@@ -266,7 +272,10 @@ impl<'b> Grower<'_, 'b> {
         };
         let groups = rayon::current_num_threads().min(tiles);
         let large_tiles = large_sums.as_deref_mut().unwrap_or_default();
-        pair.run(0, groups, &mut small_sums, large_tiles, &mut small_found, &mut large_found);
+        let [histograms, search] =
+            pair.run(0, groups, &mut small_sums, large_tiles, &mut small_found, &mut large_found);
+        self.room.spent.histograms += histograms;
+        self.room.spent.search += search;
 
         let mut close =
             |leaf: usize, slot: usize, found: &mut [Option<Split>], sums: Vec<Tile>, wanted: bool| {
@@ -341,7 +350,9 @@ impl<'b> Grower<'_, 'b> {
             let sum = |of: &[f64]| rows.iter().map(|&row| of[row as usize]).sum::<f64>();
             task.rate * rules.leaf(sum(task.gradient), sum(task.curvature), open.here.bounds)
         };
+        let start = Instant::now();
         let values = leaves.par_iter().map(value).collect();
+        room.spent.scores += Part::since(start, room.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
         Grown {
             tree: Tree { nodes, leaves: values },
             ranges: leaves.into_iter().map(|open| open.rows).collect(),
@@ -360,7 +371,7 @@ struct Pair<'a, 'b, 'c> {
 }
 
 impl Pair<'_, '_, '_> {
-    /// Cuts the tiles in groups, one after the other or at once.
+    /// Cuts the tiles in groups, one after the other or at once. Returns what histograms and search took.
     fn run(
         &self,
         first: usize,
@@ -369,7 +380,7 @@ impl Pair<'_, '_, '_> {
         large: &mut [Tile],
         small_found: &mut [Option<Split>],
         large_found: &mut [Option<Split>],
-    ) {
+    ) -> [Part; 2] {
         if groups > 1 && small.len() > 1 {
             let middle = small.len() / 2;
             let data = self.grower.task.data;
@@ -379,18 +390,22 @@ impl Pair<'_, '_, '_> {
             let (large, large_right) = large.split_at_mut(middle.min(large.len()));
             let (small_found, small_found_right) = small_found.split_at_mut(slots);
             let (large_found, large_found_right) = large_found.split_at_mut(slots);
-            rayon::join(
+            let (mut parts, others) = rayon::join(
                 || self.run(first, groups / 2, small, large, small_found, large_found),
                 || {
                     let (first, groups) = (first + middle, groups - groups / 2);
-                    self.run(first, groups, small_right, large_right, small_found_right, large_found_right);
+                    self.run(first, groups, small_right, large_right, small_found_right, large_found_right)
                 },
             );
-            return;
+            parts.iter_mut().zip(others).for_each(|(part, other)| *part += other);
+            return parts;
         }
         let task = self.grower.task;
         let first_slot = task.data.slots_of(0..(first * TILE).min(task.data.width())).end;
+        let (start, mut search_part) = (Instant::now(), Part::default());
+        let sides = usize::from(self.small.is_some()) + 2 * usize::from(!large.is_empty());
         build(task.data, self.rows, task.packed, first, small, |tile, sums| {
+            let start = Instant::now();
             for (c, sums) in sums.iter().enumerate() {
                 let column = tile * TILE + c;
                 if column >= task.data.width() {
@@ -416,6 +431,11 @@ impl Pair<'_, '_, '_> {
                     }
                 }
             }
+            search_part += Part::since(start, sides * size_of::<Tile>());
         });
+        let a_row = (small.len() + 1) * size_of::<u64>() + size_of::<u32>();
+        let mut histograms = Part::since(start, self.rows.len() * a_row + size_of_val(small));
+        histograms.seconds -= search_part.seconds;
+        [histograms, search_part]
     }
 }

@@ -23,6 +23,12 @@ pub(crate) type Tile = [[u64; 256]; TILE];
 /// Rows copied at once.
 const BLOCK: usize = 1032;
 
+/// Bytes of bins from which rows are asked for ahead of their turn: more than caches hold.
+const CACHED: usize = 32 << 20;
+/// So many rows ahead.
+const AHEAD: usize = 16;
+const WORDS_OF_A_LINE: usize = 8;
+
 thread_local! {
     /// The buffer of copied words, then the rows' packed gradients.
     static BUFFER: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
@@ -38,6 +44,7 @@ pub(crate) fn build(
     mut done: impl FnMut(usize, &mut Tile),
 ) {
     let (tiles, wanted, words) = (data.tiles(), out.len(), data.words());
+    let far = size_of_val(words) > CACHED && rows.len() < data.rows();
     BUFFER.with_borrow_mut(|buffer| {
         buffer.resize((wanted + 1) * BLOCK, 0);
         let (buffer, values) = buffer.split_at_mut(wanted * BLOCK);
@@ -45,6 +52,14 @@ pub(crate) fn build(
         for b in 0..blocks {
             let block = &rows[b * BLOCK..rows.len().min((b + 1) * BLOCK)];
             for (r, &row) in block.iter().enumerate() {
+                if far && let Some(&later) = block.get(r + AHEAD) {
+                    let from = later as usize * tiles + first;
+                    for line in (from..from + wanted).step_by(WORDS_OF_A_LINE) {
+                        prefetch(words, line);
+                    }
+                    prefetch(words, from + wanted - 1);
+                    prefetch(packed, later as usize);
+                }
                 let from = row as usize * tiles + first;
                 for (t, word) in words[from..from + wanted].iter().enumerate() {
                     buffer[t * BLOCK + r] = *word;
@@ -62,6 +77,22 @@ pub(crate) fn build(
             }
         }
     });
+}
+
+/// Tells the processor that a number will be read soon.
+#[inline]
+fn prefetch(numbers: &[u64], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(number) = numbers.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing, and the address is that of a number in the slice.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(number).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (numbers, at);
 }
 
 /// Adds the packed gradients of a block to the bins that its words name.

@@ -5,6 +5,7 @@ mod histogram;
 mod partition;
 pub(crate) mod quantise;
 mod search;
+mod spent;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use toprank_core::ModelError;
 
 pub(crate) use grow::{Room, Task, grow};
+pub use spent::{Part, Spent};
 
 /// How one tree grows.
 ///

@@ -11,6 +11,8 @@ Numbers are cut between bins, missing values tried on both sides. Categories are
 the best order for one cut (Fisher), then cut likewise; missing and rare ones stay right.
 */
 
+use std::cell::RefCell;
+
 use toprank_core::vectorised;
 
 use super::quantise::{Units, curvature_of, gradient_of};
@@ -235,12 +237,23 @@ fn categories(
     trial.best
 }
 
-/// Sums up to every bin, and the drop of every cut.
+/// Sums up to every bin, and about what every cut is worth, missing values right and left.
 struct Scan {
     gradient: [i32; 256],
     curvature: [i32; 256],
-    value: [f64; 256],
+    about: [[f32; 256]; 2],
 }
+
+thread_local! {
+    static SCAN: RefCell<Scan> =
+        const { RefCell::new(Scan { gradient: [0; 256], curvature: [0; 256], about: [[0.0; 256]; 2] }) };
+}
+
+/// What a cut is worth is first worked out in `f32`, 8 cuts at once, to within 1e-6 of itself: all is sums and products of
+/// positive numbers, and the sums of gradients are whole. Cuts this near to the best are then compared in `f64`.
+const NEAR: f32 = 1.0 - 1e-5;
+/// l2, in units of the curvature, for which `f32` has room.
+const SAFE_L2: std::ops::Range<f64> = 1e-20..1e15;
 
 /// Numbers without l1, bounds and counts: the case that takes the time.
 fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Split> {
@@ -251,28 +264,56 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
     if l2 == 0.0 {
         least = least.max(1.0);
     }
-    let total = (f64::from(gradient_of(here.total)), f64::from(curvature_of(here.total)));
-    let before = if total.1 + l2 > 0.0 { total.0 * total.0 / (total.1 + l2) } else { 0.0 };
-
-    let mut scan = Scan { gradient: [0; 256], curvature: [0; 256], value: [0.0; 256] };
-    let last = prefix(sums, bins, &mut scan);
-    let missing = sums[bins];
-    let right = best_cut(&mut scan, last, total, (0.0, 0.0), l2, least);
-    let mut best = (right.0, right.1, false);
-    if missing != 0 {
-        let shift = (f64::from(gradient_of(missing)), f64::from(curvature_of(missing)));
-        let left = best_cut(&mut scan, last, total, shift, l2, least);
-        if left.0 > best.0 {
-            best = (left.0, left.1, true);
-        }
+    let total = (gradient_of(here.total), curvature_of(here.total));
+    if 2.0 * least > f64::from(total.1) {
+        return None;
     }
-    let (value, bin, missing_left) = best;
+    let least = least.ceil() as i32;
+    let worth = |(gl, hl): (i32, i32)| {
+        let (gr, hr) = (f64::from(total.0 - gl), f64::from(total.1 - hl));
+        let (gl, below_l, below_r) = (f64::from(gl), f64::from(hl) + l2, hr + l2);
+        (gl * gl * below_r + gr * gr * below_l) / (below_l * below_r)
+    };
+    let missing = (gradient_of(sums[bins]), curvature_of(sums[bins]));
+    // Missing values to the right, and to the left if there are some.
+    let sides = &[(0, 0), missing][..if sums[bins] == 0 { 1 } else { 2 }];
+    let mut best: Option<(f64, usize, usize)> = None;
+    let left_of = SCAN.with_borrow_mut(|scan| {
+        let filled = prefix(sums, bins, scan);
+        let mut most = f32::NEG_INFINITY;
+        for (side, &shift) in sides.iter().enumerate() {
+            most = most.max(about(scan, side, filled, total, shift, l2 as f32, least));
+        }
+        let safe = (l2 == 0.0 || SAFE_L2.contains(&l2)) && most >= 0.0;
+        let near = if safe { most * NEAR } else { f32::MIN };
+        for (side, &shift) in sides.iter().enumerate() {
+            let (groups, _) = scan.about[side][..filled].as_chunks::<LANES>();
+            for (group, values) in groups.iter().enumerate() {
+                if values.iter().map(|value| u32::from(*value >= near)).sum::<u32>() == 0 {
+                    continue;
+                }
+                for (lane, _) in values.iter().enumerate().filter(|(_, value)| **value >= near) {
+                    let bin = group * LANES + lane;
+                    let value = worth((scan.gradient[bin] + shift.0, scan.curvature[bin] + shift.1));
+                    if best.is_none_or(|(best, ..)| value > best) {
+                        best = Some((value, bin, side));
+                    }
+                }
+            }
+        }
+        best.map(|(_, bin, _)| {
+            (i64::from(scan.gradient[bin]) << 32).wrapping_add(i64::from(scan.curvature[bin])) as u64
+        })
+    })?;
+    let (value, bin, side) = best?;
+    let (g, h) = (f64::from(total.0), f64::from(total.1) + l2);
+    let before = if h > 0.0 { g * g / h } else { 0.0 };
     let gain = 0.5 * (value - before) * (gradient * gradient / curvature);
     if gain.is_nan() || gain <= 0.0 {
         return None;
     }
-    let left = (i64::from(scan.gradient[bin]) << 32).wrapping_add(i64::from(scan.curvature[bin])) as u64;
-    let left = if missing_left { left.wrapping_add(missing) } else { left };
+    let missing_left = side == 1;
+    let left = if missing_left { left_of.wrapping_add(sums[bins]) } else { left_of };
     Some(Split { gain, cut: Cut::UpTo(bin as u8), missing_left, left })
 }
 
@@ -291,32 +332,36 @@ fn prefix(sums: &[u64; 256], bins: usize, scan: &mut Scan) -> usize {
 const LANES: usize = 8;
 
 vectorised! {
-    /// The greatest g_l²/(h_l + l2) + g_r²/(h_r + l2) and its first place; −∞ if no cut leaves enough on both sides.
-    fn best_cut(
+    /// About g_l²/(h_l + l2) + g_r²/(h_r + l2) of every cut, −∞ where it does not leave enough on both sides; returns the
+    /// greatest. `f32::MIN` where `f32` has no room for it.
+    fn about(
         scan: &mut Scan,
+        side: usize,
         filled: usize,
-        total: (f64, f64),
-        shift: (f64, f64),
-        l2: f64,
-        least: f64,
-    ) -> (f64, usize) {
-        let mut best = [f64::NEG_INFINITY; LANES];
+        total: (i32, i32),
+        shift: (i32, i32),
+        l2: f32,
+        least: i32,
+    ) -> f32 {
+        let mut most = [f32::NEG_INFINITY; LANES];
         let (g, _) = scan.gradient[..filled].as_chunks::<LANES>();
         let (h, _) = scan.curvature[..filled].as_chunks::<LANES>();
-        let (values, _) = scan.value[..filled].as_chunks_mut::<LANES>();
+        let (values, _) = scan.about[side][..filled].as_chunks_mut::<LANES>();
         for ((g, h), values) in g.iter().zip(h).zip(values) {
             for lane in 0..LANES {
-                let (gl, hl) = (f64::from(g[lane]) + shift.0, f64::from(h[lane]) + shift.1);
-                let (gr, hr) = (total.0 - gl, total.1 - hl);
-                let (below_l, below_r) = (hl + l2, hr + l2);
+                let (gl, hl) = (g[lane].wrapping_add(shift.0), h[lane].wrapping_add(shift.1));
+                let (gr, hr) = (total.0.wrapping_sub(gl), total.1.wrapping_sub(hl));
+                let enough = hl.min(hr) >= least;
+                let (gl, gr) = (gl as f32, gr as f32);
+                let (below_l, below_r) = (hl as f32 + l2, hr as f32 + l2);
                 let value = (gl * gl * below_r + gr * gr * below_l) / (below_l * below_r);
-                let value = if hl.min(hr) >= least { value } else { f64::NEG_INFINITY };
+                let value = if value >= 0.0 { value } else { f32::MIN };
+                let value = if enough { value } else { f32::NEG_INFINITY };
                 values[lane] = value;
-                best[lane] = if value > best[lane] { value } else { best[lane] };
+                most[lane] = if value > most[lane] { value } else { most[lane] };
             }
         }
-        let best = best.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a });
-        (best, scan.value[..filled].iter().position(|value| *value == best).unwrap_or(0))
+        most.iter().fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a })
     }
 }
 

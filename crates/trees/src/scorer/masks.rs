@@ -57,10 +57,15 @@ impl MaskTree {
 
     /// Adds the values of the first `rows` rows.
     pub(super) fn add(&self, columns: &[Lane], rows: usize, sums: &mut [f64; CHUNK]) {
-        if rows <= HALF {
-            half(self, columns, sums);
-        } else {
-            whole(self, columns, sums);
+        // As many rows at once as there are, by 64, 32 or 8.
+        match rows {
+            0..=8 => first_8(self, columns, sums),
+            9..=32 => first_32(self, columns, sums),
+            33..=40 => {
+                first_32(self, columns, sums);
+                fifth_8(self, columns, sums);
+            }
+            _ => all_64(self, columns, sums),
         }
     }
 }
@@ -113,33 +118,43 @@ impl<T: Copy + Default> MaskTree<T> {
         }
     }
 
-    /// What the leaves hold that the rows of a chunk come to.
+    /// What the leaves hold that `N` rows of a chunk, from row `FROM` on, come to.
     #[inline(always)]
     #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
-    pub(super) fn leaves<const N: usize>(&self, columns: &[Lane]) -> [T; N] {
-        masks::<N, T>(self, columns).map(|mask| self.leaves[(mask.trailing_zeros() & 31) as usize])
-    }
-}
-
-/// Rows from which a whole chunk is scored.
-const HALF: usize = 8;
-
-vectorised! {
-    fn whole(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
-        add::<CHUNK>(tree, columns, sums);
+    pub(super) fn leaves<const FROM: usize, const N: usize>(&self, columns: &[Lane]) -> [T; N] {
+        masks::<FROM, N, T>(self, columns).map(|mask| self.leaves[(mask.trailing_zeros() & 31) as usize])
     }
 }
 
 vectorised! {
-    fn half(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
-        add::<HALF>(tree, columns, sums);
+    fn all_64(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
+        add::<0, 64>(tree, columns, sums);
     }
 }
 
+vectorised! {
+    fn first_32(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
+        add::<0, 32>(tree, columns, sums);
+    }
+}
+
+vectorised! {
+    fn first_8(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
+        add::<0, 8>(tree, columns, sums);
+    }
+}
+
+vectorised! {
+    fn fifth_8(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
+        add::<32, 8>(tree, columns, sums);
+    }
+}
+
+/// Adds the values of `N` rows from row `FROM` on.
 #[inline(always)]
 #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
-fn add<const N: usize>(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
-    for (sum, leaf) in sums.iter_mut().zip(tree.leaves::<N>(columns)) {
+fn add<const FROM: usize, const N: usize>(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK]) {
+    for (sum, leaf) in sums[FROM..FROM + N].iter_mut().zip(tree.leaves::<FROM, N>(columns)) {
         *sum += leaf;
     }
 }
@@ -148,17 +163,17 @@ fn add<const N: usize>(tree: &MaskTree, columns: &[Lane], sums: &mut [f64; CHUNK
 #[inline(always)]
 #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
 #[allow(clippy::neg_cmp_op_on_partial_ord)] // a missing value must fail where it goes right
-fn masks<const N: usize, T>(tree: &MaskTree<T>, columns: &[Lane]) -> [u32; N] {
+fn masks<const FROM: usize, const N: usize, T>(tree: &MaskTree<T>, columns: &[Lane]) -> [u32; N] {
     let mut masks = [u32::MAX; N];
     let (left, right) = tree.nodes.split_at(tree.missing_left);
     for node in left {
-        let column = &columns[node.feature as usize];
+        let column = &columns[node.feature as usize][FROM..FROM + N];
         for (mask, x) in masks.iter_mut().zip(column) {
             *mask &= node.keep | u32::from(*x > node.threshold).wrapping_sub(1);
         }
     }
     for node in right {
-        let column = &columns[node.feature as usize];
+        let column = &columns[node.feature as usize][FROM..FROM + N];
         for (mask, x) in masks.iter_mut().zip(column) {
             *mask &= node.keep | u32::from(!(*x <= node.threshold)).wrapping_sub(1);
         }

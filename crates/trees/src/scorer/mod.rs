@@ -2,15 +2,23 @@
 Fast scores: an ensemble laid out for scoring, the same bytes as [`Ensemble::score_row`].
 
 ```text
-for each chunk of 32 rows: copy the features that the trees use, feature after feature
-    for each tree:   up to 32 leaves without categories … masks (masks.rs)
-                     more leaves without categories …     walk, 8 rows at once (steps.rs)
-                     categories …                         the plain way
+for each chunk of 64 rows:
+    many nodes for each feature:   turn the features into codes of one byte (codes.rs)
+        up to 256 leaves …         masks of bytes over codes (bytes.rs)
+    else copy the features that the trees use, feature after feature
+        up to 32 leaves …          masks (masks.rs)
+    more leaves …                  walk, 8 rows at once (steps.rs)
+    categories …                   the plain way
 ```
+
+Codes cost 2 to 3 ns for each value and pay by the number of trees: 100 trees of 31 leaves over 136 features take 4 ns for a row
+and tree by masks, 5 by codes; 100 trees of 255 leaves 28 ns by steps, 13 by codes.
 
 The values of a row are added in the order of the trees, in `f64`, whichever way a tree takes.
 */
 
+mod bytes;
+mod codes;
 mod masks;
 mod steps;
 #[cfg(test)]
@@ -18,20 +26,27 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
+
 use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
 
 use crate::ensemble::Ensemble;
 use crate::tree::{Test, Tree};
+use bytes::{ByteTree, Masks};
+use codes::{Coded, Coder};
 use masks::MaskTree;
 use steps::StepTree;
 
 /// Rows of a chunk.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 /// Rows copied together into a chunk.
 const TOGETHER: usize = 8;
 /// Rows scored at once by one task.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 256;
+
+/// Nodes for each feature from which its codes pay.
+const NODES_OF_A_CODE: usize = 40;
 
 /// One feature of a chunk.
 type Lane = [f32; CHUNK];
@@ -54,6 +69,10 @@ pub struct Scorer {
     /// The features that trees use.
     used: Vec<u32>,
     trees: Vec<Plan>,
+    /// Turns rows into codes, if trees are scored by them.
+    coder: Option<Coder>,
+    /// True if some of them take features as they are.
+    turned: bool,
     /// True if some of them are walked by steps.
     walked: bool,
 }
@@ -62,6 +81,7 @@ pub struct Scorer {
 #[derive(Clone, Debug)]
 enum Plan {
     Masks(MaskTree),
+    Bytes(ByteTree),
     Steps(StepTree),
     Plain(Tree),
 }
@@ -69,6 +89,10 @@ enum Plan {
 /// Memory for one chunk.
 #[derive(Clone, Debug, Default)]
 struct Room {
+    /// The features as codes.
+    coded: Coded,
+    masks: Masks,
+    /// The features as they are.
     columns: Vec<Lane>,
     /// The same as keys, for trees that are walked.
     keys: Vec<[i32; CHUNK]>,
@@ -76,26 +100,41 @@ struct Room {
     scores: Vec<[f64; CHUNK]>,
 }
 
+thread_local! {
+    /// For lists that are scored one at a time.
+    static ROOM: RefCell<Room> = RefCell::default();
+}
+
 impl Scorer {
-    /// Lays an ensemble out. Cost: that of copying it.
+    /// Lays an ensemble out. Cost: that of sorting its thresholds.
     pub fn new(model: &Ensemble) -> Result<Scorer, ModelError> {
         model.check()?;
+        let nodes: usize = model.trees.iter().map(|tree| tree.nodes.len()).sum();
+        let by_codes = nodes >= NODES_OF_A_CODE * model.width;
+        Ok(Scorer::laid_out(model, by_codes))
+    }
+
+    fn laid_out(model: &Ensemble, by_codes: bool) -> Scorer {
         let mut used: Vec<u32> =
             model.trees.iter().flat_map(|tree| tree.nodes.iter().map(|n| n.feature)).collect();
         used.sort_unstable();
         used.dedup();
         let place = |feature: u32| used.binary_search(&feature).unwrap_or_default() as u32;
+        let coder = by_codes.then(|| Coder::new(model.trees.iter()));
         let plan = |tree: &Tree| {
+            let bytes = coder.as_ref().and_then(|coder| ByteTree::new(tree, coder));
             let numbers = tree.nodes.iter().all(|node| matches!(node.test, Test::AtMost(_)));
-            match (numbers, tree.leaves.len()) {
-                (true, ..=masks::MOST_LEAVES) => Plan::Masks(MaskTree::new(tree, place)),
-                (true, _) => Plan::Steps(StepTree::new(tree, place)),
-                (false, _) => Plan::Plain(tree.clone()),
+            match (bytes, numbers, tree.leaves.len()) {
+                (Some(tree), ..) => Plan::Bytes(tree),
+                (_, true, ..=masks::MOST_LEAVES) => Plan::Masks(MaskTree::new(tree, place)),
+                (_, true, _) => Plan::Steps(StepTree::new(tree, place)),
+                (_, false, _) => Plan::Plain(tree.clone()),
             }
         };
         let trees: Vec<Plan> = model.trees.iter().map(plan).collect();
         let walked = trees.iter().any(|tree| matches!(tree, Plan::Steps(_)));
-        Ok(Scorer { width: model.width, base: model.base.clone(), used, trees, walked })
+        let turned = walked || trees.iter().any(|tree| matches!(tree, Plan::Masks(_)));
+        Scorer { width: model.width, base: model.base.clone(), used, trees, coder, turned, walked }
     }
 
     /// Features per row.
@@ -118,7 +157,7 @@ impl Scorer {
                 format!("{} values and {} scores for every row", self.width, self.outputs()),
             ));
         }
-        self.score_block(values, scores, &mut Room::default());
+        ROOM.with_borrow_mut(|room| self.score_block(values, scores, room));
         Ok(())
     }
 
@@ -157,7 +196,12 @@ impl Scorer {
         for (c, scores) in scores.chunks_mut(CHUNK * outputs).enumerate() {
             let rows = scores.len() / outputs;
             let values = &values[c * CHUNK * self.width..][..rows * self.width];
-            self.turn(values, &mut room.columns);
+            if let Some(coder) = &self.coder {
+                coder.code(values, self.width.max(1), &mut room.coded);
+            }
+            if self.turned {
+                self.turn(values, &mut room.columns);
+            }
             if self.walked {
                 room.keys.clear();
                 room.keys.extend(room.columns.iter().map(|column| column.map(steps::key)));
@@ -168,6 +212,7 @@ impl Scorer {
             for (t, tree) in self.trees.iter().enumerate() {
                 let sums = &mut room.scores[t % outputs];
                 match tree {
+                    Plan::Bytes(tree) => tree.add(&room.coded, rows, &mut room.masks, sums),
                     Plan::Masks(tree) => tree.add(&room.columns, rows, sums),
                     Plan::Steps(tree) => tree.add(&room.columns, &room.keys, rows, sums),
                     Plan::Plain(tree) => {
@@ -184,6 +229,7 @@ impl Scorer {
             }
         }
     }
+
     /// Copies the used features of a chunk, feature after feature; 8 rows together, so that whole stretches are written.
     fn turn(&self, values: &[f32], columns: &mut [Lane]) {
         let width = self.width.max(1);

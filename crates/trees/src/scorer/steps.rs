@@ -122,7 +122,7 @@ impl StepTree {
 
 vectorised! {
     fn begin(top: &MaskTree<u32>, columns: &[Lane]) -> [u32; CHUNK] {
-        top.leaves::<CHUNK>(columns)
+        top.leaves::<0, CHUNK>(columns)
     }
 }
 

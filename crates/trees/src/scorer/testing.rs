@@ -5,6 +5,11 @@ use crate::tree::{Next, Node, Test, Tree};
 
 /// A random tree: leaves are split at random places.
 pub(crate) fn tree(leaves: usize, width: u32, categories: bool, seed: u64) -> Tree {
+    tree_of(leaves, width, categories, 23, seed)
+}
+
+/// The same with thresholds of `levels` kinds.
+pub(crate) fn tree_of(leaves: usize, width: u32, categories: bool, levels: u64, seed: u64) -> Tree {
     let random = |i: usize| mix(seed ^ mix(i as u64));
     let mut tree = Tree::constant(0.0);
     let mut from: Vec<Option<(usize, bool)>> = vec![None];
@@ -14,7 +19,7 @@ pub(crate) fn tree(leaves: usize, width: u32, categories: bool, seed: u64) -> Tr
         let test = if categories && word % 3 == 0 {
             Test::In([1, 2, (word >> 20) as u32 % 9].into_iter().collect())
         } else {
-            Test::AtMost(threshold(word >> 8))
+            Test::AtMost(threshold(word >> 8, levels))
         };
         let missing_left = word & 64 > 0 && matches!(test, Test::AtMost(_));
         let right = Next::Leaf(tree.leaves.len() as u32);
@@ -34,8 +39,9 @@ pub(crate) fn tree(leaves: usize, width: u32, categories: bool, seed: u64) -> Tr
     tree
 }
 
-fn threshold(word: u64) -> f32 {
-    match word % 23 {
+fn threshold(word: u64, levels: u64) -> f32 {
+    match word % levels {
+        23.. => (word % levels) as f32 / levels as f32 * 8.0 - 4.0,
         0 => f32::INFINITY,
         1 => f32::NEG_INFINITY,
         level => level as f32 * 0.5 - 4.0,

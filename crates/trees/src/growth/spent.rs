@@ -1,0 +1,55 @@
+//! Where the time of growing goes.
+
+use std::ops::AddAssign;
+use std::time::Instant;
+
+/// Seconds of one part of the work, added up over threads, and the bytes it has to move at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Seconds by the clock of each thread.
+    pub seconds: f64,
+    /// Bytes read and written if every number is touched as seldom as the method allows.
+    pub bytes: u64,
+}
+
+impl AddAssign for Part {
+    fn add_assign(&mut self, other: Part) {
+        self.seconds += other.seconds;
+        self.bytes += other.bytes;
+    }
+}
+
+impl Part {
+    /// What was done since `start`.
+    pub(crate) fn since(start: Instant, bytes: usize) -> Part {
+        Part { seconds: start.elapsed().as_secs_f64(), bytes: bytes as u64 }
+    }
+}
+
+/// What the rounds of a [`Booster`](crate::Booster) were spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Gradient and curvature as whole numbers.
+    pub quantise: Part,
+    /// Sums of gradients by bin.
+    pub histograms: Part,
+    /// The best split of every column; parent − child.
+    pub search: Part,
+    /// Rows to the left and to the right.
+    pub partition: Part,
+    /// Leaf values, and scores of the training rows.
+    pub scores: Part,
+}
+
+impl Spent {
+    /// The parts by name.
+    pub fn parts(&self) -> [(&'static str, Part); 5] {
+        [
+            ("quantise", self.quantise),
+            ("histograms", self.histograms),
+            ("search", self.search),
+            ("partition", self.partition),
+            ("scores", self.scores),
+        ]
+    }
+}
