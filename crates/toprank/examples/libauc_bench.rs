@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! {"train": FILE, "others": [FILE, ...], "width": 6, "model": "mlp:hidden=64-32", "objective": "ap",
-//!  "sampler": "strata:relevant=32:others=96:pass=all", "rate": 0.003, "epochs": 20, "seed": 1, "warm-up": 0}
+//!  "sampler": "strata:relevant=32:others=96:pass=all", "rate": 0.003, "epochs": 20, "seed": 1, "warm-up": 0,
+//!  "optimiser": "adamw:decay=3"}
 //! {"cpu": 0.0041, "steps": 69, "scores": [[...], ...]}
 //! ```
 //!
@@ -55,6 +56,7 @@ fn run(case: &Value, files: &mut HashMap<String, (Lists, Matrix)>) -> Result<Val
         model: Some(text(&case["model"])?),
         sampler: Some(text(&case["sampler"])?),
         rate: case["rate"].as_f64(),
+        optimiser: Some(text(&case["optimiser"])?),
         epochs: Some(u32::try_from(epochs - warm_up)?),
         warm_up: Some(u32::try_from(warm_up)?),
         seed: Some(whole("seed")?),
