@@ -10,8 +10,7 @@ Settings that follow from the data, where the user says nothing.
 | binary, multi-label | `rate` | `0.01` for perceptrons | best on small sets that `bench/top` does not judge by, with every objective |
 | binary, multi-label | `optimiser` | `adamw:decay=3` for perceptrons | the same; relevant rows come often, and are soon learned by heart |
 | | | `adamw:decay=1` with pointwise and bilevel objectives | the same; fewer rows move these |
-| binary, multi-label | `model` | `output=sigmoid` with `pauc-cvar`, `pauc-kl` and `tpauc-kl`, where `linear` or `mlp` does not say it | the same; unbounded scores let single pairs take all the weight |
-| binary, multi-label | `warm-up` | `5` for perceptrons with `pauc-cvar` and `pauc-kl` | the same; what looks at the top alone begins with a sound order |
+| binary, multi-label | `model` | `output=sigmoid` with `tpauc-kl`, where `linear` or `mlp` does not say it | the same; unbounded scores let single pairs take all the weight, and the model collapses |
 | binary, multi-label | `metric` | `auroc`, where the objective is no metric | the same |
 | binary, multi-label, no validation | `epochs` | `20` | a pass has many steps here, and nothing stops a model that learns its rows by heart |
 | queries, fewer than 50,000 rows | `model` | `trees:leaves=7:features=0.5:lists=0.7:least-rows=50` where `trees` does not say them | best validation on MQ2008 and OHSUMED, mean over three seeds (`bench/trees`) |
@@ -34,8 +33,7 @@ const METRIC_OF_LABELS: &str = "auroc";
 const RATE_OF_PERCEPTRONS: f64 = 0.01;
 const OPTIMISER_OF_PERCEPTRONS: &str = "adamw:decay=3";
 const OPTIMISER_IF_FEW_ROWS_MOVE: &str = "adamw:decay=1";
-/// Objectives of a region, which want bounded scores, and the passes of warm-up that serve each.
-const OF_A_REGION: &[(&str, u32)] = &[("pauc-cvar", 5), ("pauc-kl", 5), ("tpauc-kl", 0)];
+const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 /// Rows below which trees that know no bounds learn them by heart.
 const FEW_ROWS: usize = 50_000;
@@ -78,15 +76,10 @@ impl Settings {
         }
         let mut network = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?;
         let name = Spec::parse(&choice.algorithm)?.name;
-        let region = OF_A_REGION.iter().find(|(objective, _)| *objective == name);
-        if let Some((_, passes)) = region.filter(|_| ["linear", "mlp"].contains(&network.name.as_str())) {
-            if network.args.get("output").is_none() {
-                network.args.0.push(("output".into(), "sigmoid".into()));
-                self.model = Some(network.to_string());
-            }
-            if network.name == "mlp" && *passes > 0 {
-                self.warm_up.get_or_insert(*passes);
-            }
+        let row_wise = ["linear", "mlp"].contains(&network.name.as_str());
+        if name == WANTS_BOUNDED_SCORES && row_wise && network.args.get("output").is_none() {
+            network.args.0.push(("output".into(), "sigmoid".into()));
+            self.model = Some(network.to_string());
         }
         let model = network.name;
         let family = toprank_objectives::find(&name).map_or("", |found| found.entry.family);
@@ -175,13 +168,12 @@ mod tests {
                 };
                 let suited = suited(said, &lists);
                 suited.resolve().unwrap();
-                (suited.model.unwrap_or_default(), suited.warm_up)
+                suited.model.unwrap_or_default()
             };
-            assert_eq!(region("pauc:fpr=0.1", "mlp"), ("mlp:output=sigmoid".into(), Some(5)));
-            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), ("mlp:output=sigmoid".into(), None));
-            assert_eq!(region("p:recall=0.8", "linear"), ("linear:output=sigmoid".into(), None));
-            assert_eq!(region("pauc-kl", "mlp:output=linear"), ("mlp:output=linear".into(), Some(5)));
-            assert_eq!(region("auroc", "mlp"), ("mlp".into(), None));
+            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:output=sigmoid");
+            assert_eq!(region("tpauc-kl", "linear"), "linear:output=sigmoid");
+            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear");
+            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp");
             let linear = Settings { model: Some("linear".into()), ..Settings::default() };
             assert_eq!(suited(linear, &lists).rate, None, "its own default");
             let logistic =
