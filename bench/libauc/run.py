@@ -8,9 +8,9 @@ The same for both sides: data (standardised), splits (60/20/20 by class, one per
 rows of a batch, margin, rate of the trackers. Each side's rate of learning is chosen on validation data from the same three,
 at the last pass, together with the network's output: as it is, or through a sigmoid (as in LibAUC's examples). Both sides
 train the same loss by the same surrogate, the squared hinge. LibAUC may also choose PESG by steps down the gradient. What
-neither side chooses is its default: LibAUC's optimisers with their decay; our AdamW with the decay that binary data get, and half
-of the passes as a warm-up with a one-way partial AUC (LibAUC's thresholds begin at 0, where all pairs count, and take dozens of
-steps to reach their region). LibAUC's classes are used as they are but for what stops them:
+neither side chooses: LibAUC's optimisers with their decay; our AdamW with the decay that binary data get by default, and half of
+the passes of a one-way partial AUC as a warm-up (`--warm-up` of the command): LibAUC's thresholds begin at 0, where all pairs
+count, and take dozens of steps to reach their region. LibAUC's classes are used as they are but for what stops them:
   - AUCMLoss v2 has a misplaced bracket and leaves out scores of 0 (its issue 74): the formula of its docstring instead;
   - its sampler asks for torchvision without using it.
 CPU time is that of the passes alone: nothing is read, scored or chosen meanwhile. LibAUC's rows are taken from tensors by the
@@ -48,7 +48,7 @@ BATCH, RELEVANT, SEEDS = 128, 32, [1, 2, 3]
 EPOCHS = {"w8a": 2}  # 10 elsewhere; w8a has 300 steps a pass
 HIDDEN, WIDE = (64, 32), (256, 128)
 OUTPUTS = ["sigmoid", "linear"]
-WARMED_UP = []
+WARMED_UP = ["pauc-cvar", "pauc-kl"]
 OPTIMISER = "adamw:decay=3"
 # LibAUC's loss, ours, the measure.
 CASES = [
