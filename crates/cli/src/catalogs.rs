@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toprank::core::{Entry, Param, Policy};
 use toprank::data::formats::FORMATS;
 use toprank::metrics::PRESETS;
-use toprank::{metrics, objectives, train};
+use toprank::{embeddings, metrics, objectives, train};
 
 use crate::failure::Failure;
 use crate::table::{Style, Table};
@@ -79,6 +79,7 @@ impl Models {
         let mut lines: Vec<Line> =
             train::models::NETWORKS.iter().map(|entry| Line::new(entry, &[])).collect();
         lines.extend(train::models::TREES.iter().map(|entry| Line::new(entry, &[])));
+        lines.extend(embeddings::MODELS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SAMPLERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::OPTIMISERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SCHEDULES.iter().map(|entry| Line::new(entry, &[])));

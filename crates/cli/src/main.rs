@@ -25,6 +25,7 @@ mod predict;
 mod progress;
 mod quickstart;
 mod reading;
+mod recommend;
 mod rules;
 mod split;
 mod table;
@@ -49,6 +50,7 @@ Examples:
   toprank predict --model model.toprank --data test.txt -o scores.txt
   toprank export --model trees.toprank --format lightgbm -o model.txt
   toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
+  toprank recommend train --data u.data --split leave-last --objective ndcg@20 -o rec.toprank
   toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
 
 Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
@@ -97,6 +99,7 @@ enum Command {
     Import(export::Import),
     #[command(name = "pagerank")]
     PageRank(pagerank::PageRank),
+    Recommend(recommend::Recommend),
     Threshold(threshold::Threshold),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
@@ -148,6 +151,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Export(command) => command.run(common),
         Command::Import(command) => command.run(common),
         Command::PageRank(command) => command.run(common),
+        Command::Recommend(command) => command.run(common),
         Command::Threshold(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),

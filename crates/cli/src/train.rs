@@ -1,7 +1,7 @@
 //! `toprank train`: from files to a model.
 
 mod folds;
-mod screen;
+pub mod screen;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -456,7 +456,7 @@ fn kept_model(
 }
 
 /// A path that means the same from every folder; standard input cannot be read twice.
-fn absolute(path: &str) -> Result<String, Failure> {
+pub fn absolute(path: &str) -> Result<String, Failure> {
     if path == "-" {
         return Ok(path.to_string());
     }
@@ -465,7 +465,7 @@ fn absolute(path: &str) -> Result<String, Failure> {
 }
 
 /// A file that belongs to a model and stands beside it.
-fn beside(model: &Path, ending: &str) -> PathBuf {
+pub fn beside(model: &Path, ending: &str) -> PathBuf {
     let mut name = model.as_os_str().to_os_string();
     name.push(ending);
     PathBuf::from(name)

@@ -1,5 +1,6 @@
 //! **Which words do all rooms share?** Lists of scored and labelled items, the policy that decides what a
-//! measure means at its edges, the grammar and tables of every catalog, what a model is, random streams, ordered sums.
+//! measure means at its edges, the grammar and tables of every catalog, what a model is, the matrix product, random streams, ordered
+//! sums.
 //!
 //! Invariants:
 //! - nothing here reads a file or names a metric;
@@ -7,7 +8,9 @@
 //! - a result depends on the numbers given, never on the number of threads.
 
 pub mod catalog;
+pub mod choices;
 pub mod list;
+pub mod matrix;
 pub mod model;
 pub mod policy;
 mod simd;
@@ -15,6 +18,7 @@ pub mod stream;
 pub mod sum;
 
 pub use catalog::{Args, Entry, Param, ParamError, Spec};
+pub use choices::Choices;
 pub use list::{List, Lists, ListsError, Ragged};
 pub use model::{Architecture, Backward, Block, Differentiable, Features, ModelError, ModelInput, Role};
 pub use policy::{Divisor, Empty, Gain, Ideal, Policy, Relevant, ScoreBits, Short, Ties};

@@ -2,7 +2,7 @@
 Parts of a data set: train, validation and test, or folds.
 
 A list is never split, with two exceptions that are the point: of a single list (a binary data set) and of
-several labels over the same rows, the rows are divided; leave-last-out takes each user's last items.
+several labels over the same rows, the rows are divided; leave-last-out takes each user's last items, within-lists any.
 
 ```
 use toprank_core::{Lists, Spec};
@@ -71,6 +71,12 @@ pub static SPLITS: &[Split] = &[
             about: "what last means; equal times count in file order",
         }],
         plan: leave_last_out,
+    },
+    Split {
+        name: "within-lists",
+        about: "the items of each list at random: every user has some in train, vali and test",
+        params: &[SHARES],
+        plan: within_lists,
     },
 ];
 
@@ -228,7 +234,8 @@ fn strata(data: &Dataset) -> Result<Units, ParamError> {
     Ok(Units::Rows(groups.into_iter().map(|(_, rows)| rows).collect()))
 }
 
-fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+/// The names of the parts, and the share of the data at which each ends.
+fn shares(spec: &Spec) -> Result<(&'static [&'static str], Vec<f64>), ParamError> {
     let text = spec.args.get(SHARES.name).unwrap_or(SHARES.default);
     let refuse = || ParamError::new(SHARES.name, text, SHARES.range);
     let shares: Vec<f64> = text.split('/').map(str::parse).collect::<Result<_, _>>().map_err(|_| refuse())?;
@@ -241,15 +248,20 @@ fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Ve
     if !shares.iter().all(|share| share.is_finite() && *share >= 0.0) || total <= 0.0 || !total.is_finite() {
         return Err(refuse());
     }
-    check_numbers(data)?;
     let mut upto = 0.0;
-    let ends: Vec<f64> = shares
+    let ends = shares
         .iter()
         .map(|share| {
             upto += share;
             upto / total
         })
         .collect();
+    Ok((names, ends))
+}
+
+fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let (names, ends) = shares(spec)?;
+    check_numbers(data)?;
     let dealt = units.deal(&ends, seed);
     Ok(names
         .iter()
@@ -333,6 +345,32 @@ fn leave_last_out(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, 
     train.sort_unstable();
     let part = |name: &str, entries| Part { name: name.into(), pick: Pick::Entries(entries) };
     Ok(vec![part("train", train), part("vali", vali), part("test", test)])
+}
+
+/// The items of each list are shuffled and cut at the shares; what rounding leaves over goes to train, so that a list with
+/// one item keeps it there.
+fn within_lists(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let (names, ends) = shares(spec)?;
+    check_numbers(data)?;
+    let mut parts = vec![Vec::new(); names.len()];
+    for q in 0..data.lists.len() {
+        let mut order: Vec<u64> = data.lists.range(q).map(|entry| entry as u64).collect();
+        Stream::new(seed, "split within lists").of_list(q as u32).open().shuffle(&mut order);
+        let count = order.len();
+        // From the back: test, then vali, each its share rounded down.
+        for k in (1..names.len()).rev() {
+            let share = ends[k] - ends[k - 1];
+            // A hair of tolerance: 0.1 · 30 is less than 3 by rounding.
+            let taken = ((share * count as f64 + 1e-9) as usize).min(order.len());
+            parts[k].extend(order.drain(order.len() - taken..));
+        }
+        parts[0].extend(order);
+    }
+    let part = |(name, mut entries): (&&str, Vec<u64>)| {
+        entries.sort_unstable();
+        Part { name: (*name).into(), pick: Pick::Entries(entries) }
+    };
+    Ok(names.iter().zip(parts).map(part).collect())
 }
 
 /// Lists and rows are numbered by 32 bits here.

@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use toprank_core::matrix::{View, product};
 use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Stream};
 
 use crate::network::{Network, Nothing, RankModule, check_back};
@@ -195,56 +196,5 @@ impl<M: RankModule> Backward for Tape<'_, M> {
             model.give_back(buffer);
         }
         Ok(())
-    }
-}
-
-/// A dense matrix, row after row, or its transpose.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    values: &'a [f32],
-    shape: (usize, usize),
-    /// Distance of neighbours in a column, in a row.
-    strides: (isize, isize),
-}
-
-impl<'a> View<'a> {
-    fn new(values: &'a [f32], columns: usize) -> View<'a> {
-        View { values, shape: (values.len() / columns, columns), strides: (columns as isize, 1) }
-    }
-
-    fn transposed(self) -> View<'a> {
-        View { shape: (self.shape.1, self.shape.0), strides: (self.strides.1, self.strides.0), ..self }
-    }
-}
-
-/// `to = a b`, or `to += a b`, row after row, on this thread.
-fn product(a: View, b: View, to: &mut [f32], add: bool) {
-    let ((m, k), (same, n)) = (a.shape, b.shape);
-    assert!(k == same && to.len() == m * n, "shapes of a product: {:?} {:?} {}", a.shape, b.shape, to.len());
-    assert!(a.values.len() == m * k && b.values.len() == k * n, "a matrix is full");
-    // SAFETY: the matrices are full and dense (asserted), so every place that shapes and strides can name lies in its
-    // slice; `to` is borrowed mutably, so it overlaps neither.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            to.as_mut_ptr(),
-            1,
-            n as isize,
-            add,
-            a.values.as_ptr(),
-            a.strides.1,
-            a.strides.0,
-            b.values.as_ptr(),
-            b.strides.1,
-            b.strides.0,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! The bend is taken in f64, where even σ(30) and σ(31) differ: bounded scores keep the order of the unbounded ones.
 
-use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Param, ParamError, Spec, Stream};
+use toprank_core::{
+    Backward, Block, Differentiable, ModelError, ModelInput, Param, ParamError, Spec, Stream,
+};
 
 use crate::params::word;
 

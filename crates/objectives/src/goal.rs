@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use toprank_core::{Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec};
+use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec};
 use toprank_metrics::MAX_EXP2_LABEL;
 
 use crate::catalog::{Listing, find, nearest};
 use crate::objective::{Input, Objective, Out};
 use crate::params::GAIN;
-use crate::state::{State, StateError};
+use crate::state::{Per, State, StateError};
 use crate::walk::{Batch, Gradients};
 use crate::work::Work;
 
@@ -102,26 +102,75 @@ impl Goal {
         Ok(state)
     }
 
+    /// Fresh state where lists are what users chose among all items: one number per relevant pair, never per user and
+    /// item. Batches of it are made by [`Batch::of_choices`].
+    ///
+    /// ```
+    /// use toprank_core::{Choices, Policy};
+    /// use toprank_objectives::{Batch, Draws, Goal, Gradients};
+    /// let choices = Choices::from_pairs(1, 1000, vec![(0, 7, 1.0), (0, 3, 1.0)]);
+    /// let goal = Goal::parse("song", &Policy::default()).unwrap();
+    /// let mut state = goal.state_of_choices(&choices).unwrap();
+    /// let draws = Draws { lists: vec![0], offsets: vec![0, 3], items: vec![3, 7, 500], importance: vec![] };
+    /// let mut out = Gradients::default();
+    /// goal.step(&Batch::of_choices(&draws, &[1.0, 1.0, 0.0], &[0.1, 0.2, 0.3]), &mut state, &mut out).unwrap();
+    /// assert!(out.gradient[0] < 0.0 && out.gradient[2] > 0.0);
+    /// ```
+    ///
+    /// # Errors
+    /// If a label or the objective does not suit choices: a state per item would be a user × item table.
+    pub fn state_of_choices(&self, choices: &Choices) -> Result<State, GoalError> {
+        choices.check()?;
+        let columns = self.objective.columns();
+        let gains_nothing = !matches!(&self.policy.gain, Gain::Table(gains) if gains.first() != Some(&0.0));
+        if columns.iter().any(|column| column.per == Per::Item) || !gains_nothing {
+            return Err(GoalError::Shape {
+                what: "the objective for users' choices",
+                found: format!("{}, which keeps or counts something for every user and item", self.name),
+                expected:
+                    "an objective with state per relevant item, in which what nobody chose gains nothing"
+                        .into(),
+            });
+        }
+        for u in 0..choices.len() {
+            self.check_list(u, choices.labels_of(u).iter())?;
+        }
+        let mut state = State::of_choices(columns, choices, &self.policy);
+        if !columns.is_empty() {
+            let mut work = Work::default();
+            let zeros = vec![0.0; (0..choices.len()).map(|u| choices.of(u).len()).max().unwrap_or(0)];
+            for u in 0..choices.len() {
+                let labels = choices.labels_of(u);
+                let list = List { id: u as u32, ..List::new(&zeros[..labels.len()], labels) };
+                self.objective.prepare(&list, &self.policy, &mut state.of_list(u, choices.items), &mut work);
+            }
+        }
+        Ok(state)
+    }
+
     fn check_labels(&self, lists: &Lists) -> Result<(), GoalError> {
-        let gain =
-            self.line.entry.params.iter().any(|param| param.name == "gain").then_some(&self.policy.gain);
         for q in 0..lists.len() {
             let missed = lists.missed.as_ref().map_or(&[][..], |missed| missed.of(q));
-            for (item, &y) in lists.labels[lists.range(q)].iter().chain(missed).enumerate() {
-                let expected = match gain {
-                    _ if y.is_infinite() => "a finite label",
-                    Some(Gain::Exp2) if y > MAX_EXP2_LABEL => {
-                        "a label up to 31 where the gain is 2^label - 1; gain=linear takes greater ones"
-                    }
-                    Some(Gain::Table(gains))
-                        if y > 0.0 && (y.fract() != 0.0 || y as usize >= gains.len()) =>
-                    {
-                        "a whole label that the table of gains covers"
-                    }
-                    _ => continue,
-                };
-                return Err(GoalError::Label { list: q, item, found: y, expected });
-            }
+            self.check_list(q, lists.labels[lists.range(q)].iter().chain(missed))?;
+        }
+        Ok(())
+    }
+
+    fn check_list<'a>(&self, q: usize, labels: impl Iterator<Item = &'a f32>) -> Result<(), GoalError> {
+        let gain =
+            self.line.entry.params.iter().any(|param| param.name == "gain").then_some(&self.policy.gain);
+        for (item, &y) in labels.enumerate() {
+            let expected = match gain {
+                _ if y.is_infinite() => "a finite label",
+                Some(Gain::Exp2) if y > MAX_EXP2_LABEL => {
+                    "a label up to 31 where the gain is 2^label - 1; gain=linear takes greater ones"
+                }
+                Some(Gain::Table(gains)) if y > 0.0 && (y.fract() != 0.0 || y as usize >= gains.len()) => {
+                    "a whole label that the table of gains covers"
+                }
+                _ => continue,
+            };
+            return Err(GoalError::Label { list: q, item, found: y, expected });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The state of an objective over a data set: one block of numbers per list, cut into columns.
 
-use toprank_core::{Lists, Policy};
+use toprank_core::{Choices, Lists, Policy};
 
 /// What a column has one entry for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,35 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    fn new(columns: &'static [Column], lists: usize) -> Shape {
+        let mut shape = Shape {
+            columns,
+            starts: Vec::with_capacity(lists + 1),
+            items: Vec::with_capacity(lists),
+            relevant_starts: Vec::with_capacity(lists + 1),
+            relevant: Vec::new(),
+        };
+        shape.starts.push(0);
+        shape.relevant_starts.push(0);
+        shape
+    }
+
+    /// Adds a list of `all` items, `judged` of them judged, whose relevant items are among `labels`, places ascending.
+    fn add(&mut self, all: usize, judged: usize, labels: impl Iterator<Item = (u32, f32)>, policy: &Policy) {
+        let before = self.relevant.len();
+        self.relevant.extend(labels.filter(|(_, y)| policy.relevant.is(*y)).map(|(place, _)| place));
+        let relevant = self.relevant.len() - before;
+        let end = self.starts.last().copied().unwrap_or(0) + length(self.columns, all, relevant) as u64;
+        self.items.push(judged as u32);
+        self.relevant_starts.push(self.relevant.len() as u64);
+        self.starts.push(end);
+    }
+
+    fn unvisited(self) -> State {
+        let end = self.starts.last().copied().unwrap_or(0);
+        State { shape: self, values: vec![f64::NAN; end as usize] }
+    }
+
     /// The state of list `q`, which has `all` items, unjudged ones included, over its own block of numbers.
     pub fn of_list<'a>(&'a self, q: usize, all: usize, values: &'a mut [f64]) -> ListState<'a> {
         let relevant = self.relevant_starts[q] as usize..self.relevant_starts[q + 1] as usize;
@@ -65,26 +94,23 @@ impl Shape {
 impl State {
     /// State with every number not yet visited.
     pub(crate) fn new(columns: &'static [Column], lists: &Lists, policy: &Policy) -> State {
-        let mut shape = Shape {
-            columns,
-            starts: vec![0],
-            items: Vec::with_capacity(lists.len()),
-            relevant_starts: vec![0],
-            relevant: Vec::new(),
-        };
-        let mut end = 0u64;
+        let mut shape = Shape::new(columns, lists.len());
         for q in 0..lists.len() {
             let labels = &lists.labels[lists.range(q)];
-            let before = shape.relevant.len();
-            let places = labels.iter().enumerate().filter(|(_, y)| policy.relevant.is(**y));
-            shape.relevant.extend(places.map(|(place, _)| place as u32));
-            let relevant = shape.relevant.len() - before;
-            end += length(columns, labels.len(), relevant) as u64;
-            shape.items.push(labels.iter().filter(|y| !y.is_nan()).count() as u32);
-            shape.relevant_starts.push(shape.relevant.len() as u64);
-            shape.starts.push(end);
+            let judged = labels.iter().filter(|y| !y.is_nan()).count();
+            shape.add(labels.len(), judged, (0..).zip(labels.iter().copied()), policy);
         }
-        State { shape, values: vec![f64::NAN; end as usize] }
+        shape.unvisited()
+    }
+
+    /// The same where a list is a user's choices among all items: memory for what was chosen only.
+    pub(crate) fn of_choices(columns: &'static [Column], choices: &Choices, policy: &Policy) -> State {
+        let mut shape = Shape::new(columns, choices.len());
+        for u in 0..choices.len() {
+            let chosen = choices.of(u).iter().copied().zip(choices.labels_of(u).iter().copied());
+            shape.add(choices.items, choices.items, chosen, policy);
+        }
+        shape.unvisited()
     }
 
     /// Its columns.

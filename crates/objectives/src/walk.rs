@@ -12,10 +12,12 @@ use crate::work::Work;
 /// What a step looks at: all lists, or drawn ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// The data set.
+    /// The data set; empty where it is made of users' choices.
     pub lists: &'a Lists,
     /// The drawn lists and items; `None`: all lists, whole.
     pub draws: Option<&'a Draws>,
+    /// Labels of the drawn items, where the data set is made of users' choices ([`Batch::of_choices`]).
+    pub drawn_labels: Option<&'a [f32]>,
     /// One score per entry (of all lists, or of the draws, draw after draw).
     pub scores: &'a [f64],
     /// Scores of the same entries under the model of the step before; for objectives whose needs ask for them.
@@ -34,6 +36,7 @@ impl<'a> Batch<'a> {
         Batch {
             lists,
             draws: None,
+            drawn_labels: None,
             scores,
             previous: None,
             frozen: None,
@@ -41,7 +44,24 @@ impl<'a> Batch<'a> {
             reduction: Reduction::Mean,
         }
     }
+
+    /// Drawn users and drawn items of theirs, with a label for each: lists that are nowhere written down whole. For states
+    /// of [`Goal::state_of_choices`].
+    pub fn of_choices(draws: &'a Draws, labels: &'a [f32], scores: &'a [f64]) -> Batch<'a> {
+        Batch { draws: Some(draws), drawn_labels: Some(labels), ..Batch::all(&NO_LISTS, scores) }
+    }
 }
+
+static NO_LISTS: Lists = Lists {
+    offsets: Vec::new(),
+    rows: None,
+    output: None,
+    labels: Vec::new(),
+    item_weights: None,
+    list_weights: None,
+    tie_keys: None,
+    missed: None,
+};
 
 /// How lists become one loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +88,8 @@ pub struct Draws {
 }
 
 impl Draws {
-    fn check(&self, lists: &Lists) -> Result<(), GoalError> {
+    /// `length(q)` is that of list `q` of `count`.
+    fn check(&self, count: usize, length: impl Fn(usize) -> usize) -> Result<(), GoalError> {
         let wrong = |what, found: String, expected: String| Err(GoalError::Shape { what, found, expected });
         let draws = self.lists.len();
         if self.offsets.len() != draws + 1
@@ -80,12 +101,12 @@ impl Draws {
             return wrong("draws", format!("{} offsets", self.offsets.len()), expected);
         }
         if self.lists.windows(2).any(|w| w[0] >= w[1])
-            || self.lists.last().is_some_and(|&q| q as usize >= lists.len())
+            || self.lists.last().is_some_and(|&q| q as usize >= count)
         {
             return wrong(
                 "drawn lists",
                 format!("{:?} …", &self.lists[..draws.min(8)]),
-                format!("strictly ascending numbers below {}", lists.len()),
+                format!("strictly ascending numbers below {count}"),
             );
         }
         if !self.importance.is_empty() && self.importance.len() != draws {
@@ -97,7 +118,7 @@ impl Draws {
         }
         for (d, &q) in self.lists.iter().enumerate() {
             let items = &self.items[self.offsets[d] as usize..self.offsets[d + 1] as usize];
-            let length = lists.range(q as usize).len();
+            let length = length(q as usize);
             if items.windows(2).any(|w| w[0] >= w[1]) || items.last().is_some_and(|&i| i as usize >= length) {
                 return wrong(
                     "drawn items",
@@ -157,8 +178,10 @@ pub(crate) fn step(
     out: &mut Gradients,
 ) -> Result<(), GoalError> {
     let lists = batch.lists;
-    if let Some(draws) = batch.draws {
-        draws.check(lists)?;
+    match (batch.draws, batch.drawn_labels) {
+        (Some(draws), None) => draws.check(lists.len(), |q| lists.range(q).len())?,
+        (Some(draws), Some(_)) => draws.check(state.len(), |q| state.shape.items[q] as usize)?,
+        (None, _) => {}
     }
     let (count, entries) = match batch.draws {
         None => (lists.len(), lists.entries()),
@@ -170,7 +193,10 @@ pub(crate) fn step(
         }
         Err(GoalError::Shape { what, found: found.to_string(), expected: expected.to_string() })
     };
-    shape("lists of the state", state.len(), lists.len())?;
+    match batch.drawn_labels {
+        None => shape("lists of the state", state.len(), lists.len())?,
+        Some(labels) => shape("labels of the drawn items", labels.len(), entries)?,
+    }
     shape("scores", batch.scores.len(), entries)?;
     let with_previous = goal.objective().needs().previous_scores && batch.previous.is_some();
     for (what, scores) in [("previous scores", batch.previous), ("frozen scores", batch.frozen)] {
@@ -372,6 +398,9 @@ impl Part<'_> {
         let (batch, q) = (self.batch, self.list_at(d));
         let lists = batch.lists;
         let entries = self.start(d)..self.start(d + 1);
+        if let Some(labels) = batch.drawn_labels {
+            return self.choices(d, &labels[entries.clone()], entries, state, work, out);
+        }
         let whole = lists.range(q);
         let items = batch.draws.map(|draws| &draws.items[entries.clone()]);
         let mut state = self.shape.of_list(q, whole.len(), state);
@@ -398,5 +427,28 @@ impl Part<'_> {
         let loss = gathered.run(&seen, out, |input, out| self.goal.list(input, &mut state, work, out));
         work.gathered = gathered;
         loss
+    }
+
+    /// The choices of a user: every drawn item has its label, so nothing is brought together first.
+    fn choices(
+        &self,
+        d: usize,
+        labels: &[f32],
+        entries: std::ops::Range<usize>,
+        state: &mut [f64],
+        work: &mut Work,
+        out: &mut Out,
+    ) -> Option<f64> {
+        let (batch, q) = (self.batch, self.list_at(d));
+        let mut state = self.shape.of_list(q, self.shape.items[q] as usize, state);
+        let input = Input {
+            list: List { id: q as u32, ..List::new(&batch.scores[entries.clone()], labels) },
+            sample: batch.draws.map(|draws| &draws.items[entries.clone()]),
+            previous: batch.previous.map(|p| &p[entries.clone()]),
+            frozen: batch.frozen.map(|f| &f[entries.clone()]),
+            policy: self.goal.policy(),
+            stream: batch.stream.of_list(q as u32),
+        };
+        self.goal.list(&input, &mut state, work, out)
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A file holds rows of little-endian f32: the features, standardised already, then the label. `cpu` is the CPU time of
-//! an epoch of [`Learner::run`], all threads together, in seconds: nothing is read, validated or written meanwhile.
+//! an epoch of [`Course::run`], all threads together, in seconds: nothing is read, validated or written meanwhile.
 //! `scores` are those of the rows of the other files. The number of threads is that of rayon: `RAYON_NUM_THREADS`.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use toprank::core::Lists;
 use toprank::data::Matrix;
 use toprank::train::engine::{Examples, score};
-use toprank::train::{Learner, Settings, Trainer};
+use toprank::train::{Course, Settings, Trainer};
 
 type Failure = Box<dyn std::error::Error>;
 

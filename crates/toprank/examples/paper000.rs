@@ -32,7 +32,7 @@ use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::{Batch, Goal, GoalError, Gradients};
 use toprank::train::engine::{Examples, score};
-use toprank::train::{Learner, Now, Trainer, Watch};
+use toprank::train::{Course, Now, Trainer, Watch};
 use toprank::train::{Settings, TrainError};
 use toprank_plots::{Series, curves};
 

@@ -4,6 +4,7 @@
 
 pub use toprank_core as core;
 pub use toprank_data as data;
+pub use toprank_embeddings as embeddings;
 pub use toprank_metrics as metrics;
 #[cfg(feature = "neural")]
 pub use toprank_neural as neural;

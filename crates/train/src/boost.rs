@@ -1,5 +1,5 @@
 /*!
-Boosted trees from lists, an objective of the catalog and a metric: LambdaMART and its relatives, in the loop of [`Learner`].
+Boosted trees from lists, an objective of the catalog and a metric: LambdaMART and its relatives, in the loop of [`Course`].
 
 ```text
 base:  where shifting all scores changes the loss, the shift that Newton's method finds
@@ -43,7 +43,7 @@ use crate::container::{Tensor, Values};
 use crate::curve::Record;
 use crate::engine::{Examples, trusted};
 use crate::error::TrainError;
-use crate::learner::{Learner, Position, Watch};
+use crate::learner::{Course, Learner, Position, Watch};
 use crate::position_bias::{Learned, PositionBias};
 use crate::scoring::{self, Scoring, Trees};
 
@@ -172,11 +172,7 @@ impl<'a> Boost<'a> {
     }
 }
 
-impl Learner for Boost<'_> {
-    fn config(&self) -> &Config {
-        &self.config
-    }
-
+impl Course for Boost<'_> {
     fn position(&self) -> &Position {
         &self.position
     }
@@ -229,18 +225,6 @@ impl Learner for Boost<'_> {
         Ok((seen.loss, self.config.rate))
     }
 
-    fn kept(&self) -> Result<Scoring, TrainError> {
-        let mut ensemble = self.booster.ensemble().clone();
-        if let Some((_, round)) = self.position.best {
-            ensemble.truncate(round as usize);
-        }
-        Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
-    }
-
-    fn position_bias(&self) -> Option<PositionBias> {
-        self.places.as_ref().map(|places| places.bias.clone())
-    }
-
     fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
         let state = self.pass.state.save();
         let mut own = vec![Tensor::flat("objective", Values::Bytes(&state))];
@@ -279,6 +263,24 @@ impl Learner for Boost<'_> {
         self.booster = Booster::resume(self.data, offsets, self.boosting.clone(), ensemble, scores)?;
         self.position = position;
         Ok(())
+    }
+}
+
+impl Learner for Boost<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn kept(&self) -> Result<Scoring, TrainError> {
+        let mut ensemble = self.booster.ensemble().clone();
+        if let Some((_, round)) = self.position.best {
+            ensemble.truncate(round as usize);
+        }
+        Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
+    }
+
+    fn position_bias(&self) -> Option<PositionBias> {
+        self.places.as_ref().map(|places| places.bias.clone())
     }
 }
 

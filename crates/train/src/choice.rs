@@ -57,6 +57,10 @@ const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
     ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
 ];
 
+/// The same for models of vectors: a normaliser over all items is tracked from samples of them.
+const SERVED_BY_ON_EMBEDDINGS: &[(&str, &str, &str)] =
+    &[("ndcg", "", "listwise-ce"), ("dcg", "", "listwise-ce")];
+
 /// What is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -64,6 +68,8 @@ pub enum By {
     Network,
     /// Trees, over all lists at once.
     Trees,
+    /// Vectors of users and items, by draws from all items.
+    Embeddings,
 }
 
 /// Parameters of a metric that no objective serves together.
@@ -77,7 +83,11 @@ fn served(measure: &Measure, spec: &Spec, by: By) -> Option<String> {
         return None;
     }
     let fits = |with: &str| with.is_empty() || spec.args.get(with).is_some();
-    let own = if by == By::Trees { SERVED_BY_ON_TREES } else { &[] };
+    let own = match by {
+        By::Network => &[],
+        By::Trees => SERVED_BY_ON_TREES,
+        By::Embeddings => SERVED_BY_ON_EMBEDDINGS,
+    };
     let mut lines = own.iter().chain(SERVED_BY);
     let (.., line) = lines.find(|(metric, with, _)| *metric == entry.name && fits(with))?;
     let line = line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default());
@@ -131,7 +141,8 @@ mod tests {
 
     #[test]
     fn every_line_names_a_metric_and_an_objective() {
-        for (metric, with, line) in SERVED_BY.iter().chain(SERVED_BY_ON_TREES) {
+        for (metric, with, line) in SERVED_BY.iter().chain(SERVED_BY_ON_TREES).chain(SERVED_BY_ON_EMBEDDINGS)
+        {
             if let Some(entry) = toprank_metrics::find(metric) {
                 assert_eq!(entry.name, *metric, "a metric is listed under its own name");
                 let has = |key: &str| entry.params.iter().any(|param| param.name == key);

@@ -176,6 +176,8 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, T
     if envelope.kind != kind {
         let other = match envelope.kind.as_str() {
             "walk" => "; a walk is for `toprank pagerank predict` and `evaluate`",
+            "recommender" => "; a recommender is for `toprank recommend evaluate` and `top`",
+            "model" if kind == "recommender" => "; a model is for `toprank predict`",
             _ => "",
         };
         return Err(wrong(format!("a toprank {}", envelope.kind), &format!("a toprank {kind}{other}")));

@@ -113,6 +113,7 @@ impl Engine {
         let batch = Batch {
             lists: examples.lists,
             draws: Some(draws),
+            drawn_labels: None,
             scores: &self.scores,
             previous: at.previous.map(|_| self.previous_scores.as_slice()),
             frozen: None,

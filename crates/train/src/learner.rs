@@ -5,7 +5,8 @@ What learns: the loop that every kind of model is trained in, always ready to be
 each step: the learner's own ─▶ end of a pass: validate, record, better? keep ─▶ checkpoint ─▶ stop?
 ```
 
-Networks ([`crate::Trainer`]) take many steps a pass; for boosted trees ([`crate::boost::Boost`]) a round is a step and a pass.
+Networks ([`crate::Trainer`]) and models of vectors ([`crate::recommend`]) take many steps a pass; for boosted trees
+([`crate::boost::Boost`]) a round is a step and a pass.
 */
 
 use std::path::Path;
@@ -120,11 +121,8 @@ impl Position {
     }
 }
 
-/// A model on its way.
-pub trait Learner {
-    /// The settings.
-    fn config(&self) -> &Config;
-
+/// What the loop needs to know of whatever is trained: steps, passes, checkpoints.
+pub trait Course {
     /// Where it stands.
     fn position(&self) -> &Position;
 
@@ -133,14 +131,6 @@ pub trait Learner {
 
     /// One step, and the end of a pass where it was the last of one; its loss and rate.
     fn step(&mut self, watch: &mut dyn Watch, started: Instant) -> Result<(f64, f64), TrainError>;
-
-    /// What a user gets: the best on validation, else the average, else the last.
-    fn kept(&self) -> Result<Scoring, TrainError>;
-
-    /// What the places of clicks add, where that is learned.
-    fn position_bias(&self) -> Option<PositionBias> {
-        None
-    }
 
     /// Writes everything that moves; the old checkpoint stays until the new one is whole.
     fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError>;
@@ -200,5 +190,19 @@ pub trait Learner {
         }
         due(&|keep| self.save_checkpoint(keep.path, keep.origin), true)?;
         Ok(if self.steps_done() == self.steps() { Outcome::Finished } else { Outcome::Stopped })
+    }
+}
+
+/// A model that scores rows of features, on its way.
+pub trait Learner: Course {
+    /// The settings.
+    fn config(&self) -> &Config;
+
+    /// What a user gets: the best on validation, else the average, else the last.
+    fn kept(&self) -> Result<Scoring, TrainError>;
+
+    /// What the places of clicks add, where that is learned.
+    fn position_bias(&self) -> Option<PositionBias> {
+        None
     }
 }

@@ -4,7 +4,7 @@ use toprank_core::{Backward, Block, Differentiable, Lists, ModelError, ModelInpu
 use toprank_data::Matrix;
 
 use crate::engine::Examples;
-use crate::{Config, Keep, Learner, Now, Outcome, Record, Settings, TrainError, Trainer, Watch};
+use crate::{Config, Course, Keep, Now, Outcome, Record, Settings, TrainError, Trainer, Watch};
 
 struct Line {
     width: usize,

@@ -1,5 +1,5 @@
 /*!
-The trainer of networks: passes over the data until the model is good, in the loop of [`Learner`].
+The trainer of networks: passes over the data until the model is good, in the loop of [`Course`].
 
 ```text
 warm-up (listwise cross-entropy) ─▶ last layer afresh ─▶ passes with the objective ─▶ the best on validation
@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::curve::Record;
 use crate::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
 use crate::error::TrainError;
-use crate::learner::{Learner, Position, Watch};
+use crate::learner::{Course, Learner, Position, Watch};
 use crate::optimiser::{Optimiser, OptimiserStep};
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
@@ -301,11 +301,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-impl Learner for Trainer<'_> {
-    fn config(&self) -> &Config {
-        &self.config
-    }
-
+impl Course for Trainer<'_> {
     fn position(&self) -> &Position {
         &self.position
     }
@@ -323,16 +319,22 @@ impl Learner for Trainer<'_> {
         Ok((loss, rate))
     }
 
-    fn kept(&self) -> Result<Scoring, TrainError> {
-        Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
-    }
-
     fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
         self.write_checkpoint(path, origin)
     }
 
     fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
         self.read_checkpoint(path)
+    }
+}
+
+impl Learner for Trainer<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn kept(&self) -> Result<Scoring, TrainError> {
+        Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
     }
 }
 

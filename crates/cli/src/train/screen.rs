@@ -24,9 +24,14 @@ impl Screen {
     /// `what` names the part of the work, such as `fold 2 of 5`; it may be empty.
     pub fn new(common: &Common, config: &Config, what: &str, curves: Option<Curves>) -> Screen {
         let words = format!("{what}{} with {}", config.model, config.algorithm);
+        Screen::named(common, words, &config.metric, what, curves)
+    }
+
+    /// The same for whatever `words` say is trained.
+    pub fn named(common: &Common, words: String, metric: &str, what: &str, curves: Option<Curves>) -> Screen {
         Screen {
             progress: Progress::bar(common.quiet, words),
-            metric: config.metric.clone(),
+            metric: metric.to_string(),
             what: what.to_string(),
             curves,
             started: Instant::now(),

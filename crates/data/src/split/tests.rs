@@ -115,7 +115,7 @@ proptest! {
         lengths in prop::collection::vec(1usize..6, 2..40),
         seed: u64,
         sparse: bool,
-        spec in prop::sample::select(vec!["lists", "lists:shares=1/1", "leave-last-out:by=file", "leave-last-out:by=time"]),
+        spec in prop::sample::select(vec!["lists", "lists:shares=1/1", "leave-last-out:by=file", "leave-last-out:by=time", "within-lists", "within-lists:shares=1/1"]),
     ) {
         let data = numbered(&lengths, sparse);
         let mut seen: Vec<f32> = Vec::new();
@@ -304,7 +304,10 @@ fn the_seed_decides_and_nothing_else() {
 fn a_wrong_split_is_refused_with_what_would_be_right() {
     let data = Dataset { times: None, ..numbered(&[1; 4], false) };
     for (spec, expected) in [
-        ("random", "the split must be one of lists, k-fold, stratified, leave-last-out, but is random"),
+        (
+            "random",
+            "the split must be one of lists, k-fold, stratified, leave-last-out, within-lists, but is random",
+        ),
         ("lists:k=3", "the parameter of lists must be one of shares, but is k"),
         ("lists:shares=1", "shares must be two or three shares ≥ 0 separated by /, but is 1"),
         ("lists:shares=1/x", "shares must be two or three shares ≥ 0 separated by /, but is 1/x"),
@@ -319,4 +322,25 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
         let error = plan(&data, &Spec::parse(spec).unwrap(), 1).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
+}
+
+#[test]
+fn every_list_has_its_share_in_every_part_and_a_single_item_stays_in_train() {
+    let data = numbered(&[10, 1, 30, 3], false);
+    let parts = parts(&data, "within-lists:shares=80/10/10", 4);
+    assert_eq!(parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["train", "vali", "test"]);
+    let lengths = |part: &Part| {
+        let inside = |q: usize| {
+            part.entries(&data).iter().filter(|&&e| data.lists.range(q).contains(&(e as usize))).count()
+        };
+        (0..4).map(inside).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        parts.iter().map(lengths).collect::<Vec<_>>(),
+        [vec![8, 1, 24, 3], vec![1, 0, 3, 0], vec![1, 0, 3, 0]]
+    );
+    assert_ne!(
+        parts[2],
+        super::plan(&data, &Spec::parse("within-lists:shares=80/10/10").unwrap(), 5).unwrap()[2]
+    );
 }

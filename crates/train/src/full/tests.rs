@@ -289,7 +289,7 @@ fn bad_settings_and_graphs_are_refused() {
 #[test]
 fn the_houses_trainer_trains_a_walk_with_any_sampler_and_keeps_it_positive() {
     use crate::engine::Examples;
-    use crate::{Learner, Settings, Trainer};
+    use crate::{Course, Settings, Trainer};
     use std::sync::Arc;
     let (graphs, _) = graphs(6, 30);
     let graphs = Arc::new(graphs);

@@ -300,7 +300,9 @@ fn only_storm_asks_for_the_step_before() {
 
 #[test]
 fn what_fades_becomes_zero_and_never_subnormal() {
-    for form in ["sgd:decay=10", "momentum:decay=10", "adam", "adam:decay=10", "adamw:decay=10", "storm:decay=10"] {
+    for form in
+        ["sgd:decay=10", "momentum:decay=10", "adam", "adam:decay=10", "adamw:decay=10", "storm:decay=10"]
+    {
         let mut optimiser = open(form, 2);
         let mut parameters = [1.0, 1.0];
         let decays = form.contains("decay");

@@ -1,10 +1,10 @@
 #![doc = include_str!("pages/lists.md")]
 
-use toprank_core::{Lists, Param, ParamError, Policy, Spec};
+use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec};
 use toprank_objectives::Draws;
 
 use super::pass::{Passes, Weights, begin, end_of_list};
-use super::{BATCH, Sampler, SamplerKind, count, nothing_to_draw};
+use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
 
 pub(super) const PARAMS: &[Param] = &[BATCH];
 
@@ -21,6 +21,11 @@ impl SamplerKind for WholeLists {
     fn open(&self, lists: &Lists, _: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
         let lengths = (0..lists.len()).map(|q| lists.range(q).len() as u32).collect();
         Ok(Box::new(Open { dealer: Dealer::open("lists", self.batch, lists, seed)?, lengths }))
+    }
+
+    fn open_choices(&self, choices: &Choices, _: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+        let dealer = Dealer::of_choices("lists", self.batch, choices, seed)?;
+        Ok(Box::new(Open { dealer, lengths: vec![choices.items as u32; choices.len()] }))
     }
 }
 
@@ -54,8 +59,22 @@ impl Dealer {
         if pool.is_empty() {
             return Err(nothing_to_draw(name, lists, "lists with a judged item"));
         }
+        Ok(Dealer::over(pool, batch, Weights::of(lists), seed))
+    }
+
+    /// Deals users who chose something.
+    pub fn of_choices(name: &str, batch: usize, choices: &Choices, seed: u64) -> Result<Dealer, ParamError> {
+        let pool: Vec<u32> =
+            (0..choices.len() as u32).filter(|&u| !choices.of(u as usize).is_empty()).collect();
+        if pool.is_empty() {
+            return Err(nobody_to_draw(name, choices));
+        }
+        Ok(Dealer::over(pool, batch, Weights::even(choices.len()), seed))
+    }
+
+    fn over(pool: Vec<u32>, batch: usize, weights: Weights, seed: u64) -> Dealer {
         let passes = Passes::new(seed, pool.len(), pool.len().div_ceil(batch));
-        Ok(Dealer { pool, passes, weights: Weights::of(lists), drawn: Vec::new() })
+        Dealer { pool, passes, weights, drawn: Vec::new() }
     }
 
     pub fn steps_per_pass(&self) -> u64 {

@@ -39,7 +39,7 @@ mod strata;
 #[cfg(test)]
 mod tests;
 
-use toprank_core::{Entry, Lists, Param, ParamError, Policy, Spec, catalog};
+use toprank_core::{Choices, Entry, Lists, Param, ParamError, Policy, Spec, catalog};
 use toprank_objectives::Draws;
 
 /// Draws the batches of a training run.
@@ -55,6 +55,20 @@ pub trait Sampler: Send {
 pub trait SamplerKind: Send + Sync {
     /// A sampler over these lists. `policy` says which items are relevant.
     fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError>;
+
+    /// A sampler over what users chose among all items: memory for the chosen ones only.
+    fn open_choices(
+        &self,
+        _choices: &Choices,
+        _policy: &Policy,
+        _seed: u64,
+    ) -> Result<Box<dyn Sampler>, ParamError> {
+        Err(ParamError::new(
+            "sampler",
+            "one over rows or slates",
+            "pairs, strata or lists, where users choose items",
+        ))
+    }
 }
 
 /// Every sampler.
@@ -136,4 +150,10 @@ fn count(spec: &Spec, param: &Param, least: usize) -> Result<usize, ParamError> 
 fn nothing_to_draw(name: &str, lists: &Lists, expected: &str) -> ParamError {
     let found = format!("{} lists, {} items, none of them such", lists.len(), lists.entries());
     ParamError::new(&format!("what the sampler {name} draws from"), &found, expected)
+}
+
+/// Nobody chose anything this sampler could draw.
+fn nobody_to_draw(name: &str, choices: &Choices) -> ParamError {
+    let found = format!("{} users, {} pairs, none of them relevant", choices.len(), choices.pairs());
+    ParamError::new(&format!("what the sampler {name} draws from"), &found, "users with a relevant item")
 }

@@ -1,12 +1,12 @@
 #![doc = include_str!("pages/pairs.md")]
 
-use toprank_core::{Lists, Param, ParamError, Policy, Spec, Stream};
+use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
 use toprank_objectives::Draws;
 
 use super::pass::{Passes, Weights, begin, end_of_list};
 use super::places::Places;
 use super::strata::Others;
-use super::{BATCH, Sampler, SamplerKind, count, nothing_to_draw};
+use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
 
 const PAIRS: Param = Param { default: "256", about: "relevant pairs per step, on average at most", ..BATCH };
 
@@ -44,9 +44,34 @@ struct Pairs {
 impl SamplerKind for Pairs {
     fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
         let relevant = Places::of(lists, |label| policy.relevant.is(label));
+        self.over(relevant, Others::of(lists, policy, seed), Weights::of(lists), seed)
+            .ok_or_else(|| nothing_to_draw("pairs", lists, "lists with a relevant item"))
+    }
+
+    fn open_choices(
+        &self,
+        choices: &Choices,
+        policy: &Policy,
+        seed: u64,
+    ) -> Result<Box<dyn Sampler>, ParamError> {
+        let relevant = Places::of_choices(choices, |label| policy.relevant.is(label));
+        self.over(relevant, Others::of_choices(choices, policy, seed), Weights::even(choices.len()), seed)
+            .ok_or_else(|| nobody_to_draw("pairs", choices))
+    }
+}
+
+impl Pairs {
+    /// `None`: nothing is relevant.
+    fn over(
+        &self,
+        relevant: Places,
+        others: Others,
+        weights: Weights,
+        seed: u64,
+    ) -> Option<Box<dyn Sampler>> {
         let mut groups = Vec::new();
         let mut pairs = 0;
-        for q in 0..lists.len() as u32 {
+        for q in 0..relevant.lists() as u32 {
             let all = relevant.inside(q).len();
             pairs += all;
             // As many groups as the size asks for, but none of one item where there are more.
@@ -54,14 +79,14 @@ impl SamplerKind for Pairs {
             groups.extend((0..number.min(all) as u32).map(|part| Group { list: q, part, of: number as u32 }));
         }
         if pairs == 0 {
-            return Err(nothing_to_draw("pairs", lists, "lists with a relevant item"));
+            return None;
         }
-        Ok(Box::new(Open {
+        Some(Box::new(Open {
             passes: Passes::new(seed, groups.len(), pairs.div_ceil(self.batch)),
             groups,
             dealt: Stream::new(seed, "sampler: pairs of a list"),
-            others: Others::of(lists, policy, seed),
-            weights: Weights::of(lists),
+            others,
+            weights,
             relevant,
             items: self.items,
             step: Vec::new(),

@@ -71,6 +71,11 @@ impl Weights {
         Weights { each: lists.list_weights.clone(), total }
     }
 
+    /// As many lists, all of weight 1.
+    pub fn even(lists: usize) -> Weights {
+        Weights { each: None, total: lists as f64 }
+    }
+
     /// Fills in what each draw of a step counts for, given how many draws of the pool's size one of this step stands
     /// for (the inverse of its chance) and which part of its list it carries.
     ///

@@ -1,6 +1,6 @@
 //! Where the items of a kind stand in their lists: memory for the exceptions only.
 
-use toprank_core::Lists;
+use toprank_core::{Choices, Lists};
 
 /// Ascending places within each list.
 #[derive(Debug)]
@@ -23,6 +23,23 @@ impl Places {
             places.lengths.push(labels.len() as u32);
         }
         places
+    }
+
+    /// The chosen items of each user whose label `wanted` says yes to.
+    pub fn of_choices(choices: &Choices, wanted: impl Fn(f32) -> bool) -> Places {
+        let mut places = Places { starts: vec![0], all: Vec::new(), lengths: Vec::new() };
+        for u in 0..choices.len() {
+            let chosen = choices.of(u).iter().zip(choices.labels_of(u));
+            places.all.extend(chosen.filter(|(_, label)| wanted(**label)).map(|(item, _)| *item));
+            places.starts.push(places.all.len() as u64);
+            places.lengths.push(choices.items as u32);
+        }
+        places
+    }
+
+    /// Number of lists.
+    pub fn lists(&self) -> usize {
+        self.lengths.len()
     }
 
     /// The places in list `q`.

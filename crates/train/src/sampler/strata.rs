@@ -1,6 +1,6 @@
 #![doc = include_str!("pages/strata.md")]
 
-use toprank_core::{Lists, Param, ParamError, Policy, Spec, Stream};
+use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
 use toprank_objectives::Draws;
 
 use super::choose::Chooser;
@@ -66,29 +66,46 @@ impl SamplerKind for StratifiedLists {
     fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
         let dealer = Dealer::open("strata", self.batch, lists, seed)?;
         let relevant = Places::of(lists, |label| policy.relevant.is(label));
-        let others = Others::of(lists, policy, seed);
+        Ok(self.over(dealer, relevant, Others::of(lists, policy, seed), seed))
+    }
+
+    fn open_choices(
+        &self,
+        choices: &Choices,
+        policy: &Policy,
+        seed: u64,
+    ) -> Result<Box<dyn Sampler>, ParamError> {
+        let dealer = Dealer::of_choices("strata", self.batch, choices, seed)?;
+        let relevant = Places::of_choices(choices, |label| policy.relevant.is(label));
+        Ok(self.over(dealer, relevant, Others::of_choices(choices, policy, seed), seed))
+    }
+}
+
+impl StratifiedLists {
+    fn over(&self, dealer: Dealer, relevant: Places, others: Others, seed: u64) -> Box<dyn Sampler> {
         let most = (self.relevant, self.others);
         if self.pass == Pass::Lists {
             let stream = Stream::new(seed, "sampler: relevant items");
-            return Ok(Box::new(Open { dealer, relevant, others, most, stream }));
+            return Box::new(Open { dealer, relevant, others, most, stream });
         }
+        let lists = relevant.lists();
         let pieces = |q: u32| {
             let relevant = pieces(relevant.inside(q).len(), most.0, 2);
             (relevant, pieces(others.excluded.outside(q), most.1, 1))
         };
-        let pieces: Vec<(u64, u64)> = (0..lists.len() as u32).map(pieces).collect();
+        let pieces: Vec<(u64, u64)> = (0..lists as u32).map(pieces).collect();
         let rounds = |(relevant, others): &(u64, u64)| match self.pass {
             Pass::Relevant => *relevant,
             _ => *relevant.max(others),
         };
-        Ok(Box::new(Dealt {
+        Box::new(Dealt {
             rounds: pieces.iter().map(rounds).max().unwrap_or(1),
-            decks: [Decks::new(seed, "relevant", lists.len()), Decks::new(seed, "others", lists.len())],
+            decks: [Decks::new(seed, "relevant", lists), Decks::new(seed, "others", lists)],
             dealer,
             relevant,
             excluded: others.excluded,
             pieces,
-        }))
+        })
     }
 }
 
@@ -166,6 +183,15 @@ impl Others {
     pub fn of(lists: &Lists, policy: &Policy, seed: u64) -> Others {
         Others {
             excluded: Places::of(lists, |label| label.is_nan() || policy.relevant.is(label)),
+            stream: Stream::new(seed, "sampler: other items"),
+            chooser: Chooser::default(),
+        }
+    }
+
+    /// Items that a user did not choose, or did not like.
+    pub fn of_choices(choices: &Choices, policy: &Policy, seed: u64) -> Others {
+        Others {
+            excluded: Places::of_choices(choices, |label| label.is_nan() || policy.relevant.is(label)),
             stream: Stream::new(seed, "sampler: other items"),
             chooser: Chooser::default(),
         }

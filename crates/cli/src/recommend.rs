@@ -1,0 +1,88 @@
+//! `toprank recommend`: which items should a user be shown next?
+
+mod evaluate;
+mod top;
+mod train;
+
+use serde_json::json;
+use toprank::train::Recommender;
+
+use crate::failure::Failure;
+use crate::table::{Style, Table, counted};
+use crate::{Common, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank generate interactions --users 1000 -o demo
+  toprank recommend train --data demo/interactions.csv --split leave-last --objective ndcg@20 -o rec.toprank
+  toprank recommend evaluate --model rec.toprank --metrics ndcg@10,ndcg@20,recall@20
+  toprank recommend top --model rec.toprank --user u196 --k 10
+  toprank recommend top --model rec.toprank --history i7,i42,i99 --k 10
+
+Data are interactions: user, item[, rating[, time]] a line (MovieLens u.data as it is), or a user and its items on each line
+(--format adjacency). A user's list are all items there are; those it took are relevant, whatever it has not taken can be
+recommended. Any objective of `toprank objectives` trains the vectors of users and items.
+
+Judged is by full ranking: every item that a user has not seen is a candidate. The model file holds the names, the pairs that
+were learned from and those that were held out, so that `evaluate` and `top` need nothing beside it.";
+
+/// Recommend items to users: train vectors, judge them by full ranking, list the best unseen items
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Recommend {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    Train(Box<train::Train>),
+    Evaluate(evaluate::Evaluate),
+    Top(top::Top),
+}
+
+impl Recommend {
+    /// Runs the subcommand.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        match &self.command {
+            Command::Train(command) => command.run(common),
+            Command::Evaluate(command) => command.run(common),
+            Command::Top(command) => command.run(common),
+        }
+    }
+}
+
+/// What a recommender is, for `toprank inspect`.
+pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
+    let recommender = Recommender::load(file.as_ref())?;
+    let (header, data) = (recommender.header(), recommender.data());
+    let pairs = [("train", &data.train), ("valid", &data.valid), ("test", &data.test)];
+    if common.json {
+        let pairs: serde_json::Map<String, serde_json::Value> =
+            pairs.iter().map(|(name, part)| ((*name).to_string(), json!(part.pairs()))).collect();
+        return print_json(&json!({
+            "file": file, "config": header.config, "reached": header.reached, "users": header.users,
+            "items": header.items, "pairs": pairs, "parameters": recommender.parameters(),
+        }));
+    }
+    let mut text = format!(
+        "{file}: a recommender, its self-test passes\n{}, {}, {}\n",
+        counted(header.users, "user"),
+        counted(header.items, "item"),
+        counted(recommender.parameters(), "parameter"),
+    );
+    for (name, part) in pairs {
+        text += &format!("{name}: {}\n", counted(part.pairs(), "pair"));
+    }
+    if let Some((epoch, value)) = header.reached.best {
+        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+    }
+    text += "\n";
+    let mut settings = Table::new(["setting", "value"]).words(1);
+    if let serde_json::Value::Object(config) = json!(header.config) {
+        for (key, value) in config {
+            settings.row([key, value.as_str().map_or_else(|| value.to_string(), Into::into)]);
+        }
+    }
+    print(&(text + &settings.render(Style::Table)))
+}

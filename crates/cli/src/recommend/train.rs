@@ -1,0 +1,397 @@
+//! `toprank recommend train`: from interactions to a recommender.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toprank::data::ReadOptions;
+use toprank::train::recommend::{self, Config, Interactions, Known, Settings, Trainer};
+use toprank::train::{Course, Keep, Outcome, Recommender, TrainError};
+
+use crate::curves::Curves;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::reading::Reading;
+use crate::table::counted;
+use crate::train::screen::Screen;
+use crate::train::{absolute, beside};
+use crate::{Common, note, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank recommend train --data u.data --split leave-last --objective ndcg@20 --model neumf --seed 1 -o rec.toprank
+  toprank recommend train --data ratings.csv --split random:shares=80/10/10 --objective song --model mf:width=32 -o rec.toprank
+  toprank recommend train --data train.txt --valid valid.txt --test test.txt --format adjacency -o rec.toprank
+  toprank recommend train --data u.data --objective bpr --sampler pairs:batch=4096:group=10:items=10 -o rec.toprank
+  toprank recommend train --data u.data --model two-tower --item-features items.csv -o rec.toprank
+  toprank recommend train --resume rec.toprank
+
+Splits: leave-last (each user's last item by time is test, the one before it validation), random (each user's items by
+shares), none; or parts given by --valid and --test. Early stopping ranks, after every pass, all items that a user has not
+in train, and keeps the model that is best by --metric. The test part is not looked at.
+
+A batch (--sampler) holds relevant pairs and, for each drawn user, some other items:
+  pairs:batch=B:group=G:items=N   every pair once a pass, G of a user together, N other items beside them
+  strata:batch=U:relevant=R:others=N   U users, R pairs and N other items of each
+  lists:batch=U   U users with all items
+What the objective counts of them is weighted so that it refers to all items.
+
+--feedback ratings learns from ratings (gain and relevance by the objective: song:gain=linear, ap:relevant=4) instead of from
+the bare fact that an item was taken. Features of users or items (two-tower) are tables with a column item that holds the name
+and columns of numbers; they are standardised, missing ones are the mean.
+
+While it trains, MODEL.checkpoint beside the model holds everything to go on from: Ctrl-C stops after the step, --resume takes
+it up, and the model is the same to the byte as if it had never stopped.";
+
+/// Train vectors of users and items
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Train {
+    /// Interactions to learn from
+    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    data: Option<String>,
+    /// How they are divided: leave-last, random:shares=80/10/10, none [default: leave-last without --valid and --test]
+    #[arg(long, value_name = "SPLIT")]
+    split: Option<String>,
+    /// Given pairs for validation
+    #[arg(long, value_name = "FILE", conflicts_with = "split")]
+    valid: Option<String>,
+    /// Given pairs for the test
+    #[arg(long, value_name = "FILE", conflicts_with = "split")]
+    test: Option<String>,
+    /// Model file to write
+    #[arg(long, short, value_name = "MODEL", required_unless_present = "resume")]
+    out: Option<String>,
+    /// Take up the run that was to write this model
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["data", "split", "valid", "test", "out"])]
+    resume: Option<PathBuf>,
+    /// Table of features of users (two-tower)
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    user_features: Option<String>,
+    /// Table of features of items (two-tower)
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    item_features: Option<String>,
+    #[command(flatten)]
+    flags: Flags,
+    /// Folder for learning curves: CSV, JSON lines, TensorBoard events, SVG
+    #[arg(long, value_name = "FOLDER")]
+    curves: Option<PathBuf>,
+    /// Seconds between two checkpoints, at least
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    checkpoint_every: f64,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Settings")]
+struct Flags {
+    /// Metric to be best at, or objective by name [default: ndcg@20]
+    #[arg(long, value_name = "NAME")]
+    objective: Option<String>,
+    /// Objective that is to serve the metric, instead of the chosen one
+    #[arg(long, value_name = "NAME")]
+    algorithm: Option<String>,
+    /// mf, neumf or two-tower, with parameters: mf:width=32 (see `toprank models`) [default: mf]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Row-sparse adam with parameters: adam:decay=1e-5:beta2=0.99 [default: by model]
+    #[arg(long, value_name = "NAME")]
+    optimiser: Option<String>,
+    /// Rate of learning [default: by model]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    rate: Option<f64>,
+    /// How the rate changes: constant, step, cosine, theory [default: constant]
+    #[arg(long, value_name = "NAME")]
+    schedule: Option<String>,
+    /// What a batch is: pairs, strata or lists, with parameters [default: by model]
+    #[arg(long, value_name = "NAME")]
+    sampler: Option<String>,
+    /// Most passes over the data [default: by model]
+    #[arg(long, value_name = "N")]
+    epochs: Option<u32>,
+    /// Metric of validation [default: the metric of --objective, else ndcg@20]
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// Passes without a better validation before training stops; 0: never [default: by model]
+    #[arg(long, value_name = "N")]
+    patience: Option<u32>,
+    /// Passes of warm-up with listwise cross-entropy, then the last layer starts afresh [default: 0]
+    #[arg(long, value_name = "N")]
+    warm_up: Option<u32>,
+    /// What a pair is worth: implicit (1) or ratings [default: implicit]
+    #[arg(long, value_name = "KIND")]
+    feedback: Option<String>,
+    /// Seed of everything random [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl Flags {
+    fn settings(&self) -> Settings {
+        let Flags {
+            objective,
+            algorithm,
+            model,
+            optimiser,
+            rate,
+            schedule,
+            sampler,
+            epochs,
+            metric,
+            patience,
+            warm_up,
+            feedback,
+            seed,
+        } = self.clone();
+        Settings {
+            objective,
+            algorithm,
+            model,
+            optimiser,
+            rate,
+            schedule,
+            sampler,
+            epochs,
+            metric,
+            patience,
+            warm_up,
+            feedback,
+            seed,
+        }
+    }
+}
+
+/// Where a run came from: what a checkpoint needs to read the same files again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Origin {
+    data: String,
+    split: Option<String>,
+    valid: Option<String>,
+    test: Option<String>,
+    user_features: Option<String>,
+    item_features: Option<String>,
+    out: PathBuf,
+    curves: Option<PathBuf>,
+    reading: Reading,
+}
+
+impl Origin {
+    fn read(&self, seed: u64, quiet: bool) -> Result<Interactions, Failure> {
+        let read = |path: &String| {
+            let mut reading = self.reading.clone();
+            // A name without an extension that says more is a file of interactions.
+            if reading.format.is_none() && plain_table(path) {
+                reading.format = Some("interactions".into());
+            }
+            reading.read(path, Vec::new(), quiet)
+        };
+        let train = read(&self.data)?;
+        let mut data = if self.valid.is_none() && self.test.is_none() {
+            Interactions::split(&train, self.split.as_deref().unwrap_or("leave-last"), seed)?
+        } else {
+            let [valid, test] = [&self.valid, &self.test].map(|path| path.as_ref().map(read).transpose());
+            Interactions::given(&train, valid?.as_ref(), test?.as_ref())?
+        };
+        data.user_features = self.features(self.user_features.as_ref(), &data.users, "user features")?;
+        data.item_features = self.features(self.item_features.as_ref(), &data.items, "item features")?;
+        Ok(data)
+    }
+
+    fn features(
+        &self,
+        path: Option<&String>,
+        names: &toprank::data::Names,
+        what: &str,
+    ) -> Result<Option<Known>, Failure> {
+        let Some(path) = path else { return Ok(None) };
+        let options = ReadOptions {
+            item: Some(self.reading.item.clone().unwrap_or_else(|| "item".into())),
+            features: self.reading.features.clone(),
+            unlabelled: true,
+            ..ReadOptions::default()
+        };
+        let table = toprank::data::formats::read(&toprank::data::Source::path(path), &options)?;
+        Ok(Some(Known::of_table(&table, names, what)?))
+    }
+}
+
+/// True if a file is a CSV or TSV table by name: then it holds interactions here, whatever it may hold elsewhere.
+fn plain_table(path: &str) -> bool {
+    let name = path.trim_end_matches(".gz").trim_end_matches(".zst");
+    [".csv", ".tsv", ".data", ".dat", ".inter"].iter().any(|ending| name.ends_with(ending))
+}
+
+impl Train {
+    /// Reads, trains, writes the model.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        crate::heap::keep();
+        let every = Duration::try_from_secs_f64(self.checkpoint_every)
+            .map_err(|_| Failure::usage("--checkpoint-every must be a number of seconds from 0 on"))?;
+        let (config, origin, kept) = match &self.resume {
+            None => {
+                let (config, origin) = self.asked()?;
+                (config, origin, None)
+            }
+            Some(model) => match self.taken_up(model, common)? {
+                Some((config, origin, kept)) => (config, origin, Some(kept)),
+                None => return Ok(()),
+            },
+        };
+        let data = origin.read(config.seed, common.quiet)?;
+        learn(common, every, &config, &origin, kept.as_deref(), &data)
+    }
+
+    /// The run that the flags ask for; what is wrong is said before anything is read.
+    fn asked(&self) -> Result<(Config, Origin), Failure> {
+        let config = self.flags.settings().resolve()?;
+        let path = |path: &Option<String>| path.as_deref().map(absolute).transpose();
+        let towers = config.kind() == "two-tower";
+        if !towers && (self.user_features.is_some() || self.item_features.is_some()) {
+            return Err(Failure::usage(format!(
+                "--user-features and --item-features are read by --model two-tower, but the model is {}",
+                config.model
+            )));
+        }
+        let origin = Origin {
+            data: path(&self.data)?.unwrap_or_default(),
+            split: self.split.clone(),
+            valid: path(&self.valid)?,
+            test: path(&self.test)?,
+            user_features: path(&self.user_features)?,
+            item_features: path(&self.item_features)?,
+            out: PathBuf::from(self.out.clone().unwrap_or_default()),
+            curves: self.curves.clone(),
+            reading: self.reading.clone(),
+        };
+        Ok((config, origin))
+    }
+
+    /// The run that a checkpoint holds; `None`: it is finished, and the user was told.
+    fn taken_up(&self, model: &Path, common: &Common) -> Result<Option<(Config, Origin, PathBuf)>, Failure> {
+        if self.flags.settings() != Settings::default() {
+            return Err(Failure::usage(
+                "--resume goes on as it was started: expected no other setting beside it",
+            ));
+        }
+        let kept = beside(model, ".checkpoint");
+        if !kept.exists() && !model.exists() {
+            let (kept, model) = (kept.display(), model.display());
+            let nothing = format!("{model}: there is no such model and no {kept} to go on from");
+            return Err(Failure::failed(format!(
+                "{nothing}; expected the -o MODEL of a run that was stopped after its first checkpoint"
+            )));
+        }
+        if !kept.exists() {
+            let epochs = Recommender::load(model)?.header().reached.epochs;
+            note(common, format!("{} is finished after {epochs} passes", model.display()));
+            return Ok(None);
+        }
+        let (config, origin) = recommend::about(&kept)?;
+        let origin: Origin = serde_json::from_value(origin).map_err(|error| {
+            Failure::data(format!("{}: was not written by toprank recommend train ({error})", kept.display()))
+        })?;
+        let origin =
+            Origin { out: model.to_path_buf(), curves: self.curves.clone().or(origin.curves), ..origin };
+        Ok(Some((config, origin, kept)))
+    }
+}
+
+fn learn(
+    common: &Common,
+    every: Duration,
+    config: &Config,
+    origin: &Origin,
+    kept: Option<&Path>,
+    data: &Interactions,
+) -> Result<(), Failure> {
+    if data.valid.pairs() == 0 {
+        note(common, "no pairs for validation: the model of the last pass is kept");
+    }
+    let explain = |error: TrainError| match &error {
+        TrainError::NotFinite { lists, .. } => {
+            let some: Vec<&str> = lists.iter().take(8).map(|&u| data.users.get(u as usize)).collect();
+            Failure::failed(format!("{error}. Their names: {}", some.join(", ")))
+        }
+        _ => error.into(),
+    };
+    let mut trainer = Trainer::new(config, data).map_err(explain)?;
+    if let Some(kept) = kept {
+        trainer.load_checkpoint(kept).map_err(explain)?;
+        note(common, format!("taken up after step {} of {}", trainer.steps_done(), trainer.steps()));
+    }
+    let checkpoint = beside(&origin.out, ".checkpoint");
+    let note_of_origin = serde_json::to_value(origin).map_err(Failure::failed)?;
+    interrupt::by_request();
+    let metrics = if data.valid.pairs() > 0 { vec![config.metric.clone()] } else { Vec::new() };
+    let curves = origin.curves.as_deref();
+    let curves = curves.map(|folder| Curves::open(folder, &metrics, trainer.records())).transpose()?;
+    let words = format!("{} with {}", config.model, config.algorithm);
+    let mut screen = Screen::named(common, words, &config.metric, "", curves);
+    let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
+    let outcome = trainer.run(&mut screen, Some(keep)).map_err(explain)?;
+    let seconds = screen.started.elapsed().as_secs_f64();
+    screen.finish()?;
+    if outcome == Outcome::Interrupted {
+        return Err(Failure::interrupted(format!(
+            "stopped after step {} of {}; go on with `toprank recommend train --resume {}`",
+            trainer.steps_done(),
+            trainer.steps(),
+            origin.out.display()
+        )));
+    }
+    let recommender = trainer.recommender();
+    recommender.save(&origin.out)?;
+    // The model is whole: nothing is left to take up.
+    std::fs::remove_file(&checkpoint)
+        .map_err(|error| Failure::failed(format!("{}: cannot be removed: {error}", checkpoint.display())))?;
+    report(common, &recommender, origin, outcome, seconds)
+}
+
+fn report(
+    common: &Common,
+    recommender: &Recommender,
+    origin: &Origin,
+    outcome: Outcome,
+    seconds: f64,
+) -> Result<(), Failure> {
+    let (header, data) = (recommender.header(), recommender.data());
+    let (config, reached) = (&header.config, &header.reached);
+    if common.json {
+        return print_json(&json!({
+            "model": origin.out,
+            "config": config,
+            "users": header.users,
+            "items": header.items,
+            "pairs": {"train": data.train.pairs(), "valid": data.valid.pairs(), "test": data.test.pairs()},
+            "parameters": recommender.parameters(),
+            "steps": reached.steps,
+            "epochs": reached.epochs,
+            "best": reached.best.map(|(epoch, value)| json!({"epoch": epoch, "metric": config.metric, "value": value})),
+            "loss": reached.loss,
+            "stopped_early": outcome == Outcome::Stopped,
+            "seconds": seconds,
+        }));
+    }
+    let mut text = format!(
+        "{} trained with {} on {}, {}, {}: {} passes, {} steps, {seconds:.1} s\n",
+        config.model,
+        config.algorithm,
+        counted(header.users, "user"),
+        counted(header.items, "item"),
+        counted(data.train.pairs(), "pair"),
+        reached.epochs,
+        reached.steps,
+    );
+    if let Some((epoch, value)) = reached.best {
+        text += &format!(
+            "best {} on validation, all unseen items ranked: {value:.4}, in pass {epoch}\n",
+            config.metric
+        );
+    } else if let Some(loss) = reached.loss {
+        text += &format!("loss of the last pass: {loss:.6}\n");
+    }
+    text += &format!("model: {}\n", origin.out.display());
+    print(&text)
+}

@@ -1,0 +1,153 @@
+//! `toprank recommend`: from interactions to the best unseen items, whatever happens on the way.
+
+mod common;
+
+use common::{Toprank, json};
+
+fn shell() -> Toprank {
+    let shell = Toprank::new();
+    shell.ok("generate interactions --users 150 --items 200 --length 20 --seed 1 -o demo --quiet");
+    shell
+}
+
+const RUN: &str = "recommend train --data demo/interactions.csv --split leave-last --quiet";
+const SMALL: &str = "--sampler pairs:batch=256:group=5:items=20 --rate 0.02 --epochs 8 --patience 0";
+
+#[test]
+fn a_recommender_is_trained_judged_inspected_and_better_than_chance() {
+    let shell = shell();
+    let trained = json(&shell.ok(&format!(
+        "{RUN} --objective ndcg@20 --model mf:width=16 {SMALL} -o rec.toprank --curves curves --json"
+    )));
+    assert_eq!(trained["pairs"]["test"], 150);
+    assert_eq!(shell.read("curves/curve.csv").lines().count(), 9);
+    assert!(!shell.has("rec.toprank.checkpoint"), "a finished run leaves nothing to take up");
+    let judged = json(
+        &shell.ok("recommend evaluate --model rec.toprank --metrics ndcg@10,ndcg@20,recall@20,map --json"),
+    );
+    let recall = judged["metrics"]["recall@20"].as_f64().unwrap();
+    // By chance 20 of about 180 unseen items.
+    assert!(recall > 0.2, "{judged}");
+    assert!(judged["beyond"]["coverage"].as_f64().unwrap() > 0.05 && judged["users"] == 150, "{judged}");
+    assert_eq!(judged["protocol"], "full ranking over all unseen items");
+    let text = shell.ok("recommend evaluate --model rec.toprank");
+    assert!(text.contains("full ranking") && text.contains("coverage") && text.contains("ndcg@10"), "{text}");
+    let sampled = shell.ok("recommend evaluate --model rec.toprank --sampled 20");
+    assert!(sampled.contains("SAMPLED: held-out items against 20 drawn unseen ones"), "{sampled}");
+    shell.ok("recommend evaluate --model rec.toprank --on valid --per-user users.csv");
+    assert_eq!(shell.read("users.csv").lines().count(), 151);
+    assert!(shell.read("users.csv").starts_with("user,ndcg@10,ndcg@20,recall@20\nu1,"));
+    let looked_at = json(&shell.ok("inspect rec.toprank --json"));
+    assert_eq!((&looked_at["config"]["model"], &looked_at["users"]), (&"mf:width=16".into(), &150.into()));
+    assert!(shell.ok("inspect rec.toprank").contains("its self-test passes"));
+}
+
+#[test]
+fn the_best_items_of_users_are_listed_and_strangers_are_told() {
+    let shell = shell();
+    shell.ok(&format!("{RUN} --objective listnet --model neumf:width=8:layers=8 {SMALL} -o rec.toprank"));
+    let top = json(&shell.ok("recommend top --model rec.toprank --user u7 --user u9 --k 5 --json"));
+    assert_eq!(top["top"][1]["items"].as_array().unwrap().len(), 5);
+    let took: Vec<String> = shell
+        .read("demo/interactions.csv")
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("u7,")?.split(',').next()?.to_string()))
+        .collect();
+    for best in top["top"][0]["items"].as_array().unwrap() {
+        assert!(!took.contains(&best["item"].as_str().unwrap().to_string()), "{best} was taken before");
+    }
+    assert_eq!(shell.ok("recommend top --model rec.toprank --user u7 --k 5").lines().count(), 6);
+    shell.ok("recommend top --model rec.toprank --all --k 3 -o top.csv");
+    assert_eq!(shell.read("top.csv").lines().count(), 1 + 150 * 3);
+    let history = took[..5].join(",");
+    let new = json(&shell.ok(&format!("recommend top --model rec.toprank --history {history} --k 4 --json")));
+    assert_eq!(new["top"][0]["items"].as_array().unwrap().len(), 4);
+    for (args, words) in [
+        ("--user u7777", "user must be a user of the training data; somebody new is folded in by --history"),
+        ("--history nothing", "item must be an item of the training data"),
+        (&format!("--history {0},{0}", took[0]), "twice"),
+    ] {
+        let error = shell.fails(2, &format!("recommend top --model rec.toprank {args}"));
+        assert!(error.contains(words), "{error}");
+    }
+    shell.fails(2, "recommend top --model rec.toprank");
+    let error = shell.fails(3, "recommend top --model demo/interactions.csv --user u1");
+    assert!(error.contains("not a safetensors file"), "{error}");
+}
+
+#[test]
+fn every_model_has_the_same_bytes_on_any_number_of_threads() {
+    let shell = shell();
+    for (model, objective) in [
+        ("mf:width=8", "song"),
+        ("neumf:width=8:layers=8:dropout=0.2", "song-v1"),
+        ("two-tower:width=8", "bpr"),
+    ] {
+        for threads in [1, 2, 4] {
+            shell.ok(&format!(
+                "{RUN} --objective {objective} --model {model} --sampler pairs:batch=512:items=30 --epochs 2 --threads {threads} -o {threads}.toprank"
+            ));
+        }
+        let one = shell.bytes("1.toprank");
+        assert!(one == shell.bytes("2.toprank") && one == shell.bytes("4.toprank"), "{model} {objective}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn killed_again_and_again_and_taken_up_the_recommender_is_the_same_to_the_byte() {
+    let shell = shell();
+    let settings = "--objective song-v1 --model neumf:width=8:layers=8:dropout=0.1 --epochs 6 --patience 0 --warm-up 2 \
+                    --sampler pairs:batch=128:items=20 --checkpoint-every 0";
+    shell.ok(&format!("{RUN} {settings} -o whole.toprank"));
+    let mut kills = 0;
+    let mut command = format!("{RUN} {settings} -o killed.toprank");
+    for round in 0..6 {
+        if shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 2 + round).is_none() {
+            kills += 1;
+        }
+        command = "recommend train --resume killed.toprank --checkpoint-every 0 --quiet".into();
+    }
+    assert!(kills >= 2, "only {kills} of six runs were killed before their end");
+    shell.ok("recommend train --resume killed.toprank --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+    let error = shell.fails(1, "recommend train --resume absent.toprank");
+    assert!(error.contains("there is no such model"), "{error}");
+    let error = shell.fails(2, "recommend train --resume killed.toprank --rate 0.1");
+    assert!(error.contains("expected no other setting"), "{error}");
+}
+
+#[test]
+fn given_parts_users_without_history_and_features_are_taken() {
+    let shell = Toprank::new();
+    shell.file("train.txt", "a 1 2 3\nb 2 3\nc 1 4\nd 4 5\nlonely\n");
+    shell.file("valid.txt", "a 4\nb 1\n");
+    shell.file("test.txt", "c 2\nlonely 1\nstranger 3\n");
+    shell.file("items.csv", "item,year,length\n1,1990,90\n2,1991,\n3,1999,120\n4,2001,80\n");
+    let given =
+        "recommend train --data train.txt --valid valid.txt --test test.txt --format adjacency --quiet";
+    shell.ok(&format!(
+        "{given} --model two-tower:width=4:layers=4:out=4 --item-features items.csv --epochs 3 -o rec.toprank"
+    ));
+    let judged = json(&shell.ok("recommend evaluate --model rec.toprank --metrics mrr --json"));
+    assert_eq!((judged["users"].as_u64(), judged["items"].as_u64()), (Some(3), Some(5)));
+    let top = json(&shell.ok("recommend top --model rec.toprank --user stranger --k 3 --json --quiet"));
+    assert_eq!(top["top"][0]["by_popularity"], true, "{top}");
+    shell.file("again.txt", "a 2\n");
+    let error = shell.fails(
+        2,
+        "recommend train --data train.txt --test again.txt --format adjacency -o x.toprank --quiet",
+    );
+    assert!(error.contains("user \"a\" with item \"2\""), "{error}");
+    let error = shell.fails(2, &format!("{given} --model mf --item-features items.csv -o x.toprank"));
+    assert!(error.contains("are read by --model two-tower"), "{error}");
+    let error = shell.fails(2, &format!("{given} --objective ndgc@20 -o x.toprank"));
+    assert!(error.contains("ndcg"), "{error}");
+    let error = shell.fails(2, "recommend evaluate --model rec.toprank --metrics ncdg");
+    assert!(error.contains("ndcg"), "{error}");
+    shell.ok(
+        "recommend train --data train.txt --format adjacency --split none --epochs 1 -o none.toprank --quiet",
+    );
+    let error = shell.fails(2, "recommend evaluate --model none.toprank");
+    assert!(error.contains("the part test must be one with pairs"), "{error}");
+}

@@ -1,0 +1,138 @@
+//! Lists of which only the chosen items are written down: users and what they took among all items there are.
+
+use crate::ListsError;
+
+/// Users and the items each of them chose, out of the same `items` items. What a user did not choose has label 0 and takes
+/// no memory: a user × item table never exists.
+///
+/// ```
+/// use toprank_core::Choices;
+/// let choices = Choices::from_pairs(2, 3, vec![(1, 2, 1.0), (0, 2, 5.0), (0, 0, 3.0)]);
+/// assert_eq!(choices.of(0), [0, 2]);
+/// assert_eq!(choices.labels_of(0), [3.0, 5.0]);
+/// assert_eq!(choices.label(1, 0), 0.0);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choices {
+    /// Number of items that there are.
+    pub items: usize,
+    /// User u owns `places[offsets[u]..offsets[u + 1]]`.
+    pub offsets: Vec<u64>,
+    /// The chosen items of each user, strictly ascending.
+    pub places: Vec<u32>,
+    /// A label for each.
+    pub labels: Vec<f32>,
+}
+
+impl Choices {
+    /// Choices out of (user, item, label), in any order.
+    ///
+    /// # Panics
+    /// If a user or an item is not below its number, or a pair comes twice.
+    pub fn from_pairs(users: usize, items: usize, mut pairs: Vec<(u32, u32, f32)>) -> Choices {
+        pairs.sort_unstable_by_key(|(user, item, _)| (*user, *item));
+        let twice = pairs.windows(2).any(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1));
+        assert!(!twice, "each pair once");
+        let mut choices = Choices { items, offsets: vec![0; users + 1], ..Choices::default() };
+        for &(user, ..) in &pairs {
+            choices.offsets[user as usize + 1] += 1;
+        }
+        for user in 0..users {
+            choices.offsets[user + 1] += choices.offsets[user];
+        }
+        choices.places = pairs.iter().map(|(_, item, _)| *item).collect();
+        choices.labels = pairs.iter().map(|(.., label)| *label).collect();
+        assert!(choices.places.iter().all(|&item| (item as usize) < items), "an item below {items}");
+        choices
+    }
+
+    /// Number of users.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// True if there is no user.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of chosen pairs.
+    pub fn pairs(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Where user `u` stands in the columns.
+    pub fn range(&self, u: usize) -> std::ops::Range<usize> {
+        self.offsets[u] as usize..self.offsets[u + 1] as usize
+    }
+
+    /// The items that user `u` chose, ascending.
+    pub fn of(&self, u: usize) -> &[u32] {
+        &self.places[self.range(u)]
+    }
+
+    /// Their labels.
+    pub fn labels_of(&self, u: usize) -> &[f32] {
+        &self.labels[self.range(u)]
+    }
+
+    /// The label of an item for a user; 0 if it was not chosen.
+    pub fn label(&self, u: usize, item: u32) -> f32 {
+        self.of(u).binary_search(&item).map_or(0.0, |at| self.labels_of(u)[at])
+    }
+
+    /// How often each item was chosen.
+    pub fn popularity(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.items];
+        for &item in &self.places {
+            counts[item as usize] += 1;
+        }
+        counts
+    }
+
+    /// Checks the promises written at the fields.
+    pub fn check(&self) -> Result<(), ListsError> {
+        let wrong = |what, found: String, expected: String| Err(ListsError { what, found, expected });
+        let pairs = self.pairs();
+        if self.offsets.first() != Some(&0)
+            || self.offsets.last() != Some(&(pairs as u64))
+            || !self.offsets.is_sorted()
+        {
+            return wrong("offsets", format!("{:?}", self.offsets.last()), format!("0 … {pairs}, ascending"));
+        }
+        if self.labels.len() != pairs {
+            return wrong("labels", format!("{} values", self.labels.len()), format!("{pairs} values"));
+        }
+        for u in 0..self.len() {
+            let places = self.of(u);
+            let inside = places.last().is_none_or(|&item| (item as usize) < self.items);
+            if !inside || places.windows(2).any(|w| w[0] >= w[1]) {
+                let expected = format!("strictly ascending numbers below {}", self.items);
+                return wrong("places", format!("the items of user {u}"), expected);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_names_what_is_at_fault() {
+        let good = Choices::from_pairs(3, 4, vec![(2, 3, 1.0), (0, 1, 1.0), (2, 0, 2.0)]);
+        assert_eq!(good.check(), Ok(()));
+        assert_eq!((good.of(1), good.of(2)), (&[][..], &[0, 3][..]));
+        assert_eq!(good.popularity(), [1, 1, 0, 1]);
+        let outside = Choices { items: 3, ..good.clone() };
+        assert_eq!(outside.check().unwrap_err().what, "places");
+        let unsorted = Choices { places: vec![1, 3, 0], ..good.clone() };
+        assert_eq!(
+            unsorted.check().unwrap_err().to_string(),
+            "places: found the items of user 2, expected strictly ascending numbers below 4"
+        );
+        let short = Choices { labels: vec![1.0], ..good };
+        assert_eq!(short.check().unwrap_err().what, "labels");
+    }
+}

@@ -1,0 +1,153 @@
+//! Layers of weighted sums with a bend between them, by hand: one matrix product and one sweep per layer.
+
+use toprank_core::matrix::{View, product};
+use toprank_core::stream::Random;
+use toprank_core::{Block, Role};
+
+use crate::params::uniform;
+
+/// `x → max(0, x W + b)` layer after layer; the last one bends only if told so.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layers {
+    /// Numbers that come in, and that every layer gives.
+    pub widths: Vec<usize>,
+    pub last_bends: bool,
+}
+
+impl Layers {
+    /// Number of weights.
+    pub fn weights(&self) -> usize {
+        self.widths.windows(2).map(|w| (w[0] + 1) * w[1]).sum()
+    }
+
+    /// Numbers that all layers give for one row.
+    pub fn given(&self) -> usize {
+        self.widths[1..].iter().sum()
+    }
+
+    fn is_last(&self, layer: usize) -> bool {
+        layer + 2 == self.widths.len()
+    }
+
+    pub fn blocks(&self, name: &str) -> Vec<Block> {
+        let block = |layer: usize, kind: &str, shape: Vec<usize>, role| Block {
+            name: format!("{name}.{layer}.{kind}"),
+            shape,
+            role,
+            last_layer: self.is_last(layer),
+        };
+        let pairs = self.widths.windows(2).enumerate();
+        pairs
+            .flat_map(|(layer, w)| {
+                [
+                    block(layer, "weight", vec![w[0], w[1]], Role::Weight),
+                    block(layer, "offset", vec![w[1]], Role::Offset),
+                ]
+            })
+            .collect()
+    }
+
+    /// He's start before a bend, Glorot's at the end; offsets at 0.
+    pub fn init(&self, random: &mut Random, mut weights: &mut [f32]) {
+        for (layer, w) in self.widths.windows(2).enumerate() {
+            let (here, rest) = weights.split_at_mut((w[0] + 1) * w[1]);
+            let bends = self.last_bends || !self.is_last(layer);
+            let bound = if bends { 6.0 / w[0] as f32 } else { 6.0 / (w[0] + w[1]) as f32 }.sqrt();
+            uniform(bound, random, &mut here[..w[0] * w[1]]);
+            here[w[0] * w[1]..].fill(0.0);
+            weights = rest;
+        }
+    }
+
+    /// What every layer gives for the rows `x`, layer after layer. `masks`, one number per unit of every layer, multiply
+    /// what a layer gives; empty: none.
+    pub fn forward(&self, weights: &[f32], x: &[f32], masks: &[f32], given: &mut [f32]) {
+        let rows = x.len() / self.widths[0];
+        let (mut x, mut rest, mut weights, mut masks) = (x, given, weights, masks);
+        for (layer, w) in self.widths.windows(2).enumerate() {
+            let (here, after) = weights.split_at((w[0] + 1) * w[1]);
+            let (matrix, offsets) = here.split_at(w[0] * w[1]);
+            let (y, below) = rest.split_at_mut(rows * w[1]);
+            let (mask, other_masks) = masks.split_at(if masks.is_empty() { 0 } else { w[1] });
+            if rows > 0 {
+                product(View::new(x, w[0]), View::new(matrix, w[1]), y, false);
+            }
+            let bends = self.last_bends || !self.is_last(layer);
+            for row in y.chunks_exact_mut(w[1]) {
+                row.iter_mut().zip(offsets).for_each(|(y, offset)| *y += offset);
+                if bends {
+                    row.iter_mut().for_each(|y| *y = y.max(0.0));
+                }
+                row.iter_mut().zip(mask).for_each(|(y, mask)| *y *= mask);
+            }
+            (x, rest, weights, masks) = (y, below, after, other_masks);
+        }
+    }
+
+    /// Adds ∂loss/∂weight to `to_weights` and writes ∂loss/∂x. `given` is what [`Layers::forward`] left; its last part
+    /// comes holding ∂loss/∂(what the last layer gave) **already multiplied by the slope of bend and mask there**, the
+    /// parts before it are overwritten by such slopes.
+    pub fn backward(
+        &self,
+        weights: &[f32],
+        x: &[f32],
+        masks: &[f32],
+        given: &mut [f32],
+        to_weights: &mut [f32],
+        to_x: &mut [f32],
+    ) {
+        let rows = x.len() / self.widths[0];
+        if rows == 0 {
+            return;
+        }
+        let (mut end, mut weights_end, mut masks_end) = (given.len(), weights.len(), masks.len());
+        for (layer, w) in self.widths.windows(2).enumerate().rev() {
+            let (before, slopes) = given[..end].split_at_mut(end - rows * w[1]);
+            let size = (w[0] + 1) * w[1];
+            let matrix = &weights[weights_end - size..][..w[0] * w[1]];
+            let (to_matrix, to_offsets) =
+                to_weights[weights_end - size..weights_end].split_at_mut(w[0] * w[1]);
+            let below: &[f32] = if layer == 0 { x } else { &before[before.len() - rows * w[0]..] };
+            product(View::new(below, w[0]).transposed(), View::new(slopes, w[1]), to_matrix, true);
+            for row in slopes.chunks_exact(w[1]) {
+                to_offsets.iter_mut().zip(row).for_each(|(to, slope)| *to += slope);
+            }
+            masks_end -= if masks.is_empty() { 0 } else { w[1] };
+            if layer == 0 {
+                product(View::new(slopes, w[1]), View::new(matrix, w[1]).transposed(), to_x, false);
+            } else {
+                let down = before.len() - rows * w[0];
+                let kept = before[down..].to_vec();
+                product(
+                    View::new(slopes, w[1]),
+                    View::new(matrix, w[1]).transposed(),
+                    &mut before[down..],
+                    false,
+                );
+                let mask = if masks.is_empty() { &[] } else { &masks[masks_end - w[0]..masks_end] };
+                bend_slopes(&mut before[down..], &kept, mask, w[0]);
+            }
+            end -= rows * w[1];
+            weights_end -= size;
+        }
+    }
+}
+
+/// Slopes through bend and mask: nothing where a unit gave nothing, else times its mask.
+pub(crate) fn bend_slopes(slopes: &mut [f32], given: &[f32], mask: &[f32], width: usize) {
+    for (slopes, given) in slopes.chunks_exact_mut(width).zip(given.chunks_exact(width)) {
+        slopes
+            .iter_mut()
+            .zip(given)
+            .for_each(|(slope, given)| *slope *= if *given > 0.0 { 1.0 } else { 0.0 });
+        slopes.iter_mut().zip(mask).for_each(|(slope, mask)| *slope *= mask);
+    }
+}
+
+/// Masks of dropout: 0 with probability `share`, else 1/(1 − share).
+pub(crate) fn fill_mask(share: f64, random: &mut Random, mask: &mut [f32]) {
+    let kept = (1.0 / (1.0 - share)) as f32;
+    for value in mask {
+        *value = if random.unit() < share { 0.0 } else { kept };
+    }
+}

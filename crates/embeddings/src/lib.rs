@@ -1,0 +1,36 @@
+//! **Score a user and an item by their vectors, learn from ∂loss/∂score.** Tables of vectors in our own memory, models over
+//! them, the optimiser that touches only the rows of a batch, and the ranking of all items for many users at once.
+//!
+//! ```text
+//! plan     draws ─▶ every user and item once, which of them each entry reads, and the way back
+//! rows     their rows gathered from the tables; after the step, moved by row-sparse Adam
+//! model    rows ─▶ scores of the entries;  ∂loss/∂score ─▶ ∂loss/∂rows, ∂loss/∂weights
+//!          mf · neumf · two-tower (catalog.rs; one file and one page each)
+//! rank     blocks of users × all items ─▶ the best unseen items of each user
+//! ```
+//!
+//! Invariants:
+//! - nothing here has the size users × items;
+//! - a model sees gathered rows, never a table: tables may be as large as memory, or mapped;
+//! - sums over entries have a fixed order, every output row is written by one task: the same bytes at any number of threads;
+//! - no label, no objective and no file is known here.
+
+mod catalog;
+mod dots;
+mod layers;
+mod mf;
+mod model;
+mod neumf;
+mod params;
+mod plan;
+mod rank;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod two_tower;
+
+pub use catalog::{MODELS, find, parse};
+pub use model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
+pub use plan::Plan;
+pub use rank::{Best, BestItems, Ranker};
+pub use rows::{RowAdam, RowStep, Rows, Undo};

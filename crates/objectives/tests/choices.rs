@@ -1,0 +1,122 @@
+//! Users' choices among all items give what whole lists with the same labels give, for every objective that takes them.
+
+use toprank_core::{Choices, Lists, Policy, Stream};
+use toprank_objectives::{Batch, Draws, Goal, Gradients, OBJECTIVES};
+
+const ITEMS: usize = 40;
+
+fn choices() -> Choices {
+    let pairs = vec![
+        (0, 3, 1.0),
+        (0, 7, 2.0),
+        (0, 30, 1.0),
+        (1, 0, 1.0),
+        (3, 5, 3.0),
+        (3, 6, 0.0),
+        (3, 39, 1.0),
+        (3, 11, 2.0),
+        (4, 12, 1.0),
+        (4, 13, 1.0),
+    ];
+    Choices::from_pairs(5, ITEMS, pairs)
+}
+
+/// The same as lists in which every item is written down.
+fn whole(choices: &Choices) -> Lists {
+    let labels = (0..choices.len()).flat_map(|u| (0..ITEMS as u32).map(move |item| choices.label(u, item)));
+    Lists::from_lengths(&vec![ITEMS; choices.len()], labels.collect())
+}
+
+/// Users 0, 3 and 4 with all they chose and some others, other ones in each step.
+fn draws(step: u64) -> Draws {
+    let mut draws =
+        Draws { lists: vec![0, 3, 4], offsets: vec![0], importance: vec![1.0, 0.5, 2.0], ..Draws::default() };
+    let all = choices();
+    for &user in &draws.lists {
+        let others = (0..ITEMS as u32).filter(|item| (u64::from(item * 7) + step + u64::from(user)) % 3 == 0);
+        let mut items: Vec<u32> = others.chain(all.of(user as usize).iter().copied()).collect();
+        items.sort_unstable();
+        items.dedup();
+        draws.items.extend(items);
+        draws.offsets.push(draws.items.len() as u64);
+    }
+    draws
+}
+
+#[test]
+fn choices_and_whole_lists_give_the_same_bits() {
+    let choices = choices();
+    let lists = whole(&choices);
+    let mut taken = 0;
+    for line in OBJECTIVES {
+        for text in std::iter::once(line.entry.name).chain(line.examples.iter().copied()) {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            let Ok(mut sparse) = goal.state_of_choices(&choices) else { continue };
+            taken += 1;
+            let mut dense = goal.state(&lists).unwrap();
+            let (mut a, mut b) = (Gradients::default(), Gradients::default());
+            let mut before: Option<Vec<f64>> = None;
+            for step in 0..3 {
+                let draws = draws(step);
+                let labels: Vec<f32> = (0..3)
+                    .flat_map(|d| {
+                        let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
+                        let user = draws.lists[d] as usize;
+                        items.iter().map(|&item| choices.label(user, item)).collect::<Vec<_>>()
+                    })
+                    .collect();
+                let mut random = Stream::new(step, "test").open();
+                let scores: Vec<f64> = labels.iter().map(|_| random.unit() - 0.5).collect();
+                let previous = before.take().map(|_| scores.iter().map(|s| 0.9 * s).collect::<Vec<_>>());
+                let stream = Stream::new(3, "objective").at_step(step);
+                let by_lists = Batch {
+                    draws: Some(&draws),
+                    previous: previous.as_deref(),
+                    stream,
+                    ..Batch::all(&lists, &scores)
+                };
+                let by_choices = Batch {
+                    previous: previous.as_deref(),
+                    stream,
+                    ..Batch::of_choices(&draws, &labels, &scores)
+                };
+                goal.step(&by_lists, &mut dense, &mut a).unwrap_or_else(|e| panic!("{text}: {e}"));
+                goal.step(&by_choices, &mut sparse, &mut b).unwrap_or_else(|e| panic!("{text}: {e}"));
+                assert_eq!(
+                    (a.loss, &a.losses, &a.gradient, a.counts),
+                    (b.loss, &b.losses, &b.gradient, b.counts),
+                    "{text}, step {step}"
+                );
+                before = Some(scores);
+            }
+        }
+    }
+    assert!(taken > 60, "only {taken} objectives take choices");
+}
+
+#[test]
+fn state_is_kept_per_relevant_pair() {
+    let many = Choices { items: 1_000_000, ..choices() };
+    let song = Goal::parse("song", &Policy::default()).unwrap();
+    // A tracker per pair with a label above 0, and an ideal DCG per user, eight bytes each.
+    assert_eq!(song.state_of_choices(&many).unwrap().save().len(), 20 + 8 * (9 + 5));
+}
+
+#[test]
+fn what_does_not_suit_choices_is_refused() {
+    for text in ["p-norm-push:swapped=true", "song:gain=1/2/4/8"] {
+        let goal = Goal::parse(text, &Policy::default()).unwrap();
+        let error = goal.state_of_choices(&choices()).unwrap_err().to_string();
+        assert!(error.contains("every user and item"), "{error}");
+    }
+    let bad = Choices { labels: vec![f32::INFINITY; 10], ..choices() };
+    let goal = Goal::parse("song", &Policy::default()).unwrap();
+    assert!(goal.state_of_choices(&bad).unwrap_err().to_string().contains("finite label"));
+    let draws = Draws { lists: vec![9], offsets: vec![0, 1], items: vec![0], importance: vec![] };
+    let mut state = goal.state_of_choices(&choices()).unwrap();
+    let error = goal.step(&Batch::of_choices(&draws, &[1.0], &[0.0]), &mut state, &mut Gradients::default());
+    assert!(error.unwrap_err().to_string().contains("below 5"));
+    let draws = Draws { lists: vec![0], offsets: vec![0, 1], items: vec![40], importance: vec![] };
+    let error = goal.step(&Batch::of_choices(&draws, &[1.0], &[0.0]), &mut state, &mut Gradients::default());
+    assert!(error.unwrap_err().to_string().contains("below 40"));
+}

@@ -1,0 +1,208 @@
+//! How good are the recommenders? Objectives × models on MovieLens, chosen on validation data only, full rankings.
+//!
+//! ```text
+//! cargo run --release -p toprank --no-default-features --example recommend -- FOLDER results.jsonl [--only TEXT] [--minutes 120] [--with SETTINGS]
+//! cargo run --release -p toprank --no-default-features --example recommend -- --table results.jsonl table.csv
+//! ```
+//!
+//! FOLDER holds `recsys/ml-100k` and `recsys/ml-1m-implicit`. A line is written as each run ends, and the same command goes on
+//! where the file ends. SETTINGS are key=value separated by blanks, for a choice of settings on validation.
+//!
+//! Sets: `ml-100k` leaves each user's last item out by time, equal times in file order; `ml-100k-ties` is the same with equal
+//! times in the order of item numbers (many items of a user share a second, and the last of them by number are little known:
+//! the harder set); `ml-1m` has its own three parts, and its validation items are candidates of the test.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toprank::core::Policy;
+use toprank::data::{Dataset, ReadOptions, Source, formats};
+use toprank::metrics::Measure;
+use toprank::metrics::compare::{CompareOptions, compare};
+use toprank::train::Course;
+use toprank::train::recommend::{Interactions, Part, Settings, Trainer};
+
+mod resumable;
+use resumable::{Anyhow, Run as _};
+
+const SETS: [&str; 3] = ["ml-100k", "ml-100k-ties", "ml-1m"];
+const MODELS: [&str; 2] = ["mf", "neumf"];
+const OBJECTIVES: [&str; 8] =
+    ["ndcg@20", "song", "song-v1", "k-song@50", "listwise-ce", "listnet", "bpr", "lambdarank"];
+const METRICS: &str = "ndcg@10,ndcg@20,recall@20";
+
+#[derive(Clone, Debug)]
+struct Run {
+    set: &'static str,
+    model: &'static str,
+    objective: String,
+    more: String,
+    seed: u64,
+}
+
+impl resumable::Run for Run {
+    fn name(&self) -> String {
+        format!("{} {} {} {} {}", self.set, self.model, self.objective, self.more, self.seed)
+    }
+}
+
+fn main() -> Anyhow<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
+    if let Some(results) = option("--table") {
+        let table = table(&resumable::read(results)?)?;
+        std::fs::write(args.last().ok_or("a table to write")?, table)?;
+        return Ok(());
+    }
+    let [folder, results, ..] = args.as_slice() else {
+        return Err("usage: recommend FOLDER results.jsonl [--only TEXT] [--minutes N] [--with SETTINGS] | --table results.jsonl table.csv".into());
+    };
+    let minutes: f64 = option("--minutes").map_or(Ok(120.0), |text| text.parse())?;
+    let seeds: u64 = option("--seeds").map_or(Ok(3), |text| text.parse())?;
+    let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
+    let more = option("--with").cloned().unwrap_or_default();
+    let mut runs = Vec::new();
+    for model in MODELS {
+        for set in SETS {
+            for objective in OBJECTIVES {
+                for seed in 1..=seeds {
+                    let (objective, more) = (objective.to_string(), more.clone());
+                    runs.push(Run { set, model, objective, more, seed });
+                }
+            }
+        }
+    }
+    runs.retain(|run| option("--only").is_none_or(|only| run.name().contains(only.as_str())));
+    resumable::go(runs, results, end, |run| train(run, Path::new(folder)))
+}
+
+/// Pairs as they stand in the files.
+fn data(set: &str, folder: &Path) -> Anyhow<Interactions> {
+    let folder = folder.join("recsys");
+    let read = |file: &str, format: &str| -> Anyhow<Dataset> {
+        let options = ReadOptions { format: Some(format.into()), ..ReadOptions::default() };
+        Ok(formats::read(&Source::path(folder.join(file)), &options)?)
+    };
+    if set == "ml-1m" {
+        let part = |name: &str| read(&format!("ml-1m-implicit/{name}.txt.gz"), "adjacency");
+        return Ok(Interactions::given(&part("train")?, Some(&part("valid")?), Some(&part("test")?))?);
+    }
+    let mut data = read("ml-100k/u.data.gz", "interactions")?;
+    if set == "ml-100k-ties" {
+        let mut lines = Vec::new();
+        for q in 0..data.lists.len() {
+            for entry in data.lists.range(q) {
+                let item: u32 = data.item_name(data.lists.row(entry)).parse()?;
+                let time = data.times.as_ref().map_or(0.0, |times| times[entry]);
+                lines.push((data.list_name(q), time as u64, item, data.lists.labels[entry]));
+            }
+        }
+        lines.sort_by(|a, b| (a.1, a.2).cmp(&(b.1, b.2)));
+        let text: String = lines.iter().map(|(u, t, i, y)| format!("{u}\t{i}\t{y}\t{t}\n")).collect();
+        let options = ReadOptions { format: Some("interactions".into()), ..ReadOptions::default() };
+        data = formats::read(&Source::bytes("u.data", text.into_bytes()), &options)?;
+    }
+    Ok(Interactions::split(&data, "leave-last", 1)?)
+}
+
+fn settings(text: &str) -> Anyhow<Settings> {
+    let mut toml = String::new();
+    for setting in text.split_whitespace() {
+        let (key, value) = setting.split_once('=').ok_or("key=value")?;
+        let quoted = if value.parse::<f64>().is_ok() { value.to_string() } else { format!("\"{value}\"") };
+        toml += &format!("{key} = {quoted}\n");
+    }
+    Ok(Settings::from_toml(&toml)?)
+}
+
+fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
+    let data = data(run.set, folder)?;
+    let base = Settings {
+        objective: Some(run.objective.clone()),
+        model: Some(run.model.into()),
+        metric: Some(if run.set == "ml-1m" { "ndcg@20" } else { "ndcg@10" }.into()),
+        seed: Some(run.seed),
+        ..Settings::default()
+    };
+    let config = settings(&run.more)?.over(base).resolve()?;
+    let started = Instant::now();
+    let mut trainer = Trainer::new(&config, &data)?;
+    trainer.run(&mut (), None)?;
+    let seconds = (started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+    let (valid, epoch) = trainer.best().ok_or("a validated model")?;
+    let recommender = trainer.recommender();
+    let measures = Measure::parse_all(METRICS, &Policy::default())?;
+    let judged = recommender.judge(Part::Test, &measures, run.set == "ml-1m", None, 10)?;
+    let results = &judged.evaluation.results;
+    let means: Vec<f64> = results.iter().map(|result| result.mean.unwrap_or(0.0)).collect();
+    let main = usize::from(run.set == "ml-1m");
+    let line = json!({
+        "set": run.set, "model": run.model, "objective": run.objective, "algorithm": config.algorithm, "more": run.more,
+        "seed": run.seed, "valid": valid, "epoch": epoch, "epochs": trainer.records().len(), "seconds": seconds,
+        "ndcg@10": means[0], "ndcg@20": means[1], "recall@20": means[2], "coverage": judged.beyond.coverage,
+        "lift": judged.beyond.popularity_lift, "per_user": results[main].per_list,
+    });
+    let says = format!(
+        "valid {valid:.4} in pass {epoch}, test {:.4} {:.4} {:.4}, {seconds} s",
+        means[0], means[1], means[2]
+    );
+    Ok((line, says))
+}
+
+const COLUMNS: [&str; 8] =
+    ["valid", "ndcg@10", "ndcg@20", "recall@20", "coverage", "lift", "epoch", "seconds"];
+
+fn table(lines: &[Value]) -> Anyhow<String> {
+    let mut groups: BTreeMap<[String; 4], Vec<&Value>> = BTreeMap::new();
+    for line in lines {
+        let key =
+            ["set", "model", "objective", "more"].map(|key| line[key].as_str().unwrap_or("").to_string());
+        groups.entry(key).or_default().push(line);
+    }
+    let mean = |group: &[&Value], key: &str| {
+        group.iter().filter_map(|line| line[key].as_f64()).sum::<f64>() / group.len() as f64
+    };
+    let per_user = |group: &[&Value]| -> Vec<f64> {
+        let seeds: Vec<&Vec<Value>> = group.iter().filter_map(|line| line["per_user"].as_array()).collect();
+        let users = seeds.first().map_or(0, |values| values.len());
+        let value = |u: usize| seeds.iter().map(|values| values[u].as_f64().unwrap_or(f64::NAN)).sum::<f64>();
+        (0..users).map(|u| value(u) / seeds.len() as f64).collect()
+    };
+    let mut text =
+        format!("set,model,objective,settings,seeds,{},p against chosen,mark\n", COLUMNS.join(","));
+    let mut sets: Vec<[&String; 2]> = groups.keys().map(|key| [&key[0], &key[1]]).collect();
+    sets.dedup();
+    for [set, model] in sets {
+        let mut rows: Vec<(&[String; 4], &Vec<&Value>)> =
+            groups.iter().filter(|(key, _)| key[0] == *set && key[1] == *model).collect();
+        rows.sort_by(|a, b| mean(b.1, "valid").total_cmp(&mean(a.1, "valid")));
+        // Rows of as many seeds as any: one seed may be lucky.
+        let most = rows.iter().map(|(_, group)| group.len()).max().unwrap_or(0);
+        let Some(chosen) = rows.iter().position(|(_, group)| group.len() == most) else { continue };
+        let of_chosen = per_user(rows[chosen].1);
+        for (place, (key, group)) in rows.iter().enumerate() {
+            let here = per_user(group);
+            let p = (place != chosen && here.len() == of_chosen.len()).then(|| -> Anyhow<Option<f64>> {
+                let names = ["chosen".to_string(), "this".to_string()];
+                let options = CompareOptions::with_tests("randomisation")?;
+                Ok(compare(&names, &[&of_chosen, &here], None, &options).pairs[0].tests[0].outcome.p)
+            });
+            let p = p.transpose()?.flatten().map_or(String::new(), |p| format!("{p:.4}"));
+            let mark = if place == chosen { "chosen on validation" } else { "" };
+            let values: Vec<String> =
+                COLUMNS.iter().map(|column| format!("{:.4}", mean(group, column))).collect();
+            writeln!(
+                text,
+                "{set},{model},{},{},{},{},{p},{mark}",
+                key[2],
+                key[3],
+                group.len(),
+                values.join(",")
+            )?;
+        }
+    }
+    Ok(text)
+}

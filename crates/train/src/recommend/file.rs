@@ -1,0 +1,491 @@
+/*!
+Trained recommenders: recommend, be judged, be kept in a file, be checked when they come back.
+
+The file (see [`crate::container`]) holds the tables, the weights, the names of users and items, and every pair of the three
+parts, so that `evaluate` knows what was held out and `top` what a user has seen without the data beside it. A self-test, a few
+pairs with their scores, is run at every load.
+*/
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toprank_core::{Block, Choices, ParamError, catalog};
+use toprank_data::Names;
+use toprank_embeddings::{EmbeddingModel, Meeting, Plan, Ranker, Rows, Shape, Tape};
+use toprank_metrics::Measure;
+
+use super::config::Config;
+use super::fold_in::fold_in;
+use super::interactions::{Interactions, Known, labelled};
+use super::judge::{Judged, Seen, judge, popular};
+use super::trainer::Parameters;
+use crate::container::{self, Loaded, Tensor, Values};
+use crate::error::TrainError;
+
+const KIND: &str = "recommender";
+/// Pairs in the self-test.
+const PROBED: usize = 16;
+/// Relative difference that another processor may make.
+const TOLERANCE: f64 = 1e-4;
+
+/// What a file says about its recommender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// What it was trained with.
+    pub config: Config,
+    /// What it reached.
+    pub reached: Reached,
+    /// Users.
+    pub users: usize,
+    /// Items.
+    pub items: usize,
+    /// Names of the features of users, if it reads some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_columns: Vec<String>,
+    /// Names of the features of items, if it reads some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub item_columns: Vec<String>,
+}
+
+/// What training reached.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reached {
+    /// Steps.
+    pub steps: u64,
+    /// Passes.
+    pub epochs: u32,
+    /// Best pass, and the metric of validation there.
+    pub best: Option<(u32, f64)>,
+    /// Loss of the last pass.
+    pub loss: Option<f64>,
+}
+
+/// A part of the interactions that is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What early stopping looked at.
+    Valid,
+    /// What was held out to the end.
+    Test,
+}
+
+/// A recommended item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recommended {
+    /// Its name.
+    pub item: String,
+    /// Its score.
+    pub score: f64,
+}
+
+/// The best unseen items of a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Top {
+    /// Best first.
+    pub items: Vec<Recommended>,
+    /// True if nothing was known about the user, so that these are the most popular items; their score is how often each
+    /// was chosen.
+    pub by_popularity: bool,
+}
+
+/// A trained recommender.
+#[derive(Clone)]
+pub struct Recommender {
+    header: Header,
+    data: Interactions,
+    model: Arc<dyn EmbeddingModel>,
+    parameters: Parameters,
+}
+
+impl Recommender {
+    pub(super) fn new(
+        config: &Config,
+        reached: Reached,
+        data: Interactions,
+        model: Arc<dyn EmbeddingModel>,
+        parameters: Parameters,
+    ) -> Recommender {
+        let columns =
+            |known: &Option<Known>| known.as_ref().map_or(Vec::new(), |known| known.columns.clone());
+        let header = Header {
+            config: config.clone(),
+            reached,
+            users: data.users.len(),
+            items: data.items.len(),
+            user_columns: columns(&data.user_features),
+            item_columns: columns(&data.item_features),
+        };
+        Recommender { header, data, model, parameters }
+    }
+
+    /// What its file says about it.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Its users, items and pairs.
+    pub fn data(&self) -> &Interactions {
+        &self.data
+    }
+
+    /// Numbers that were learned.
+    pub fn parameters(&self) -> usize {
+        let Parameters { users, items, weights } = &self.parameters;
+        users.len() + items.len() + weights.len()
+    }
+
+    fn ranker(&self) -> Ranker<'_> {
+        let Parameters { users, items, weights } = &self.parameters;
+        Ranker::new(&*self.model, self.data.shape(), weights, users, items)
+    }
+
+    /// Ranks all unseen items for every user with a pair in the part. What was learned from is seen, and for the test part
+    /// also what was validated on, unless `only_train_seen`. `sampled` and `k` as in [`judge`].
+    ///
+    /// # Errors
+    /// If the part has no pair, or a metric cannot use the labels.
+    pub fn judge(
+        &self,
+        part: Part,
+        measures: &[Measure],
+        only_train_seen: bool,
+        sampled: Option<(usize, u64)>,
+        k: usize,
+    ) -> Result<Judged, TrainError> {
+        let (choices, seen) = match part {
+            Part::Valid => (&self.data.valid, self.data.train.clone()),
+            Part::Test if only_train_seen => (&self.data.test, self.data.train.clone()),
+            Part::Test => (&self.data.test, Interactions::union(&[&self.data.train, &self.data.valid])),
+        };
+        if choices.pairs() == 0 {
+            let expected = "one with pairs: train with --split leave-last or random, or with --test FILE";
+            return Err(
+                ParamError::new(&format!("the part {part:?}").to_lowercase(), "empty", expected).into()
+            );
+        }
+        let held = labelled(choices, self.header.config.feedback);
+        let popular = popular(&self.data.train);
+        judge(&self.ranker(), &Seen { choices: &seen, popular: &popular }, &held, measures, sampled, k)
+    }
+
+    /// The number of a user.
+    ///
+    /// # Errors
+    /// If there is no such user.
+    pub fn user(&self, name: &str) -> Result<u32, ParamError> {
+        find(
+            &self.data.users,
+            name,
+            "user",
+            "a user of the training data; somebody new is folded in by --history ITEMS",
+        )
+    }
+
+    /// The number of an item.
+    ///
+    /// # Errors
+    /// If there is no such item.
+    pub fn item(&self, name: &str) -> Result<u32, ParamError> {
+        find(&self.data.items, name, "item", "an item of the training data")
+    }
+
+    /// The `k` best items for a user that it has in none of the three parts. A user from whom nothing was learned gets the
+    /// most popular ones.
+    ///
+    /// # Errors
+    /// If there is no such user.
+    pub fn top(&self, user: &str, k: usize) -> Result<Top, ParamError> {
+        Ok(self.tops(&[self.user(user)?], k).remove(0))
+    }
+
+    /// The same for several users, all at once.
+    pub fn tops(&self, users: &[u32], k: usize) -> Vec<Top> {
+        let Interactions { train, valid, test, .. } = &self.data;
+        let popular = popular(train);
+        let seen: Vec<Vec<u32>> = users
+            .iter()
+            .map(|&user| {
+                let mut seen =
+                    [train.of(user as usize), valid.of(user as usize), test.of(user as usize)].concat();
+                seen.sort_unstable();
+                seen
+            })
+            .collect();
+        let unknown = |d: usize| train.of(users[d] as usize).is_empty();
+        let best = self.ranker().best(users, k, |d| &seen[d], |d| unknown(d).then_some(popular.as_slice()));
+        (0..users.len())
+            .map(|d| Top { items: self.named(best.of(d), k), by_popularity: unknown(d) })
+            .collect()
+    }
+
+    fn named(&self, best: &[toprank_embeddings::Best], k: usize) -> Vec<Recommended> {
+        let best = best.iter().take(k);
+        best.map(|best| Recommended {
+            item: self.data.items.get(best.item as usize).to_string(),
+            score: f64::from(best.score),
+        })
+        .collect()
+    }
+
+    /// The `k` best items for somebody new who took `history`: a row is learned for it with the objective, all else stays
+    /// as it is. Without history: the most popular items.
+    ///
+    /// # Errors
+    /// If an item is unknown or comes twice.
+    pub fn top_of_history(&self, history: &[&str], k: usize) -> Result<Top, TrainError> {
+        let mut seen: Vec<u32> = history.iter().map(|name| self.item(name)).collect::<Result<_, _>>()?;
+        seen.sort_unstable();
+        if let Some(twice) = seen.windows(2).find(|w| w[0] == w[1]) {
+            let name = self.data.items.get(twice[0] as usize);
+            return Err(ParamError::new("the history", &format!("{name:?} twice"), "each item once").into());
+        }
+        let Parameters { items, weights, .. } = &self.parameters;
+        let nobody = self.data.user_features.as_ref().map(|known| Known {
+            columns: known.columns.clone(),
+            values: vec![f32::NAN; known.columns.len()],
+        });
+        let shape = Shape {
+            users: 1,
+            user_features: nobody.as_ref().map(|known| known as &dyn toprank_core::Features),
+            ..self.data.shape()
+        };
+        let row = if seen.is_empty() {
+            vec![0.0; self.model.widths()[0]]
+        } else {
+            fold_in(&self.header.config, &*self.model, shape, &self.parameters, &seen)?
+        };
+        let popular = popular(&self.data.train);
+        let ranker = Ranker::new(&*self.model, shape, weights, &row, items);
+        let best = ranker.best(&[0], k, |_| &seen, |_| seen.is_empty().then_some(popular.as_slice()));
+        Ok(Top { items: self.named(best.of(0), k), by_popularity: seen.is_empty() })
+    }
+
+    /// Scores of pairs (user, item), users ascending.
+    pub fn scores(&self, pairs: &[(u32, u32)]) -> Vec<f64> {
+        let (mut users, mut offsets, mut items) = (Vec::new(), vec![0], Vec::new());
+        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+            users.push(same[0].0);
+            items.extend(same.iter().map(|pair| pair.1));
+            offsets.push(items.len() as u64);
+        }
+        let mut plan = Plan::default();
+        plan.lay(self.data.items.len(), &users, &offsets, &items);
+        let mut rows = [Rows::default(), Rows::default()];
+        let [user, item] = self.model.widths();
+        rows[0].gather(&self.parameters.users, user, &plan.users, None);
+        rows[1].gather(&self.parameters.items, item, &plan.items, None);
+        let meeting = Meeting {
+            plan: &plan,
+            users: &rows[0].values,
+            items: &rows[1].values,
+            shape: self.data.shape(),
+            weights: &self.parameters.weights,
+        };
+        let mut scores = vec![0.0; pairs.len()];
+        self.model.forward(&meeting, None, &mut Tape::default(), &mut scores);
+        scores
+    }
+
+    /// Some pairs of the training part, evenly spaced.
+    fn probes(&self) -> Vec<(u32, u32)> {
+        let train = &self.data.train;
+        let count = train.pairs().min(PROBED);
+        let pair = |i: usize| {
+            let at = i * train.pairs() / count;
+            (train.offsets.partition_point(|&end| end <= at as u64) as u32 - 1, train.places[at])
+        };
+        (0..count).map(pair).collect()
+    }
+
+    /// Writes it; the old file stays until the new one is whole.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), TrainError> {
+        let Parameters { users, items, weights } = &self.parameters;
+        let table = |name: &str, values, rows: usize, width| Tensor {
+            name: name.into(),
+            shape: vec![rows, width],
+            values: Values::F32(values),
+        };
+        let [user, item] = self.model.widths();
+        let probes = self.scores(&self.probes());
+        let mut tensors = vec![
+            table("users", users, self.header.users, user),
+            table("items", items, self.header.items, item),
+            Tensor::flat("probe.scores", Values::F64(&probes)),
+        ];
+        let mut start = 0;
+        for block in self.model.blocks() {
+            let end = start + block.parameters();
+            tensors.push(Tensor {
+                name: format!("model.{}", block.name),
+                shape: block.shape.clone(),
+                values: Values::F32(&weights[start..end]),
+            });
+            start = end;
+        }
+        let data = &self.data;
+        for (name, known) in [("users", &data.user_features), ("items", &data.item_features)] {
+            if let Some(known) = known {
+                tensors.push(Tensor::flat(format!("{name}.features"), Values::F32(&known.values)));
+            }
+        }
+        let parts = [("train", &data.train), ("valid", &data.valid), ("test", &data.test)];
+        let bytes =
+            parts.map(|(name, part)| (name, numbers(&part.offsets), numbers(&part.places), &part.labels));
+        for (name, offsets, places, labels) in &bytes {
+            tensors.push(Tensor::flat(format!("{name}.offsets"), Values::Bytes(offsets)));
+            tensors.push(Tensor::flat(format!("{name}.items"), Values::Bytes(places)));
+            tensors.push(Tensor::flat(format!("{name}.labels"), Values::F32(labels)));
+        }
+        let names = [("users", packed(&data.users)), ("items", packed(&data.items))];
+        for (name, (text, ends)) in &names {
+            tensors.push(Tensor::flat(format!("{name}.names"), Values::Bytes(text)));
+            tensors.push(Tensor::flat(format!("{name}.ends"), Values::Bytes(ends)));
+        }
+        container::save(path, KIND, &self.header, &tensors)
+    }
+
+    /// Reads a recommender; every byte is checked and its self-test is run.
+    ///
+    /// # Errors
+    /// If the file is no recommender, damaged, or computes other scores here.
+    pub fn load(path: &Path) -> Result<Recommender, TrainError> {
+        let loaded: Loaded<Header> = container::load(path, KIND)?;
+        let header = loaded.header.clone();
+        let part = |name: &str| -> Result<Choices, TrainError> {
+            let part = Choices {
+                items: header.items,
+                offsets: numbers_of(loaded.bytes(&format!("{name}.offsets"))?),
+                places: numbers_of(loaded.bytes(&format!("{name}.items"))?),
+                labels: loaded.f32(&format!("{name}.labels"))?.1,
+            };
+            part.check().map_err(|error| loaded.wrong(error.to_string(), "the pairs of a recommender"))?;
+            match part.len() == header.users {
+                true => Ok(part),
+                false => {
+                    Err(loaded.wrong(format!("{} users in {name}", part.len()), header.users.to_string()))
+                }
+            }
+        };
+        let known = |name: &str, columns: &[String], rows: usize| -> Result<Option<Known>, TrainError> {
+            if columns.is_empty() {
+                return Ok(None);
+            }
+            let mut values = vec![0.0; columns.len() * rows];
+            loaded.f32_into(&format!("{name}.features"), &mut values)?;
+            Ok(Some(Known { columns: columns.to_vec(), values }))
+        };
+        let data = Interactions {
+            users: unpacked(&loaded, "users", header.users)?,
+            items: unpacked(&loaded, "items", header.items)?,
+            train: part("train")?,
+            valid: part("valid")?,
+            test: part("test")?,
+            user_features: known("users", &header.user_columns, header.users)?,
+            item_features: known("items", &header.item_columns, header.items)?,
+        };
+        let model: Arc<dyn EmbeddingModel> =
+            toprank_embeddings::parse(&header.config.model)?.build(&data.shape())?.into();
+        let [user, item] = model.widths();
+        let mut parameters = Parameters {
+            users: vec![0.0; header.users * user],
+            items: vec![0.0; header.items * item],
+            weights: vec![0.0; model.blocks().iter().map(Block::parameters).sum()],
+        };
+        loaded.f32_into("users", &mut parameters.users)?;
+        loaded.f32_into("items", &mut parameters.items)?;
+        let mut start = 0;
+        for block in model.blocks() {
+            let end = start + block.parameters();
+            loaded.f32_into(&format!("model.{}", block.name), &mut parameters.weights[start..end])?;
+            start = end;
+        }
+        let recommender = Recommender { header, data, model, parameters };
+        let found = recommender.scores(&recommender.probes());
+        for (pair, (found, expected)) in found.iter().zip(loaded.f64("probe.scores")?).enumerate() {
+            if (found - expected).abs() > TOLERANCE * expected.abs().max(1.0) {
+                let found = format!("a self-test that fails: pair {pair} has score {found}");
+                return Err(loaded.wrong(found, expected.to_string()));
+            }
+        }
+        Ok(recommender)
+    }
+
+    /// True if the file at `path` looks like a recommender, whole or not.
+    pub fn is_one(path: &Path) -> bool {
+        container::looks_like(path, KIND)
+    }
+}
+
+fn find(names: &Names, name: &str, what: &str, expected: &str) -> Result<u32, ParamError> {
+    names.iter().position(|known| known == name).map(|at| at as u32).ok_or_else(|| {
+        let near = catalog::nearest(name, names.iter());
+        let hint =
+            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
+        ParamError::new(what, name, &format!("{expected}{hint}"))
+    })
+}
+
+/// Whole numbers that are kept as little-endian bytes.
+pub(super) trait Number: Copy {
+    const BYTES: usize;
+    fn put(self, to: &mut Vec<u8>);
+    fn get(from: &[u8]) -> Self;
+}
+
+macro_rules! number {
+    ($type:ty) => {
+        impl Number for $type {
+            const BYTES: usize = size_of::<$type>();
+            fn put(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_le_bytes());
+            }
+            fn get(from: &[u8]) -> $type {
+                <$type>::from_le_bytes(std::array::from_fn(|i| from[i]))
+            }
+        }
+    };
+}
+number!(u32);
+number!(u64);
+
+pub(super) fn numbers<T: Number>(values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
+    values.iter().for_each(|value| value.put(&mut bytes));
+    bytes
+}
+
+pub(super) fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(T::BYTES).map(T::get).collect()
+}
+
+/// All names in one text, and where each ends.
+fn packed(names: &Names) -> (Vec<u8>, Vec<u8>) {
+    let (mut text, mut ends) = (Vec::new(), Vec::new());
+    for name in names.iter() {
+        text.extend_from_slice(name.as_bytes());
+        (text.len() as u64).put(&mut ends);
+    }
+    (text, ends)
+}
+
+fn unpacked(loaded: &Loaded<Header>, of: &str, count: usize) -> Result<Names, TrainError> {
+    let damaged = || loaded.wrong(format!("damaged names of {of}"), format!("{count} names"));
+    let text = std::str::from_utf8(loaded.bytes(&format!("{of}.names"))?).map_err(|_| damaged())?;
+    let ends: Vec<u64> = numbers_of(loaded.bytes(&format!("{of}.ends"))?);
+    let mut names = Names::with_capacity(ends.len(), text.len());
+    let mut start = 0;
+    for end in ends {
+        names.push(text.get(start..end as usize).ok_or_else(damaged)?);
+        start = end as usize;
+    }
+    match names.len() == count {
+        true => Ok(names),
+        false => Err(damaged()),
+    }
+}

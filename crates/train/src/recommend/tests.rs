@@ -1,0 +1,386 @@
+//! Promises of recommendation: the same bytes whatever happens, unbiased draws, full rankings as a plain twin makes them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use toprank_core::{Choices, Policy, Stream};
+use toprank_data::{Dataset, ReadOptions, Source, formats};
+use toprank_metrics::Measure;
+use toprank_objectives::Draws;
+
+use super::*;
+use crate::sampler;
+use crate::{Course, Keep, Now, Outcome, Watch};
+
+/// Users like items of their own third.
+fn file(users: usize, items: usize) -> Dataset {
+    let mut random = Stream::new(5, "test").open();
+    let mut text = String::from("user,item,rating,time\n");
+    for u in 0..users {
+        let mut taken = BTreeSet::new();
+        while taken.len() < 8 {
+            let own = random.unit() < 0.9;
+            let item = random.below(items / 3) * 3 + if own { u % 3 } else { random.below(3) };
+            if taken.insert(item) {
+                text += &format!("u{u},i{item},{},{}\n", 1 + random.below(5), taken.len());
+            }
+        }
+    }
+    let options = ReadOptions { format: Some("interactions".into()), ..ReadOptions::default() };
+    formats::read(&Source::bytes("t.csv", text.into_bytes()), &options).unwrap()
+}
+
+fn data() -> Interactions {
+    Interactions::split(&file(60, 45), "leave-last", 1).unwrap()
+}
+
+fn settings(model: &str, objective: &str) -> Settings {
+    Settings {
+        model: Some(model.into()),
+        objective: Some(objective.into()),
+        sampler: Some("pairs:batch=64:group=4:items=12".into()),
+        rate: Some(0.02),
+        epochs: Some(6),
+        patience: Some(0),
+        ..Settings::default()
+    }
+}
+
+fn bytes(recommender: &Recommender) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.toprank");
+    recommender.save(&path).unwrap();
+    std::fs::read(&path).unwrap()
+}
+
+fn trained(settings: &Settings, data: &Interactions) -> Recommender {
+    let mut trainer = Trainer::new(&settings.resolve().unwrap(), data).unwrap();
+    trainer.run(&mut (), None).unwrap();
+    trainer.recommender()
+}
+
+const MODELS: [&str; 3] =
+    ["mf:width=8", "neumf:width=6:layers=8-5:dropout=0.2", "two-tower:width=6:layers=7:out=5"];
+
+#[test]
+fn every_model_learns_who_likes_what() {
+    let data = data();
+    for model in MODELS {
+        for objective in ["ndcg@20", "song", "song-v1", "k-song@5", "bpr", "listnet", "lambdarank", "ap"] {
+            let settings = Settings { epochs: Some(40), rate: Some(0.05), ..settings(model, objective) };
+            let recommender = trained(&settings, &data);
+            let value = recommender.header().reached.best.unwrap().1;
+            // By chance: the mean over 39 places of 1/log2(1 + place) within the first 20, 0.18.
+            assert!(value > 0.22, "{model} with {objective}: {value}");
+        }
+    }
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_number_of_threads() {
+    let data = data();
+    for model in MODELS {
+        for objective in ["song-v1", "listwise-ce"] {
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| bytes(&trained(&settings(model, objective), &data)))
+            };
+            let one = run(1);
+            assert!(one == run(2) && one == run(4), "{model} with {objective}");
+        }
+    }
+}
+
+/// Stops after some steps.
+struct Until(u64);
+
+impl Watch for Until {
+    fn step(&mut self, _: &Now) {
+        self.0 -= 1;
+    }
+
+    fn stop(&mut self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[test]
+fn a_run_taken_up_again_ends_in_the_same_bytes() {
+    let data = data();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c");
+    for (model, objective, warm_up) in [
+        ("mf:width=4", "song-v2", 1),
+        ("neumf:width=4:layers=5:dropout=0.3", "k-song-v1@5", 0),
+        ("two-tower:width=4:layers=none:out=3", "listwise-ce", 2),
+    ] {
+        let settings = Settings { warm_up: Some(warm_up), epochs: Some(3), ..settings(model, objective) };
+        let config = settings.resolve().unwrap();
+        let whole = bytes(&trained(&settings, &data));
+        let origin = serde_json::Value::Null;
+        let keep = Keep { path: &path, every: Duration::ZERO, origin: &origin };
+        let mut first = Trainer::new(&config, &data).unwrap();
+        assert_eq!(first.run(&mut Until(3), Some(keep)).unwrap(), Outcome::Interrupted);
+        for _ in 0..100 {
+            let mut next = Trainer::new(&config, &data).unwrap();
+            next.load_checkpoint(&path).unwrap();
+            let outcome = next.run(&mut Until(5), Some(keep)).unwrap();
+            if outcome != Outcome::Interrupted {
+                assert_eq!(bytes(&next.recommender()), whole, "{model} with {objective}");
+                break;
+            }
+        }
+        let other = Settings { rate: Some(0.5), ..settings };
+        let mut wrong = Trainer::new(&other.resolve().unwrap(), &data).unwrap();
+        assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("another config"));
+        let fewer = Interactions::split(&file(59, 45), "leave-last", 1).unwrap();
+        let mut wrong = Trainer::new(&config, &fewer).unwrap();
+        assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("other training data"));
+    }
+}
+
+#[test]
+fn what_is_saved_loads_and_recommends_the_same() {
+    let mut data = data();
+    let table = "item,a,b\ni0,1,2\ni1,3,\ni4,5,6\n";
+    let options = ReadOptions { item: Some("item".into()), unlabelled: true, ..ReadOptions::default() };
+    let table = formats::read(&Source::bytes("t.csv", table.as_bytes()), &options).unwrap();
+    data.item_features = Some(Known::of_table(&table, &data.items, "items").unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.toprank");
+    for model in MODELS {
+        let recommender = trained(&settings(model, "listnet"), &data);
+        recommender.save(&path).unwrap();
+        let loaded = Recommender::load(&path).unwrap();
+        // Missing features are not equal to themselves; the bytes below are.
+        let known =
+            |recommender: &Recommender| Interactions { item_features: None, ..recommender.data().clone() };
+        assert_eq!(known(&loaded), known(&recommender), "{model}");
+        for user in ["u0", "u7"] {
+            assert_eq!(loaded.top(user, 5).unwrap(), recommender.top(user, 5).unwrap());
+        }
+        assert_eq!(bytes(&loaded), std::fs::read(&path).unwrap());
+        assert!(Recommender::is_one(&path) && !Recommender::is_one(Path::new("absent")));
+    }
+    let mut damaged = std::fs::read(&path).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    std::fs::write(&path, damaged).unwrap();
+    assert!(Recommender::load(&path).err().unwrap().to_string().contains("checksum"));
+}
+
+#[test]
+fn full_rankings_equal_a_plain_twin() {
+    let data = data();
+    let recommender = trained(&settings("mf:width=8", "bpr"), &data);
+    let texts = "ndcg@10,ndcg@5:gain=linear,recall@20,p@5,success@3,map@10,mrr@10,err@10,f1@10";
+    let measures = Measure::parse_all(texts, &Policy::default()).unwrap();
+    let full = Measure::parse_all("map,mrr,ndcg,auroc", &Policy::default()).unwrap();
+    for (part, only_train, held) in
+        [(Part::Valid, false, &data.valid), (Part::Test, false, &data.test), (Part::Test, true, &data.test)]
+    {
+        let top = recommender.judge(part, &measures, only_train, None, 10).unwrap();
+        let whole = recommender.judge(part, &full, only_train, None, 10).unwrap();
+        assert_eq!(top.users, (0..60).filter(|&u| !held.of(u as usize).is_empty()).collect::<Vec<_>>());
+        for (d, &user) in top.users.iter().enumerate() {
+            // The twin: every unseen item in one list.
+            let u = user as usize;
+            let seen = |item: &u32| {
+                data.train.of(u).contains(item)
+                    || part == Part::Test && !only_train && data.valid.of(u).contains(item)
+            };
+            let items: Vec<u32> = (0..data.items.len() as u32).filter(|item| !seen(item)).collect();
+            let pairs: Vec<(u32, u32)> = items.iter().map(|&item| (user, item)).collect();
+            let scores = recommender.scores(&pairs);
+            let labels: Vec<f32> =
+                items.iter().map(|&i| f32::from(u8::from(held.of(u).contains(&i)))).collect();
+            let list = toprank_core::List::new(&scores, &labels);
+            for (judged, measures) in [(&top, &measures), (&whole, &full)] {
+                for (m, measure) in measures.iter().enumerate() {
+                    let expected = measure.of_list(&list, &mut toprank_metrics::Work::default()).unwrap();
+                    let found = judged.evaluation.results[m].per_list[d];
+                    assert!((found - expected.unwrap()).abs() < 1e-9, "{} of user {u}", measure.name());
+                }
+            }
+        }
+        assert_eq!(top.beyond, whole.beyond);
+    }
+}
+
+#[test]
+fn sampled_rankings_hold_the_held_out_items_and_as_many_others() {
+    let data = data();
+    let recommender = trained(&settings("mf:width=8", "bpr"), &data);
+    let measures = Measure::parse_all("ndcg@10", &Policy::default()).unwrap();
+    let value = |sampled| {
+        let judged = recommender.judge(Part::Test, &measures, false, sampled, 10).unwrap();
+        judged.evaluation.results[0].mean.unwrap()
+    };
+    assert!(value(Some((5, 1))) > value(None), "five rivals are fewer than all");
+    assert_ne!(value(Some((5, 1))), value(Some((5, 2))));
+    assert_eq!(value(Some((1000, 1))), value(None), "as many as there are: all of them");
+}
+
+#[test]
+fn coverage_novelty_and_popularity_are_as_counted_by_hand() {
+    // Three users, four items; the second user took nothing in train, so popularity ranks for it.
+    let choices = |pairs| Choices::from_pairs(3, 4, pairs);
+    let data = Interactions {
+        users: ["a", "b", "c"].into_iter().collect(),
+        items: ["w", "x", "y", "z"].into_iter().collect(),
+        train: choices(vec![(0, 0, 1.0), (2, 0, 1.0), (2, 1, 1.0)]),
+        valid: choices(vec![]),
+        test: choices(vec![(1, 3, 1.0)]),
+        ..Interactions::default()
+    };
+    let settings = Settings {
+        epochs: Some(1),
+        sampler: Some("lists:batch=2".into()),
+        ..settings("mf:width=2", "listnet")
+    };
+    let recommender = trained(&settings, &data);
+    let measures = Measure::parse_all("mrr", &Policy::default()).unwrap();
+    let judged = recommender.judge(Part::Test, &measures, false, None, 2).unwrap();
+    assert_eq!(judged.users, [1]);
+    // Ranked by popularity: w (2 users), x (1), then y and z (0) alike: z is third or fourth.
+    assert_eq!(judged.evaluation.results[0].mean, Some((1.0 / 3.0 + 1.0 / 4.0) / 2.0));
+    let beyond = judged.beyond;
+    assert_eq!(beyond.coverage, 2.0 / 4.0);
+    assert!((beyond.popularity - (2.0 / 3.0 + 1.0 / 3.0) / 2.0).abs() < 1e-12);
+    assert!((beyond.novelty - (-(2.0f64 / 3.0).log2() - (1.0f64 / 3.0).log2()) / 2.0).abs() < 1e-12);
+    assert!((beyond.gini - (2.0 * (3.0 + 4.0) / (4.0 * 2.0) - 5.0 / 4.0)).abs() < 1e-12);
+    let top = recommender.top("b", 2).unwrap();
+    assert!(top.by_popularity);
+    assert_eq!(top.items.iter().map(|i| i.item.as_str()).collect::<Vec<_>>(), ["w", "x"]);
+}
+
+#[test]
+fn the_best_items_of_a_user_hold_nothing_it_took_in_any_part() {
+    let data = data();
+    let recommender = trained(&settings("mf:width=8", "listnet"), &data);
+    let all: Vec<u32> = (0..60).collect();
+    for (user, top) in recommender.tops(&all, 45).iter().enumerate() {
+        assert_eq!(top.items.len(), data.items.len() - 8);
+        for part in [&data.train, &data.valid, &data.test] {
+            let took = part.of(user).iter().map(|&item| data.items.get(item as usize));
+            assert!(took.into_iter().all(|name| top.items.iter().all(|best| best.item != name)));
+        }
+        assert!(top.items.is_sorted_by(|a, b| a.score >= b.score));
+    }
+    let error = recommender.top("u60", 5).unwrap_err().to_string();
+    assert!(error.contains("user must be a user of the training data") && error.contains("u6"), "{error}");
+}
+
+#[test]
+fn somebody_new_is_folded_in_beside_those_with_the_same_taste() {
+    let data = data();
+    for model in MODELS {
+        let recommender = trained(&Settings { epochs: Some(60), ..settings(model, "listwise-ce") }, &data);
+        let top = recommender.top_of_history(&["i0", "i3", "i6", "i9", "i12"], 10).unwrap();
+        let own = top.items.iter().filter(|best| best.item[1..].parse::<u32>().unwrap() % 3 == 0).count();
+        assert!(own >= 7, "{model}: {own} of ten of its own third: {top:?}");
+        assert!(top.items.iter().all(|best| !["i0", "i3", "i6", "i9", "i12"].contains(&best.item.as_str())));
+        let nobody = recommender.top_of_history(&[], 3).unwrap();
+        assert!(nobody.by_popularity);
+        let error = recommender.top_of_history(&["i0", "i999"], 3).unwrap_err().to_string();
+        assert!(error.contains("item must be an item of the training data"), "{error}");
+        let error = recommender.top_of_history(&["i0", "i0"], 3).unwrap_err().to_string();
+        assert!(error.contains("\"i0\" twice"), "{error}");
+    }
+}
+
+#[test]
+fn draws_of_choices_are_those_of_whole_lists() {
+    let data = data();
+    let lists = toprank_core::Lists::from_lengths(
+        &vec![data.items.len(); data.users.len()],
+        (0..data.users.len())
+            .flat_map(|u| (0..data.items.len() as u32).map(move |item| (u, item)))
+            .map(|(u, item)| f32::from(u8::from(data.train.of(u).contains(&item))))
+            .collect(),
+    );
+    let learned = data.learned(Feedback::Implicit);
+    for text in [
+        "pairs:batch=32:group=3:items=7",
+        "strata:batch=9:relevant=3:others=5",
+        "strata:batch=9:pass=all",
+        "lists:batch=4",
+    ] {
+        let (_, kind) = sampler::parse(text).unwrap();
+        let policy = Policy::default();
+        let mut dense = kind.open(&lists, &policy, 7).unwrap();
+        let mut sparse = kind.open_choices(&learned, &policy, 7).unwrap();
+        assert_eq!(dense.steps_per_pass(), sparse.steps_per_pass(), "{text}");
+        let (mut a, mut b) = (Draws::default(), Draws::default());
+        for step in 0..30 {
+            dense.draw(step, &mut a);
+            sparse.draw(step, &mut b);
+            assert_eq!(a, b, "{text}, step {step}");
+        }
+    }
+    let error =
+        sampler::parse("rows").unwrap().1.open_choices(&learned, &Policy::default(), 1).err().unwrap();
+    assert!(error.to_string().contains("pairs, strata or lists"), "{error}");
+}
+
+#[test]
+fn data_that_are_no_interactions_and_parts_that_overlap_are_refused() {
+    let letor = formats::read(&Source::bytes("t.txt", "1 qid:1 1:0.5\n".as_bytes()), &ReadOptions::default())
+        .unwrap();
+    assert!(
+        Interactions::split(&letor, "leave-last", 1)
+            .unwrap_err()
+            .to_string()
+            .contains("without names of items")
+    );
+    let error = Interactions::split(&file(6, 45), "leave-first", 1).unwrap_err().to_string();
+    assert_eq!(error, "split must be leave-last, random[:shares=80/10/10] or none, but is leave-first");
+    let adjacency = |text: &str| {
+        let options = ReadOptions { format: Some("adjacency".into()), ..ReadOptions::default() };
+        formats::read(&Source::bytes("t", text.as_bytes().to_vec()), &options).unwrap()
+    };
+    let train = adjacency("a 1 2 3\nb 2\nc\n");
+    let given =
+        Interactions::given(&train, Some(&adjacency("b 9\n")), Some(&adjacency("d 1\na 9\n"))).unwrap();
+    assert_eq!((given.users.len(), given.items.len()), (4, 4));
+    assert_eq!((given.valid.pairs(), given.test.pairs(), given.train.of(2).len()), (1, 2, 0));
+    let error = Interactions::given(&train, None, Some(&adjacency("a 2\n"))).unwrap_err().to_string();
+    assert!(
+        error.contains("the training and test data") && error.contains("user \"a\" with item \"2\""),
+        "{error}"
+    );
+    let empty = Interactions::given(&adjacency("a\n"), None, None);
+    assert!(
+        empty.is_err() || Trainer::new(&settings("mf", "bpr").resolve().unwrap(), &empty.unwrap()).is_err()
+    );
+}
+
+#[test]
+fn wrong_settings_name_what_was_found_and_what_is_allowed() {
+    for (settings, words) in [
+        (Settings { rate: Some(0.0), ..Settings::default() }, "rate must be a number above 0, but is 0"),
+        (Settings { model: Some("mlp".into()), ..Settings::default() }, "one of mf, neumf, two-tower"),
+        (
+            Settings { feedback: Some("stars".into()), ..Settings::default() },
+            "feedback must be implicit or ratings",
+        ),
+        (Settings { optimiser: Some("sgd".into()), ..Settings::default() }, "optimiser must be one of adam"),
+        (Settings { metric: Some("ndcg,map".into()), ..Settings::default() }, "one metric"),
+        (Settings { epochs: Some(0), ..Settings::default() }, "epochs must be in 1"),
+    ] {
+        let error = settings.resolve().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let config = Settings { sampler: Some("slates".into()), ..Settings::default() }.resolve().unwrap();
+    assert!(Trainer::new(&config, &data()).err().unwrap().to_string().contains("pairs, strata or lists"));
+}
+
+#[test]
+fn ratings_are_learned_from_as_gains() {
+    let data = data();
+    let ratings = Settings { feedback: Some("ratings".into()), ..settings("mf:width=4", "song") };
+    let recommender = trained(&ratings, &data);
+    assert_ne!(bytes(&recommender), bytes(&trained(&settings("mf:width=4", "song"), &data)));
+    assert!(recommender.header().reached.best.unwrap().1 > 0.0);
+}

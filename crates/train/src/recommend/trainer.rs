@@ -1,0 +1,453 @@
+/*!
+The trainer of vectors: passes over the pairs until the recommendations are good, in the loop of [`Course`].
+
+```text
+each step: draw users and items ─▶ gather their rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam
+each pass: rank all unseen items for every user of the validation part ─▶ record ─▶ better? keep ─▶ checkpoint
+```
+
+A step is a function of (config, data, step, what the checkpoint holds). Forms that look at the model of the step before
+(song-v1, song-v2) see it through the rows that the last step moved: no second copy of the tables is kept.
+*/
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use toprank_core::{Block, Choices, ParamError, Role, Stream};
+use toprank_embeddings::{
+    EmbeddingModel, Meeting, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Tape, Undo,
+};
+use toprank_metrics::Measure;
+use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
+
+use super::config::Config;
+use super::file::Recommender;
+use super::interactions::{Interactions, labelled};
+use super::judge::{Seen, judge, popular};
+use crate::curve::Record;
+use crate::error::TrainError;
+use crate::learner::{Course, Position, Watch};
+use crate::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
+use crate::sampler::{self, Sampler};
+use crate::schedule::{self, Schedule};
+
+/// The objective of a warm-up (paper 000, section 6.1).
+const WARM_UP: &str = "listwise-ce";
+
+/// Everything that is learned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Parameters {
+    /// One row per user.
+    pub users: Vec<f32>,
+    /// One row per item.
+    pub items: Vec<f32>,
+    /// Weights beside the rows.
+    pub weights: Vec<f32>,
+}
+
+impl Parameters {
+    fn new(model: &dyn EmbeddingModel, shape: &Shape, seed: u64) -> Parameters {
+        let [user, item] = model.widths();
+        let weights = model.blocks().iter().map(Block::parameters).sum();
+        let mut fresh = Parameters {
+            users: vec![0.0; shape.users * user],
+            items: vec![0.0; shape.items * item],
+            weights: vec![0.0; weights],
+        };
+        let stream = Stream::new(seed, "init");
+        model.init_rows(0, 0, stream, &mut fresh.users);
+        model.init_rows(1, 0, stream, &mut fresh.items);
+        model.init_weights(stream, &mut fresh.weights);
+        fresh
+    }
+}
+
+/// One objective over some passes.
+struct Stage {
+    goal: Goal,
+    sampler: Box<dyn Sampler>,
+    steps: u64,
+}
+
+/// What a step looks at. It depends on the step alone, so the next one is made ready while this one is computed.
+#[derive(Default)]
+struct Drawn {
+    /// Stage and step that it is of.
+    of: Option<(usize, u64)>,
+    draws: Draws,
+    plan: Plan,
+    labels: Vec<f32>,
+}
+
+impl Drawn {
+    fn make(&mut self, of: (usize, u64), sampler: &mut dyn Sampler, learned: &Choices) {
+        sampler.draw(of.1, &mut self.draws);
+        let draws = &self.draws;
+        self.plan.lay(learned.items, &draws.lists, &draws.offsets, &draws.items);
+        labels_of(learned, draws, &mut self.labels);
+        self.of = Some(of);
+    }
+}
+
+/// Memory of a step, used again in the next one.
+#[derive(Default)]
+struct Work {
+    rows: [Rows; 2],
+    rows_before: [Rows; 2],
+    tape: Tape,
+    tape_before: Tape,
+    scores: Vec<f64>,
+    scores_before: Vec<f64>,
+    gradients: Gradients,
+    slopes: [Vec<f32>; 3],
+}
+
+/// A recommender on its way.
+pub struct Trainer<'a> {
+    pub(super) config: Config,
+    pub(super) data: &'a Interactions,
+    learned: Choices,
+    held: Choices,
+    model: Arc<dyn EmbeddingModel>,
+    measure: Measure,
+    schedule: Schedule,
+    stages: Vec<Stage>,
+    decayed: Vec<Range<usize>>,
+    pub(super) position: Position,
+    pub(super) parameters: Parameters,
+    pub(super) best: Option<Parameters>,
+    pub(super) adam: [RowAdam; 2],
+    pub(super) optimiser: Box<dyn Optimiser>,
+    pub(super) state: State,
+    /// What the last step moved, as it was before, where an objective asks for it.
+    pub(super) undo: [Undo; 2],
+    pub(super) weights_before: Vec<f32>,
+    drawn: Drawn,
+    next: Drawn,
+    work: Work,
+}
+
+/// What the gradient of a step is computed from and written to.
+struct Pass<'p> {
+    model: &'p dyn EmbeddingModel,
+    goal: &'p Goal,
+    shape: Shape<'p>,
+    stream: Stream,
+    parameters: &'p Parameters,
+    /// Rows and weights of the step before, if the objective asks for them.
+    before: Option<(&'p [Undo; 2], &'p [f32])>,
+    state: &'p mut State,
+    work: &'p mut Work,
+}
+
+impl Pass<'_> {
+    /// Scores, objective, slopes; all results stay in `work`.
+    fn run(self, drawn: &Drawn) -> Result<(), TrainError> {
+        let Pass { model, goal, shape, stream, parameters, before, state, work } = self;
+        let (draws, plan) = (&drawn.draws, &drawn.plan);
+        let network = Some(Stream { purpose: Stream::purpose("network"), ..stream });
+        let (tables, widths) = ([&parameters.users, &parameters.items], model.widths());
+        let ids = [&plan.users, &plan.items];
+        for (side, rows) in work.rows.iter_mut().enumerate() {
+            rows.gather(tables[side], widths[side], ids[side], None);
+        }
+        work.scores.resize(draws.items.len(), 0.0);
+        let [users, items] = &work.rows;
+        let meeting =
+            Meeting { plan, users: &users.values, items: &items.values, shape, weights: &parameters.weights };
+        model.forward(&meeting, network, &mut work.tape, &mut work.scores);
+        if let Some((undo, weights)) = before {
+            for (side, rows) in work.rows_before.iter_mut().enumerate() {
+                rows.gather(tables[side], widths[side], ids[side], Some(&undo[side]));
+            }
+            work.scores_before.resize(draws.items.len(), 0.0);
+            let [users, items] = &work.rows_before;
+            let meeting = Meeting { users: &users.values, items: &items.values, weights, ..meeting };
+            model.forward(&meeting, network, &mut work.tape_before, &mut work.scores_before);
+        }
+        let batch = Batch {
+            previous: before.map(|_| work.scores_before.as_slice()),
+            stream: Stream { purpose: Stream::purpose("objective"), ..stream },
+            ..Batch::of_choices(draws, &drawn.labels, &work.scores)
+        };
+        goal.step(&batch, state, &mut work.gradients)?;
+        // Exponential forms give most pairs next to nothing: products with that would be slow.
+        let slopes = work.gradients.gradient.iter_mut();
+        slopes.filter(|g| g.abs() < f64::from(NEGLIGIBLE)).for_each(|g| *g = 0.0);
+        let lengths = [users.values.len(), items.values.len(), parameters.weights.len()];
+        for (slopes, length) in work.slopes.iter_mut().zip(lengths) {
+            slopes.resize(length, 0.0);
+        }
+        let [to_users, to_items, to_weights] = &mut work.slopes;
+        let to = Slopes { users: to_users, items: to_items, weights: to_weights };
+        model.backward(&meeting, &mut work.tape, &work.gradients.gradient, to);
+        Ok(())
+    }
+}
+
+impl<'a> Trainer<'a> {
+    /// A recommender at its beginning.
+    ///
+    /// # Errors
+    /// If a setting does not suit the data, or there is nothing to learn from.
+    pub fn new(config: &Config, data: &'a Interactions) -> Result<Trainer<'a>, TrainError> {
+        config.check()?;
+        if data.train.pairs() == 0 {
+            let found = format!("{} users, no pair", data.users.len());
+            return Err(ParamError::new("the training data", &found, "users with items they took").into());
+        }
+        let config = config.clone();
+        let shape = data.shape();
+        let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(&config.model)?.build(&shape)?.into();
+        let learned = data.learned(config.feedback);
+        let (_, kind) = sampler::parse(&config.sampler)?;
+        let main = config.goal()?;
+        let warm_up = match config.warm_up {
+            0 => None,
+            epochs => Some((Goal::parse(WARM_UP, main.policy())?, epochs)),
+        };
+        let mut stages = Vec::new();
+        for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs)]) {
+            let seed = config.seed.wrapping_add((stages.len() as u64) << 32);
+            let sampler = kind.open_choices(&learned, goal.policy(), seed)?;
+            stages.push(Stage { goal, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
+        }
+        let parameters = Parameters::new(&*model, &shape, config.seed);
+        Ok(Trainer {
+            held: labelled(&data.valid, config.feedback),
+            measure: config.measure()?,
+            schedule: schedule::parse(&config.schedule)?.1,
+            decayed: decayed(model.blocks()),
+            position: Position::default(),
+            best: None,
+            adam: adam(&config, &*model, &shape)?,
+            optimiser: config.dense_optimiser(parameters.weights.len())?,
+            state: stages[0].goal.state_of_choices(&learned)?,
+            undo: [Undo::default(), Undo::default()],
+            weights_before: Vec::new(),
+            drawn: Drawn::default(),
+            next: Drawn::default(),
+            work: Work::default(),
+            parameters,
+            stages,
+            model,
+            learned,
+            data,
+            config,
+        })
+    }
+
+    /// What a user gets: the best on validation, else the last.
+    pub fn recommender(&self) -> Recommender {
+        let kept = self.best.as_ref().unwrap_or(&self.parameters).clone();
+        let reached = super::file::Reached {
+            steps: self.position.total,
+            epochs: self.position.records.len() as u32,
+            best: self.position.best.map(|(value, epoch)| (epoch, value)),
+            loss: self.position.records.last().map(|record| record.loss),
+        };
+        Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept)
+    }
+
+    /// One step within a pass; its loss and rate.
+    fn one_step(&mut self) -> Result<(f64, f64), TrainError> {
+        let of = (self.position.stage, self.position.step);
+        let Stage { goal, sampler, steps } = &mut self.stages[of.0];
+        std::mem::swap(&mut self.drawn, &mut self.next);
+        if self.drawn.of != Some(of) {
+            self.drawn.make(of, &mut **sampler, &self.learned);
+        }
+        let two = goal.objective().needs().previous_scores;
+        let pass = Pass {
+            model: &*self.model,
+            goal,
+            shape: self.data.shape(),
+            stream: Stream::new(self.config.seed, "train").at_step(self.position.total),
+            parameters: &self.parameters,
+            before: (two && self.position.has_previous)
+                .then_some((&self.undo, self.weights_before.as_slice())),
+            state: &mut self.state,
+            work: &mut self.work,
+        };
+        let (drawn, next, learned) = (&self.drawn, &mut self.next, &self.learned);
+        let (done, ()) =
+            rayon::join(|| pass.run(drawn), || next.make((of.0, of.1 + 1), &mut **sampler, learned));
+        done?;
+        let work = &mut self.work;
+        let loss = work.gradients.loss;
+        let norm = work.slopes.iter().flatten().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
+        if !loss.is_finite() || !norm.is_finite() {
+            let what = if loss.is_finite() { "gradient" } else { "loss" };
+            return Err(TrainError::NotFinite {
+                step: self.position.total,
+                what,
+                lists: self.drawn.draws.lists.clone(),
+            });
+        }
+        if two {
+            self.weights_before.clone_from(&self.parameters.weights);
+            std::mem::swap(&mut self.undo, &mut work.rows);
+        }
+        let rate = self.schedule.rate(self.position.step, *steps, self.config.rate);
+        let step = RowStep { number: self.position.step, rate };
+        let tables = [&mut self.parameters.users, &mut self.parameters.items];
+        for (side, table) in tables.into_iter().enumerate() {
+            let ids = if side == 0 { &self.drawn.plan.users } else { &self.drawn.plan.items };
+            self.adam[side].step(step, table, ids, &work.slopes[side]);
+        }
+        if !self.parameters.weights.is_empty() {
+            let step = OptimiserStep { number: self.position.step, rate, decayed: &self.decayed };
+            self.optimiser.step(&step, &mut self.parameters.weights, &work.slopes[2], None);
+        }
+        let position = &mut self.position;
+        position.has_previous = two;
+        position.step += 1;
+        position.total += 1;
+        position.loss += loss;
+        position.norm += norm;
+        position.idle += work.gradients.counts.idle as u64;
+        Ok((loss, rate))
+    }
+
+    fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64, started: Instant) -> Result<(), TrainError> {
+        let has_valid = self.held.pairs() > 0;
+        let valid = if has_valid { self.judge()? } else { None };
+        let stage = &self.stages[self.position.stage];
+        let pass = stage.sampler.steps_per_pass() as f64;
+        let epoch = self.position.records.len() as u32 + 1;
+        let record = Record {
+            epoch: f64::from(epoch),
+            step: self.position.total,
+            loss: self.position.loss / pass,
+            gradient_norm: self.position.norm / pass,
+            rate,
+            idle_lists: self.position.idle,
+            metrics: if has_valid { vec![valid] } else { Vec::new() },
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        watch.record(&record);
+        let over = self.position.step == stage.steps;
+        let position = &mut self.position;
+        position.records.push(record);
+        (position.loss, position.norm, position.idle) = (0.0, 0.0, 0);
+        if position.stage + 1 < self.stages.len() {
+            if over {
+                self.next_stage()?;
+            }
+            return Ok(());
+        }
+        if self.position.judged(&self.measure, valid, epoch) {
+            self.best = Some(self.parameters.clone());
+        }
+        let patience = self.config.patience;
+        self.position.finished = over || patience > 0 && self.position.since_best >= patience;
+        Ok(())
+    }
+
+    /// The metric of validation under the present parameters: all items that were not learned from are ranked.
+    fn judge(&self) -> Result<Option<f64>, TrainError> {
+        let Parameters { users, items, weights } = &self.parameters;
+        let ranker = Ranker::new(&*self.model, self.data.shape(), weights, users, items);
+        let popular = popular(&self.learned);
+        let seen = Seen { choices: &self.learned, popular: &popular };
+        let measures = std::slice::from_ref(&self.measure);
+        Ok(judge(&ranker, &seen, &self.held, measures, None, 1)?.evaluation.results[0].mean)
+    }
+
+    /// From the warm-up to the objective itself: the last layer, the optimisers and the state start afresh.
+    fn next_stage(&mut self) -> Result<(), TrainError> {
+        let shape = self.data.shape();
+        let mut fresh = vec![0.0; self.parameters.weights.len()];
+        self.model.init_weights(Stream::new(self.config.seed, "init after warm-up"), &mut fresh);
+        for range in ranges(self.model.blocks(), |block| block.last_layer) {
+            self.parameters.weights[range.clone()].copy_from_slice(&fresh[range]);
+        }
+        self.adam = adam(&self.config, &*self.model, &shape)?;
+        self.optimiser = self.config.dense_optimiser(fresh.len())?;
+        self.enter_stage(self.position.stage + 1)?;
+        self.position.step = 0;
+        self.position.has_previous = false;
+        Ok(())
+    }
+
+    pub(super) fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
+        self.position.stage = stage;
+        self.state = self.stages[stage].goal.state_of_choices(&self.learned)?;
+        Ok(())
+    }
+
+    pub(super) fn stages(&self) -> usize {
+        self.stages.len()
+    }
+}
+
+impl Course for Trainer<'_> {
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn steps(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.steps).sum()
+    }
+
+    fn step(&mut self, watch: &mut dyn Watch, started: Instant) -> Result<(f64, f64), TrainError> {
+        let (loss, rate) = self.one_step()?;
+        let pass = self.stages[self.position.stage].sampler.steps_per_pass();
+        if self.position.step.is_multiple_of(pass) {
+            self.end_of_pass(watch, rate, started)?;
+        }
+        Ok((loss, rate))
+    }
+
+    fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
+        self.write_checkpoint(path, origin)
+    }
+
+    fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
+        self.read_checkpoint(path)
+    }
+}
+
+/// The label of every drawn item.
+pub(super) fn labels_of(choices: &Choices, draws: &Draws, labels: &mut Vec<f32>) {
+    labels.clear();
+    for (d, &user) in draws.lists.iter().enumerate() {
+        let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
+        let (chosen, given) = (choices.of(user as usize), choices.labels_of(user as usize));
+        // Both ascend: one walk over them.
+        let mut at = 0;
+        labels.extend(items.iter().map(|&item| {
+            while chosen.get(at).is_some_and(|&next| next < item) {
+                at += 1;
+            }
+            if chosen.get(at) == Some(&item) { given[at] } else { 0.0 }
+        }));
+    }
+}
+
+fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[RowAdam; 2], ParamError> {
+    let constants = config.row_constants()?;
+    let [user, item] = model.widths();
+    let new = |rows, width| RowAdam::new(rows, width, constants.beta, constants.eps, constants.decay);
+    Ok([new(shape.users, user), new(shape.items, item)])
+}
+
+fn decayed(blocks: &[Block]) -> Vec<Range<usize>> {
+    ranges(blocks, |block| block.role == Role::Weight)
+}
+
+/// Where the blocks that `wanted` says yes to lie in the weights.
+fn ranges(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for block in blocks {
+        let end = start + block.parameters();
+        if wanted(block) {
+            found.push(start..end);
+        }
+        start = end;
+    }
+    found
+}
