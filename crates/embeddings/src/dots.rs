@@ -39,7 +39,7 @@ vectorised! {
     fn of_user(user: &[f32], items: &[f32], met: &[u32], scores: &mut [f64]) {
         let width = user.len();
         for (score, &k) in scores.iter_mut().zip(met) {
-            let item = &items[k as usize * (width + 1)..][..width + 1];
+            let item = &items[k as usize * (width + 1)..][..=width];
             *score = f64::from(dot(user, &item[..width]) + item[width]);
         }
     }

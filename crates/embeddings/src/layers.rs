@@ -76,7 +76,9 @@ impl Layers {
             for row in y.chunks_exact_mut(w[1]) {
                 row.iter_mut().zip(offsets).for_each(|(y, offset)| *y += offset);
                 if bends {
-                    row.iter_mut().for_each(|y| *y = y.max(0.0));
+                    for y in row.iter_mut() {
+                        *y = y.max(0.0);
+                    }
                 }
                 row.iter_mut().zip(mask).for_each(|(y, mask)| *y *= mask);
             }

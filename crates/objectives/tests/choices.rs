@@ -33,7 +33,8 @@ fn draws(step: u64) -> Draws {
         Draws { lists: vec![0, 3, 4], offsets: vec![0], importance: vec![1.0, 0.5, 2.0], ..Draws::default() };
     let all = choices();
     for &user in &draws.lists {
-        let others = (0..ITEMS as u32).filter(|item| (u64::from(item * 7) + step + u64::from(user)) % 3 == 0);
+        let others =
+            (0..ITEMS as u32).filter(|item| (u64::from(item * 7) + step + u64::from(user)).is_multiple_of(3));
         let mut items: Vec<u32> = others.chain(all.of(user as usize).iter().copied()).collect();
         items.sort_unstable();
         items.dedup();

@@ -86,10 +86,14 @@ impl Evaluate {
         let results = &judged.evaluation.results;
         if let Some(path) = &self.per_user {
             let mut text = String::from("user");
-            results.iter().for_each(|result| text += &format!(",{}", csv_cell(&result.name)));
+            for result in results {
+                text += &format!(",{}", csv_cell(&result.name));
+            }
             for (d, &user) in judged.users.iter().enumerate() {
                 text += &format!("\n{}", csv_cell(recommender.data().users.get(user as usize)));
-                results.iter().for_each(|result| text += &format!(",{}", result.per_list[d]));
+                for result in results {
+                    text += &format!(",{}", result.per_list[d]);
+                }
             }
             text += "\n";
             toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?;

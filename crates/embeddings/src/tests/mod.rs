@@ -63,12 +63,16 @@ impl<'a> Scene<'a> {
             model.init_rows(side, 0, stream, table);
             // Larger than fresh, and no number exactly 0: slopes of every part are seen.
             let mut random = stream.of_list(side as u32).open();
-            table.iter_mut().for_each(|value| *value += (random.unit() - 0.5) as f32);
+            for value in table.iter_mut() {
+                *value += (random.unit() - 0.5) as f32;
+            }
         }
         let mut weights = vec![0.0; model.blocks().iter().map(toprank_core::Block::parameters).sum()];
         model.init_weights(stream, &mut weights);
         let mut random = stream.of_list(9).open();
-        weights.iter_mut().for_each(|value| *value += 0.2 * (random.unit() - 0.4) as f32);
+        for value in &mut weights {
+            *value += 0.2 * (random.unit() - 0.4) as f32;
+        }
         let mut plan = Plan::default();
         plan.lay(shape.items, &[0, 2, 5], &[0, 4, 5, 9], &[1, 3, 4, 10, 3, 0, 3, 4, 9]);
         Scene { model, shape, tables, weights, plan }

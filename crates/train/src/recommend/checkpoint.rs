@@ -147,9 +147,11 @@ fn fingerprint(data: &Interactions) -> String {
     let mut hash = Xxh3::new();
     for Choices { items, offsets, places, labels } in [&data.train, &data.valid] {
         hash.update(&(*items as u64).to_le_bytes());
-        offsets.iter().for_each(|offset| hash.update(&offset.to_le_bytes()));
-        places.iter().for_each(|place| hash.update(&place.to_le_bytes()));
-        labels.iter().for_each(|label| hash.update(&label.to_bits().to_le_bytes()));
+        hash.update(&numbers(offsets));
+        hash.update(&numbers(places));
+        for label in labels {
+            hash.update(&label.to_bits().to_le_bytes());
+        }
     }
     format!("{:016x}", hash.digest())
 }

@@ -456,7 +456,9 @@ number!(u64);
 
 pub(super) fn numbers<T: Number>(values: &[T]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
-    values.iter().for_each(|value| value.put(&mut bytes));
+    for value in values {
+        value.put(&mut bytes);
+    }
     bytes
 }
 

@@ -101,7 +101,7 @@ pub fn judge(
             let here = held.of(user as usize);
             let mut random = sampled
                 .map(|(count, seed)| (count, Stream::new(seed, "sampled evaluation").of_list(user).open()));
-            for best in sample(best, here, random.as_mut()) {
+            for best in sample(best, here, &mut random) {
                 lists.labels.push(held.label(user as usize, best.item));
                 scores.push(f64::from(best.score));
             }
@@ -140,7 +140,7 @@ pub fn judge(
 }
 
 /// All of `best`, or the held-out ones and so many others of it, in their order.
-fn sample(best: &[Best], held: &[u32], random: Option<&mut (usize, Random)>) -> Vec<Best> {
+fn sample(best: &[Best], held: &[u32], random: &mut Option<(usize, Random)>) -> Vec<Best> {
     let Some((count, random)) = random else { return best.to_vec() };
     let is_held = |best: &Best| held.binary_search(&best.item).is_ok();
     let others = best.iter().filter(|best| !is_held(best)).count();
