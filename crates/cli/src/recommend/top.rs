@@ -24,7 +24,7 @@ learned from these items with the model's objective, all else stays as it is.";
 /// List the best unseen items of users
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
-#[group(id = "who", required = true, multiple = false, args = ["user", "history", "all"])]
+#[command(group(clap::ArgGroup::new("who").required(true).args(["user", "history", "all"])))]
 pub struct Top {
     /// The recommender
     #[arg(long, value_name = "MODEL")]
