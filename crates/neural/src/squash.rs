@@ -56,7 +56,9 @@ impl Output {
     }
 
     fn bend(self, scores: &mut [f64]) {
-        scores.iter_mut().for_each(|score| *score = self.of(*score));
+        for score in scores {
+            *score = self.of(*score);
+        }
     }
 }
 

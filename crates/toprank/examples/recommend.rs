@@ -100,7 +100,7 @@ fn data(set: &str, folder: &Path) -> Anyhow<Interactions> {
                 lines.push((data.list_name(q), time as u64, item, data.lists.labels[entry]));
             }
         }
-        lines.sort_by(|a, b| (a.1, a.2).cmp(&(b.1, b.2)));
+        lines.sort_by_key(|line| (line.1, line.2));
         let text: String = lines.iter().map(|(u, t, i, y)| format!("{u}\t{i}\t{y}\t{t}\n")).collect();
         let options = ReadOptions { format: Some("interactions".into()), ..ReadOptions::default() };
         data = formats::read(&Source::bytes("u.data", text.into_bytes()), &options)?;

@@ -25,6 +25,7 @@ pub fn read(path: &str) -> Anyhow<Vec<Value>> {
 }
 
 /// Settings written as key=value, separated by blanks.
+#[allow(dead_code)] // not every program takes settings
 pub fn settings(text: &str) -> Anyhow<Settings> {
     let mut toml = String::new();
     for setting in text.split_whitespace() {
