@@ -27,8 +27,8 @@ import json  # noqa: E402
 import pathlib  # noqa: E402
 import statistics  # noqa: E402
 import subprocess  # noqa: E402
+import sys  # noqa: E402
 import tempfile  # noqa: E402
-import time  # noqa: E402
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -37,49 +37,18 @@ import toprank  # noqa: E402
 import toprank.torch  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/objectives"))
+from song_of_libauc import libauc, seconds_of, write  # noqa: E402
+
 # Lists, relevant items, other items, and repetitions of a round.
 SHAPES = [(64, 10, 90, 2000), (64, 48, 52, 1000), (1, 200, 19_800, 500), (1, 20, 19_980, 1000)]
 MOST = 1.2
-
-
-def seconds_of(call, repeats):
-    start = time.process_time()
-    for _ in range(repeats):
-        call()
-    return (time.process_time() - start) / repeats
 
 
 def kernel(program, shape, repeats, file):
     command = [program, "song:gamma=0.1", *map(str, shape), str(repeats), "--data", file]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["cpu_seconds"]
-
-
-def libauc(scores, relevant, gamma):
-    """A call that does one forward and backward pass, and the scores that hold the gradient."""
-    from libauc.losses.ranking import NDCGLoss
-
-    lists, length = scores.shape
-    ideal = sum(1 / np.log2(2 + rank) for rank in range(relevant))
-    loss = NDCGLoss(lists * relevant, lists, length, relevant, gamma0=gamma, topk=-1, device="cpu")
-    leaf = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-    rating = torch.zeros(lists, length)
-    rating[:, :relevant] = 1
-    ids = torch.zeros(lists, length, dtype=torch.long)
-    ids[:, :relevant] = torch.arange(lists * relevant).reshape(lists, relevant)
-    batch = {
-        "rating": rating,
-        "user_id": torch.arange(lists),
-        "num_pos_items": torch.full((lists,), float(relevant)),
-        "ideal_dcg": torch.full((lists,), ideal),
-        "user_item_id": ids,
-    }
-
-    def step():
-        leaf.grad = None
-        loss(leaf, batch).backward()
-
-    return step, leaf
 
 
 def measure(program, shape, repeats, rounds):
@@ -106,10 +75,7 @@ def measure(program, shape, repeats, rounds):
         leaf.sum().backward()
 
     with tempfile.TemporaryDirectory() as folder:
-        items = np.empty(scores.size, dtype=[("score", "<f8"), ("label", "<f4")])
-        items["score"], items["label"] = scores.ravel(), labels.ravel()
-        file = os.path.join(folder, "lists.bin")
-        items.tofile(file)
+        file = write(folder, scores, labels)
         calls = {
             "kernel": lambda: kernel(program, shape, repeats, file),
             "call": lambda: seconds_of(lambda: loss(leaf), repeats),

@@ -303,19 +303,11 @@ impl Train {
                 "--resume goes on as it was started: expected no other setting beside it",
             ));
         }
-        let kept = beside(model, ".checkpoint");
-        if !kept.exists() && !model.exists() {
-            let (kept, model) = (kept.display(), model.display());
-            let nothing = format!("{model}: there is no such model and no {kept} to go on from");
-            return Err(Failure::failed(format!(
-                "{nothing}; expected the -o MODEL of a run that was stopped after its first checkpoint"
-            )));
-        }
-        if !kept.exists() {
+        let Some(kept) = checkpoint_of(model)? else {
             let reached = Model::load(model)?.header().reached.clone();
             note(common, format!("{} is finished after {} passes", model.display(), reached.epochs));
             return Ok(None);
-        }
+        };
         let (config, origin) = checkpoint::about(&kept)?;
         let origin: Origin = serde_json::from_value(origin).map_err(|error| {
             Failure::data(format!("{}: was not written by toprank train ({error})", kept.display()))
@@ -324,6 +316,19 @@ impl Train {
             Origin { out: model.to_path_buf(), curves: self.curves.clone().or(origin.curves), ..origin };
         Ok(Some((Start::TakenUp(Box::new(config), kept), origin)))
     }
+}
+
+/// The checkpoint of the run that was to write `model`; `None`: it is finished.
+pub(crate) fn checkpoint_of(model: &Path) -> Result<Option<PathBuf>, Failure> {
+    let kept = beside(model, ".checkpoint");
+    if kept.exists() || model.exists() {
+        return Ok(kept.exists().then_some(kept));
+    }
+    let (kept, model) = (kept.display(), model.display());
+    let nothing = format!("{model}: there is no such model and no {kept} to go on from");
+    Err(Failure::failed(format!(
+        "{nothing}; expected the -o MODEL of a run that was stopped after its first checkpoint"
+    )))
 }
 
 /// Trains on data (with validation data, perhaps), from the checkpoint `kept` on if there is one, and writes the model.

@@ -219,9 +219,7 @@ impl Course for Boost<'_> {
         position.step += 1;
         position.total += 1;
         position.judged(&self.measure, valid, round);
-        let patience = self.config.patience;
-        let all = position.total >= u64::from(self.config.epochs);
-        position.finished = all || patience > 0 && position.since_best >= patience;
+        position.finish_if(position.total >= u64::from(self.config.epochs), self.config.patience);
         Ok((seen.loss, self.config.rate))
     }
 

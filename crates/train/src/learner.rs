@@ -104,6 +104,45 @@ pub struct Position {
 }
 
 impl Position {
+    /// Counts a step.
+    pub(crate) fn stepped(&mut self, loss: f64, norm: f64, idle: usize, has_previous: bool) {
+        self.has_previous = has_previous;
+        self.step += 1;
+        self.total += 1;
+        self.loss += loss;
+        self.norm += norm;
+        self.idle += idle as u64;
+    }
+
+    /// Closes a pass of so many steps: its record, and sums that begin afresh. `metrics`: of validation, none
+    /// without such data.
+    pub(crate) fn close_pass(
+        &mut self,
+        steps: u64,
+        rate: f64,
+        metrics: Vec<Option<f64>>,
+        started: Instant,
+    ) -> &Record {
+        let record = Record {
+            epoch: self.records.len() as f64 + 1.0,
+            step: self.total,
+            loss: self.loss / steps as f64,
+            gradient_norm: self.norm / steps as f64,
+            rate,
+            idle_lists: self.idle,
+            metrics,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        (self.loss, self.norm, self.idle) = (0.0, 0.0, 0);
+        self.records.push(record);
+        &self.records[self.records.len() - 1]
+    }
+
+    /// Notes that all steps are done (`over`), or that validation has not become better for `patience` passes.
+    pub(crate) fn finish_if(&mut self, over: bool, patience: u32) {
+        self.finished = over || patience > 0 && self.since_best >= patience;
+    }
+
     /// Notes how validation went after a pass; true if it was better than ever.
     pub(crate) fn judged(&mut self, measure: &Measure, value: Option<f64>, epoch: u32) -> bool {
         let Some(value) = value else { return false };

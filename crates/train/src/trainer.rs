@@ -23,7 +23,6 @@ use toprank_objectives::{Draws, Goal, State};
 use crate::average::Average;
 use crate::clip::clip;
 use crate::config::Config;
-use crate::curve::Record;
 use crate::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
 use crate::error::TrainError;
 use crate::learner::{Course, Learner, Position, Watch};
@@ -216,50 +215,27 @@ impl<'a> Trainer<'a> {
             self.parameters[place] += STATISTIC_RATE * (measured - self.parameters[place]);
         }
         self.average.add(self.position.step, stage.steps, &self.parameters);
-        let position = &mut self.position;
-        position.has_previous = two;
-        position.step += 1;
-        position.total += 1;
-        position.loss += seen.loss;
-        position.norm += norm;
-        position.idle += seen.counts.idle as u64;
+        self.position.stepped(seen.loss, norm, seen.counts.idle, two);
         Ok((seen.loss, rate))
     }
 
     fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64, started: Instant) -> Result<(), TrainError> {
-        let valid = match self.valid {
-            None => None,
-            Some(valid) => self.judge(valid)?,
-        };
+        let valid = self.valid.map(|valid| self.judge(valid)).transpose()?;
         let stage = &self.stages[self.position.stage];
-        let pass = stage.sampler.steps_per_pass() as f64;
-        let epoch = self.position.records.len() as u32 + 1;
-        let record = Record {
-            epoch: f64::from(epoch),
-            step: self.position.total,
-            loss: self.position.loss / pass,
-            gradient_norm: self.position.norm / pass,
-            rate,
-            idle_lists: self.position.idle,
-            metrics: self.valid.iter().map(|_| valid).collect(),
-            seconds: started.elapsed().as_secs_f64(),
-        };
-        watch.record(&record);
-        self.position.records.push(record);
-        let position = &mut self.position;
-        (position.loss, position.norm, position.idle) = (0.0, 0.0, 0);
-        let over = position.step == stage.steps;
-        if position.stage + 1 < self.stages.len() {
+        let metrics = valid.into_iter().collect();
+        watch.record(self.position.close_pass(stage.sampler.steps_per_pass(), rate, metrics, started));
+        let over = self.position.step == stage.steps;
+        if self.position.stage + 1 < self.stages.len() {
             if over {
                 self.next_stage()?;
             }
             return Ok(());
         }
-        if self.position.judged(&self.measure, valid, epoch) {
+        let epoch = self.position.records.len() as u32;
+        if self.position.judged(&self.measure, valid.flatten(), epoch) {
             self.best = self.present();
         }
-        let patience = self.config.patience;
-        self.position.finished = over || patience > 0 && self.position.since_best >= patience;
+        self.position.finish_if(over, self.config.patience);
         Ok(())
     }
 
@@ -339,7 +315,7 @@ impl Learner for Trainer<'_> {
 }
 
 /// Where the blocks that `wanted` says yes to lie in the parameters.
-fn ranges(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<Range<usize>> {
+pub(crate) fn ranges(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut found = Vec::new();
     for block in blocks {

@@ -15,7 +15,7 @@ use crate::interrupt;
 use crate::reading::Reading;
 use crate::table::counted;
 use crate::train::screen::Screen;
-use crate::train::{absolute, beside};
+use crate::train::{absolute, beside, checkpoint_of};
 use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -275,19 +275,11 @@ impl Train {
                 "--resume goes on as it was started: expected no other setting beside it",
             ));
         }
-        let kept = beside(model, ".checkpoint");
-        if !kept.exists() && !model.exists() {
-            let (kept, model) = (kept.display(), model.display());
-            let nothing = format!("{model}: there is no such model and no {kept} to go on from");
-            return Err(Failure::failed(format!(
-                "{nothing}; expected the -o MODEL of a run that was stopped after its first checkpoint"
-            )));
-        }
-        if !kept.exists() {
+        let Some(kept) = checkpoint_of(model)? else {
             let epochs = Recommender::load(model)?.header().reached.epochs;
             note(common, format!("{} is finished after {epochs} passes", model.display()));
             return Ok(None);
-        }
+        };
         let (config, origin) = recommend::about(&kept)?;
         let origin: Origin = serde_json::from_value(origin).map_err(|error| {
             Failure::data(format!("{}: was not written by toprank recommend train ({error})", kept.display()))
@@ -330,7 +322,16 @@ fn learn(
     let words = format!("{} with {}", config.model, config.algorithm);
     let mut screen = Screen::named(common, words, &config.metric, "", curves);
     let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
-    let outcome = trainer.run(&mut screen, Some(keep)).map_err(explain)?;
+    let outcome = match trainer.run(&mut screen, Some(keep)) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            if trainer.steps_done() > 0 && matches!(error, TrainError::NotFinite { .. }) {
+                trainer.recommender().save(&origin.out)?;
+                note(common, format!("{} holds the last good model", origin.out.display()));
+            }
+            return Err(explain(error));
+        }
+    };
     let seconds = screen.started.elapsed().as_secs_f64();
     screen.finish()?;
     if outcome == Outcome::Interrupted {

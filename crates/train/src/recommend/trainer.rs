@@ -26,12 +26,12 @@ use super::config::Config;
 use super::file::Recommender;
 use super::interactions::{Interactions, labelled};
 use super::judge::{Seen, judge, popular};
-use crate::curve::Record;
 use crate::error::TrainError;
 use crate::learner::{Course, Position, Watch};
 use crate::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::sampler::{self, Sampler};
 use crate::schedule::{self, Schedule};
+use crate::trainer::ranges;
 
 /// The objective of a warm-up (paper 000, section 6.1).
 const WARM_UP: &str = "listwise-ce";
@@ -219,7 +219,7 @@ impl<'a> Trainer<'a> {
             held: labelled(&data.valid, config.feedback),
             measure: config.measure()?,
             schedule: schedule::parse(&config.schedule)?.1,
-            decayed: decayed(model.blocks()),
+            decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
             position: Position::default(),
             best: None,
             adam: adam(&config, &*model, &shape)?,
@@ -301,48 +301,27 @@ impl<'a> Trainer<'a> {
             let step = OptimiserStep { number: self.position.step, rate, decayed: &self.decayed };
             self.optimiser.step(&step, &mut self.parameters.weights, &work.slopes[2], None);
         }
-        let position = &mut self.position;
-        position.has_previous = two;
-        position.step += 1;
-        position.total += 1;
-        position.loss += loss;
-        position.norm += norm;
-        position.idle += work.gradients.counts.idle as u64;
+        self.position.stepped(loss, norm, work.gradients.counts.idle, two);
         Ok((loss, rate))
     }
 
     fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64, started: Instant) -> Result<(), TrainError> {
-        let has_valid = self.held.pairs() > 0;
-        let valid = if has_valid { self.judge()? } else { None };
+        let valid = (self.held.pairs() > 0).then(|| self.judge()).transpose()?;
         let stage = &self.stages[self.position.stage];
-        let pass = stage.sampler.steps_per_pass() as f64;
-        let epoch = self.position.records.len() as u32 + 1;
-        let record = Record {
-            epoch: f64::from(epoch),
-            step: self.position.total,
-            loss: self.position.loss / pass,
-            gradient_norm: self.position.norm / pass,
-            rate,
-            idle_lists: self.position.idle,
-            metrics: if has_valid { vec![valid] } else { Vec::new() },
-            seconds: started.elapsed().as_secs_f64(),
-        };
-        watch.record(&record);
+        let metrics = valid.into_iter().collect();
+        watch.record(self.position.close_pass(stage.sampler.steps_per_pass(), rate, metrics, started));
         let over = self.position.step == stage.steps;
-        let position = &mut self.position;
-        position.records.push(record);
-        (position.loss, position.norm, position.idle) = (0.0, 0.0, 0);
-        if position.stage + 1 < self.stages.len() {
+        if self.position.stage + 1 < self.stages.len() {
             if over {
                 self.next_stage()?;
             }
             return Ok(());
         }
-        if self.position.judged(&self.measure, valid, epoch) {
+        let epoch = self.position.records.len() as u32;
+        if self.position.judged(&self.measure, valid.flatten(), epoch) {
             self.best = Some(self.parameters.clone());
         }
-        let patience = self.config.patience;
-        self.position.finished = over || patience > 0 && self.position.since_best >= patience;
+        self.position.finish_if(over, self.config.patience);
         Ok(())
     }
 
@@ -432,22 +411,4 @@ fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[R
     let [user, item] = model.widths();
     let new = |rows, width| RowAdam::new(rows, width, constants.beta, constants.eps, constants.decay);
     Ok([new(shape.users, user), new(shape.items, item)])
-}
-
-fn decayed(blocks: &[Block]) -> Vec<Range<usize>> {
-    ranges(blocks, |block| block.role == Role::Weight)
-}
-
-/// Where the blocks that `wanted` says yes to lie in the weights.
-fn ranges(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<Range<usize>> {
-    let mut start = 0;
-    let mut found = Vec::new();
-    for block in blocks {
-        let end = start + block.parameters();
-        if wanted(block) {
-            found.push(start..end);
-        }
-        start = end;
-    }
-    found
 }
