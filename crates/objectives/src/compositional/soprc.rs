@@ -327,12 +327,13 @@ mod tests {
     fn the_semi_variance_looks_at_the_wrong_side_of_the_mean_only() {
         let with = |text: &str| {
             let goal = Goal::parse(text, &Policy::default()).unwrap();
-            goal.of_list(&List::new(&[0.0, 3.0, -5.0, -9.0], &[1.0, 1.0, 0.0, 0.0])).unwrap().0
+            let scores = [0.0, 3.0, 3.0, -5.0, -8.0, -8.0];
+            goal.of_list(&List::new(&scores, &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0])).unwrap().0
         };
         let none = with("soprc:penalty=0:penalty-others=0");
-        // The relevant one 1.5 below its mean; the other one 2 above its mean.
-        assert!((with("soprc:penalty=1:penalty-others=0") - none - 1.5 * 1.5 / 2.0).abs() < 1e-12);
-        assert!((with("soprc:penalty=0:penalty-others=5") - none - 5.0 * 2.0 * 2.0 / 2.0).abs() < 1e-12);
+        // One relevant item stands 2 below their mean, two 1 above; one of the others 2 above theirs, two 1 below.
+        assert!((with("soprc:penalty=1:penalty-others=0") - none - 2.0 * 2.0 / 3.0).abs() < 1e-12);
+        assert!((with("soprc:penalty=0:penalty-others=5") - none - 5.0 * 2.0 * 2.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]

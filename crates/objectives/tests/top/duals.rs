@@ -89,6 +89,29 @@ fn cvar_thresholds_and_two_way_duals_reach_their_closed_forms() {
 }
 
 #[test]
+fn two_way_duals_of_equal_relevant_items_come_to_rest_between_their_bounds() {
+    // Every cost is q' and the shares s must be α on average: without the extrapolation the two would circle.
+    let (mut scores, labels) = list(90, 13);
+    scores.iter_mut().zip(&labels).filter(|(_, y)| **y > 0.0).for_each(|(s, _)| *s = 0.1);
+    let lists = Lists::from_lengths(&[90], labels.clone());
+    let text = "tpauc-minmax:fpr=0.3:tpr=0.5";
+    let goal = goal(text);
+    let mut state = goal.state(&lists).unwrap();
+    let far: Vec<f64> = scores.iter().map(|s| -10.0 * s).collect();
+    step(&goal, &lists, &far, &mut state, 0);
+    for t in 1..3000 {
+        step(&goal, &lists, &scores, &mut state, t);
+    }
+    let value = step(&goal, &lists, &scores, &mut state, 3000).loss;
+    let mut list = state.of_list(0, 90);
+    let [q, each] = list.cut();
+    let shares: f64 = each.iter().skip(1).step_by(2).sum();
+    assert!((shares - 7.0).abs() < 1e-4, "{shares} relevant items in the region, expected ⌊15 · 0.5⌋");
+    let exact = of(&format!("{text}:variables=exact"), &scores, &labels).0;
+    assert!(close(value, exact, 1e-4) && close(q[0], exact, 1e-4), "{value}, q' = {} for {exact}", q[0]);
+}
+
+#[test]
 fn conjugate_duals_reach_p_g_to_the_p_minus_1_and_their_loss_is_the_primal() {
     let (scores, labels) = list(60, 14);
     let lists = Lists::from_lengths(&[60], labels.clone());

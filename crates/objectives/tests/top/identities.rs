@@ -89,11 +89,13 @@ fn thresholds_select_the_enumerated_pairs_when_gates_are_hard() {
     let labels: Vec<f32> = (0..90).map(|j| if j % 6 == 1 { 1.0 } else { 0.0 }).collect();
     let scores: Vec<f64> = places.iter().map(|p| 0.05 * *p as f64).collect();
     let (mut relevant, others) = classes(&scores, &labels);
-    let sharp = "sharpness=2000:tau1=1e-4:tau2=0:threshold=exact";
     let check = |text: &str, a: &[f64], b: &[f64], relevant: &[f64]| {
-        let (loss, _) = of(&format!("{text}:{sharp}"), &scores, &labels);
         let twin = mean_of_pairs(relevant, a, &others, b);
-        assert!(close(loss, twin, 1e-6), "{text}: {loss} for {twin}");
+        for way in ["exact", "quantile"] {
+            let sharp = format!("sharpness=2000:tau1=1e-4:tau2=0:threshold={way}");
+            let (loss, _) = of(&format!("{text}:{sharp}"), &scores, &labels);
+            assert!(close(loss, twin, 1e-6), "{text}:threshold={way}: {loss} for {twin}");
+        }
     };
     // One-way: k1 = ⌈75·0.1⌉ = 8 others before, k2 = ⌊75·0.3⌋ = 22 to the end; the items at both thresholds count half:
     // the 8th from the top (λ1 stands on it) and the 23rd.
@@ -188,6 +190,32 @@ fn k_song_with_all_places_is_song_and_top_ap_is_ap() {
         assert_eq!(run(gated), run(plain), "{gated} and {plain}");
     }
     assert_ne!(of("k-song@47", &scores, &lists.labels), of("song", &scores, &lists.labels));
+}
+
+#[test]
+fn a_gate_of_ranks_is_open_above_place_k_and_shut_below() {
+    // Five items far above all others: soft ranks, sums of squared hinges, are below 6 there and above 2000 elsewhere.
+    let scores: Vec<f64> = (0..60).map(|j| if j < 5 { 10.0 } else { -10.0 } - 0.01 * f64::from(j)).collect();
+    for (gated, plain) in
+        [("k-song-rank@30:sharpness=50", "song"), ("top-ap@30:gate=rank:sharpness=50", "ap")]
+    {
+        let at = |text: &str, first: usize| {
+            let labels: Vec<f32> =
+                (0..60).map(|j| if (first..first + 5).contains(&j) { 1.0 } else { 0.0 }).collect();
+            of(text, &scores, &labels)
+        };
+        assert!(
+            close(at(gated, 0).0, at(plain, 0).0, 1e-9),
+            "{gated}: {:?} for {:?}",
+            at(gated, 0),
+            at(plain, 0)
+        );
+        assert!(at(gated, 50).1.iter().all(|g| g.abs() < 1e-9), "{gated} learns from the end of the list");
+        assert!(
+            at(plain, 50).1.iter().any(|g| g.abs() > 1e-6),
+            "else the line above proves nothing of {plain}"
+        );
+    }
 }
 
 /// Three steps over samples that move, with the scores of the step before.

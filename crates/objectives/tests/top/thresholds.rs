@@ -108,3 +108,32 @@ fn at_fixed_scores_every_form_of_the_implicit_term_reaches_the_exact_gradient() 
         assert!(close(last.loss, expected.loss, 1e-3), "{name}: {} for {}", last.loss, expected.loss);
     }
 }
+
+#[test]
+fn one_step_later_the_gradient_at_the_previous_scores_is_the_gradient_of_that_step() {
+    // The threshold, the tracked ranks and the tracked curvature are those of the step before, not the present ones.
+    let (base, labels) = list(120, 12);
+    let lists = Lists::from_lengths(&[120], labels);
+    let at = |t: u64| -> Vec<f64> { base.iter().map(|s| s + 0.3 * (5.0 * s + t as f64).sin()).collect() };
+    for text in ["k-song-v1@20", "k-song-v1@20:form=practical", "k-song-v2@20", "k-song-v2@20:form=practical"]
+    {
+        let goal = goal(text);
+        let mut state = goal.state(&lists).unwrap();
+        let mut before: Option<Vec<f64>> = None;
+        for t in 0..6 {
+            let mut out = Gradients::default();
+            let (now, previous) = (at(t), at(t.saturating_sub(1)));
+            let stream = Stream::new(1, "objective").at_step(t);
+            goal.step(
+                &Batch { stream, previous: Some(&previous), ..Batch::all(&lists, &now) },
+                &mut state,
+                &mut out,
+            )
+            .unwrap();
+            if let Some(before) = &before {
+                assert!(close_all(&out.gradient_previous, before, 1e-12), "{text}, step {t}");
+            }
+            before = Some(out.gradient);
+        }
+    }
+}
