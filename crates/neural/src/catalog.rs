@@ -36,7 +36,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
 /// let mlp = toprank_neural::parse("mlp:hidden=64-32:dropout=0.1").unwrap().build(136, 1).unwrap();
 /// assert_eq!(mlp.parameters(), (136 + 1) * 64 + (64 + 1) * 32 + (32 + 1));
 /// let error = toprank_neural::parse("mlp:hiden=64").err().unwrap();
-/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, output, but is hiden";
+/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, output, start, but is hiden";
 /// assert_eq!(error.to_string(), expected);
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {

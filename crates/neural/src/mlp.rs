@@ -34,6 +34,12 @@ pub(crate) const PARAMS: &[Param] = &[
     },
     NOISE,
     OUTPUT,
+    Param {
+        name: "start",
+        default: "1",
+        range: "(0, 10]",
+        about: "factor on the weights training starts from; 0.408 is PyTorch's width",
+    },
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
@@ -65,6 +71,7 @@ pub(crate) struct Mlp {
     norm: Norm,
     noise: f64,
     output: Output,
+    start: f64,
 }
 
 impl Mlp {
@@ -77,6 +84,7 @@ impl Mlp {
             norm: word(spec, "norm", "none", &norms)?,
             noise: noise(spec)?,
             output: Output::read(spec)?,
+            start: spec.args.number("start", 1.0, "in (0, 10]", |x| x > 0.0 && x <= 10.0)?,
         })
     }
 
@@ -98,6 +106,7 @@ impl Mlp {
             activation: self.activation,
             dropout: self.dropout,
             noise: self.noise,
+            start: self.start,
         }
     }
 }
@@ -121,6 +130,7 @@ pub(crate) struct MlpModule {
     activation: Activation,
     dropout: f64,
     noise: f64,
+    start: f64,
 }
 
 #[derive(Module, Debug)]
@@ -152,7 +162,9 @@ impl RankModule for MlpModule {
                 he_uniform(block, random, values);
             }
             Role::Weight => xavier_uniform(block, random, values),
-            Role::Offset | Role::Statistic => {}
+            Role::Offset | Role::Statistic => return,
         }
+        // A factor of 1 changes no bit.
+        values.iter_mut().for_each(|value| *value = (f64::from(*value) * self.start) as f32);
     }
 }
