@@ -3,8 +3,8 @@ Inner means g_i = Σ_j ω_j ℓ(s_j − s_i) of all anchors of a list, and their
 
 Two scales. **Linear**: g itself; hinges by [`crate::kernels::hinge`], logistic and sigmoid by [`crate::kernels::sigmoid`], square in
 closed form, others pair by pair.
-**Log**: ln g of exponential inner functions e^{ψ(s_j − s_i)}, so that nothing overflows; ψ(x) = x/τ over a whole list is
-one log-sum-exp, ψ of a hinge goes by vectors ([`super::exp_hinge`]), others pair by pair. Only ratios e^{ψ − ln g} leave
+**Log**: ln g of exponential inner functions e^{ψ(s_j − s_i)}, so that nothing overflows; ψ(x) = x/τ is one sum for all
+anchors ([`super::exponential`]), ψ of a hinge goes by vectors ([`super::exp_hinge`]), others pair by pair. Only ratios e^{ψ − ln g} leave
 the logarithms.
 */
 
@@ -12,6 +12,7 @@ use crate::kernels::KernelWork;
 use crate::kernels::hinge::{Hinge, Omega, Sums};
 
 use super::exp_hinge::ExpHinge;
+use super::exponential::Exponential;
 use super::huber::{backward_huber, subtract_second_hinge};
 use super::smooth::Smooth;
 use super::surrogate::Surrogate;
@@ -193,13 +194,11 @@ impl Inner {
         if let Some(hinge) = ExpHinge::of(self, terms) {
             return hinge.forward(terms, means, work);
         }
-        if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, at_zero) {
-            for (value, &item) in means.value.iter_mut().zip(terms.anchors) {
-                *value = ln_sum - (terms.scores[item as usize] - top) / tau;
-            }
-            return;
-        }
+        let exponential = Exponential::of(self, terms, at_zero);
         for (i, &item) in terms.anchors.iter().enumerate() {
+            if exponential.is_some_and(|sum| sum.forward(terms, i, means)) {
+                continue;
+            }
             let at = terms.scores[item as usize];
             let others = || terms.others(item).map(|(_, x, w)| (self.exponent(x - at).0, w));
             let self_top = if terms.own > 0.0 { at_zero } else { f64::NEG_INFINITY };
@@ -210,49 +209,15 @@ impl Inner {
         }
     }
 
-    /// Over a whole list an exponential needs one normaliser: ln Σ_j ω_j e^{(s_j − top)/τ}, with top and τ. Else every
-    /// anchor weighs itself otherwise than others do, and goes pair by pair.
-    fn one_normaliser(self, terms: &Terms, at_zero: f64) -> Option<(f64, f64, f64)> {
-        let Inner::Of(Surrogate::Exponential { temperature }) = self else { return None };
-        let alike = |item: &u32| terms.omega.at(*item as usize) == terms.own;
-        if at_zero != 0.0 || !terms.anchors.iter().all(alike) {
-            return None;
-        }
-        let top = terms.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = terms.all().map(|(_, x, w)| w * ((x - top) / temperature).exp()).sum();
-        // All the weight may lie on items so far below the top that nothing is left: then pair by pair.
-        (sum > 0.0).then(|| (top, sum.ln(), temperature))
-    }
-
     fn backward_log(self, terms: &Terms, a: &[f64], means: &Means, out: &mut Adjoint, work: &mut KernelWork) {
         if let Some(hinge) = ExpHinge::of(self, terms) {
             return hinge.backward(terms, a, means, out, work);
         }
-        let (scores, anchors) = (terms.scores, terms.anchors);
-        if let Some((top, ln_sum, tau)) = self.one_normaliser(terms, self.at_zero()) {
-            let total: f64 = a.iter().sum();
-            for (j, x, w) in terms.all() {
-                let chance = w * ((x - top) / tau - ln_sum).exp();
-                out.gradient[j] += total * chance / tau;
-                out.bend(j, total * chance / (tau * tau));
-            }
-            for (&item, a) in anchors.iter().zip(a) {
-                let j = item as usize;
-                let chance = terms.omega.at(j) * ((scores[j] - top) / tau - ln_sum).exp();
-                out.gradient[j] -= a / tau;
-                // The self pair left the total above with the share a·chance.
-                let bend = a.abs() * (1.0 - chance).max(0.0) / (tau * tau);
-                if let Some(h) = &mut out.curvature {
-                    h[j] = (h[j] - a.abs() * chance / (tau * tau)).max(0.0) + bend;
-                }
-            }
-            return;
-        }
-        for (i, &item) in anchors.iter().enumerate() {
+        let pair_by_pair = |i: usize, out: &mut Adjoint| {
+            let (item, mut slope_sum, mut curve_sum) = (terms.anchors[i], 0.0, 0.0);
             let own = item as usize;
-            let (mut slope_sum, mut curve_sum) = (0.0, 0.0);
             for (j, x, w) in terms.others(item) {
-                let (psi, slope, curve) = self.exponent(x - scores[own]);
+                let (psi, slope, curve) = self.exponent(x - terms.scores[own]);
                 let chance = w * ((psi - means.value[i]) - means.slope[i]).exp();
                 let bend = chance * (curve + slope * slope);
                 out.gradient[j] += a[i] * chance * slope;
@@ -262,13 +227,17 @@ impl Inner {
             }
             out.gradient[own] -= a[i] * slope_sum;
             out.bend(own, a[i] * curve_sum);
+        };
+        match Exponential::of(self, terms, self.at_zero()) {
+            Some(sum) => sum.backward(terms, a, out, pair_by_pair),
+            None => (0..terms.anchors.len()).for_each(|i| pair_by_pair(i, out)),
         }
     }
 }
 
 impl Terms<'_> {
     /// Every item with its score and weight.
-    fn all(&self) -> impl Iterator<Item = (usize, f64, f64)> + Clone {
+    pub fn all(&self) -> impl Iterator<Item = (usize, f64, f64)> + Clone {
         self.scores.iter().enumerate().map(|(j, x)| (j, *x, self.omega.at(j)))
     }
 

@@ -25,6 +25,7 @@ pub mod ap;
 pub mod auroc;
 mod columns;
 mod exp_hinge;
+mod exponential;
 mod gate;
 mod huber;
 mod inner;
