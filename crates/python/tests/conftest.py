@@ -1,6 +1,10 @@
 """Data that several tests share."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -27,3 +31,26 @@ def command():
     if not found:
         pytest.skip("the command is not built beside the package: cargo build --workspace, or TOPRANK_COMMAND")
     return found
+
+
+# A program started in the background of a shell ignores Ctrl-C, and so would the programs it starts.
+HEED_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+@pytest.fixture
+def interrupted():
+    """Runs a program that prints `ready` and then works for long, presses Ctrl-C, returns what else it printed."""
+
+    def run(program):
+        process = subprocess.Popen([sys.executable, "-c", HEED_CTRL_C + program], stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[0]
+            assert process.returncode == 0
+            return said
+        finally:
+            process.kill()
+
+    return run

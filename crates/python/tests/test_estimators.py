@@ -3,10 +3,8 @@
 import io
 import pathlib
 import pickle
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -269,16 +267,8 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
-def test_ctrl_c_stops_a_fit():
-    process = subprocess.Popen([sys.executable, "-c", LONG_FIT], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[0] == "stopped\n"
-        assert process.returncode == 0
-    finally:
-        process.kill()
+def test_ctrl_c_stops_a_fit(interrupted):
+    assert interrupted(LONG_FIT) == "stopped\n"
 
 
 def test_progress_is_shown_when_asked_for(lists, capsys):
