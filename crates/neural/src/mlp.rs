@@ -165,6 +165,8 @@ impl RankModule for MlpModule {
             Role::Offset | Role::Statistic => return,
         }
         // A factor of 1 changes no bit.
-        values.iter_mut().for_each(|value| *value = (f64::from(*value) * self.start) as f32);
+        for value in values {
+            *value = (f64::from(*value) * self.start) as f32;
+        }
     }
 }
