@@ -21,6 +21,8 @@ The first name of a line of this table that is there is taken. `labels`, `featur
 names and patterns with `*`. A pattern passes over columns with another role; a name given in full does not.
 */
 
+use toprank_core::catalog::nearest;
+
 use super::ReadOptions;
 use crate::error::{ReadError, show_names};
 
@@ -264,7 +266,12 @@ impl Columns<'_> {
         } else {
             format!("no column is called {}", wanted.replace('|', " or "))
         };
-        ReadError::options(self.file, found, format!("one of {}", self.listing()))
+        // A short name is near to everything.
+        let names = self.names.iter().filter(|_| wanted.len() > 3).map(String::as_str);
+        let near = nearest(wanted, names);
+        let hint =
+            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
+        ReadError::options(self.file, found, format!("one of {}{hint}", self.listing()))
     }
 
     /// The columns there are, for messages.
@@ -359,6 +366,10 @@ mod tests {
         assert_eq!(
             ask(ReadOptions { list: Some("q".into()), ..ReadOptions::default() }),
             "t.csv: no column is called q; expected one of qid, label, f1."
+        );
+        assert_eq!(
+            ask(ReadOptions { label: Some("labl".into()), ..ReadOptions::default() }),
+            "t.csv: no column is called labl; expected one of qid, label, f1 (did you mean label?)."
         );
         assert_eq!(
             ask(ReadOptions { features: names("x*"), ..ReadOptions::default() }),
