@@ -8,7 +8,9 @@
 All tools see the same rows (179 250 × 136, generated; `make FOLDER 15000`: 1.8 million) and take turns in one run; each
 measurement runs in its own process. Wall and CPU seconds, and NDCG@10 on the training rows as a sign that the work is the same.
 "text to bins" is from the text file to bins in memory: ours reads LETOR, LightGBM the same lines without qid and comments and a file
-of list sizes, which are written before. "spent" and "memory" of ours say where training time goes, and go to a file of their own.
+of list sizes, which are written before. "peak memory" is of a process that begins with that text and trains (its peers below begin
+with numbers, in "peak memory given numbers"); "memory without numbers" is what training takes where no tool keeps the numbers: ours
+over a mapped file (its pages belong to the system), LightGBM with `two_round`. "spent" and "memory" of ours say where training time goes, and go to a file of their own.
 Needs numpy, lightgbm; xgboost and catboost where installed. 1.8 million rows need 6 GB of memory and 7 GB of disk.
 """
 import argparse, csv, json, os, resource, statistics, subprocess, sys, time
@@ -16,6 +18,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OURS = HERE.parent.parent / "target/release/examples/trees_bench"
+
+
+MEASURED = ["bin", "text to bins", "train", "predict", "predict one list", "peak memory", "peak memory given numbers",
+            "memory without numbers"]
 
 
 def peer(tool, folder, leaves, threads, trees):
@@ -42,13 +48,15 @@ def peer(tool, folder, leaves, threads, trees):
             seconds.append((time.perf_counter() - start[0], cpu() - start[1]))
         return scores, min(seconds)
 
-    if tool == "lightgbm-text":
+    if tool in ["lightgbm-text", "lightgbm-two-round"]:
         import lightgbm as lgb
 
         start = begin()
-        params = dict(max_bin=255, num_threads=threads, verbose=-1, objective="lambdarank")
-        lgb.Dataset(f"{folder}/train.svm", params=params).construct()
+        params = dict(max_bin=255, num_threads=threads, verbose=-1, objective="lambdarank", num_leaves=leaves,
+                      two_round=tool == "lightgbm-two-round")
+        data = lgb.Dataset(f"{folder}/train.svm", params=params).construct()
         report("text to bins", start)
+        lgb.train(params, data, num_boost_round=3)  # for its memory
         return
 
     x = np.fromfile(f"{folder}/x.f32", dtype=np.float32)
@@ -71,7 +79,7 @@ def peer(tool, folder, leaves, threads, trees):
     def lists(predict):
         seconds = []
         for start in range(0, min(len(y) - 100, 100 * 300), 100):
-            rows = x[start : start + 100]
+            rows = x[start : start + 100].copy()  # as if just computed, as ours
             t = time.perf_counter()
             predict(rows)
             seconds.append(time.perf_counter() - t)
@@ -144,8 +152,9 @@ def without_qid(folder):
 
 
 def measure(tool, folder, leaves, threads, trees, ours=None):
-    if tool == "toprank":
-        command = [ours, "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}"]
+    if tool in ["toprank", "toprank-mapped"]:
+        command = [ours, "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}",
+                   f"from={'mapped' if tool == 'toprank-mapped' else 'text'}"]
     elif tool == "memory":
         command = [ours, "memory", str(threads)]
     else:
@@ -163,9 +172,13 @@ def measure(tool, folder, leaves, threads, trees, ours=None):
     found = {row["what"]: row for row in rows}
     if tool == "toprank":
         found["text to bins"] = {part: found["read"][part] + found["bin"][part] for part in ["wall", "cpu"]}
+        found["memory without numbers"] = measure("toprank-mapped", folder, leaves, threads, 3, ours)["own memory"]
         found["memory"] = measure("memory", folder, leaves, threads, trees, ours)["memory"]
     if tool == "lightgbm":
-        found["text to bins"] = measure("lightgbm-text", folder, leaves, threads, trees)["text to bins"]
+        text = measure("lightgbm-text", folder, leaves, threads, trees)
+        found["peak memory given numbers"] = found["peak memory"]
+        found |= {what: text[what] for what in ["text to bins", "peak memory"]}
+        found["memory without numbers"] = measure("lightgbm-two-round", folder, leaves, threads, trees)["peak memory"]
     return found
 
 
@@ -193,12 +206,12 @@ def main():
                     found[tool].append(measure(tool, args.folder, leaves, threads, args.trees, args.ours))
             base = found.get("lightgbm")
             for tool, runs in found.items():
-                for what in ["bin", "text to bins", "train", "predict", "predict one list", "peak memory"]:
+                for what in MEASURED:
                     if any(what not in run for run in runs):
                         continue
                     best = min(run[what]["wall"] for run in runs)
                     cpu = min(run[what]["cpu"] for run in runs)
-                    ratio = best / min(run[what]["wall"] for run in base) if base else float("nan")
+                    ratio = best / min(run[what]["wall"] for run in base) if base and what in base[0] else float("nan")
                     quality = runs[0][what].get("ndcg@10", "")
                     table.append([leaves, threads, tool, what, f"{best:.6f}", f"{cpu:.2f}", f"{ratio:.3f}", quality])
                     print(*table[-1], sep="\t", flush=True)

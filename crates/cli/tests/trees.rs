@@ -116,7 +116,7 @@ fn every_format_is_proved_and_those_that_are_read_score_the_same() {
     assert!(shell.fails(3, "import demo/test.txt -o x.toprank").contains("LightGBM"));
     assert!(shell.fails(2, "export --model m.toprank --format lgbm -o x").contains("lightgbm-json"));
     shell.ok("train --data demo/train.txt --model linear --epochs 1 -o l.toprank --quiet");
-    assert!(shell.fails(2, "export --model l.toprank --format onnx -o x").contains("--model trees"));
+    assert!(shell.fails(2, "export --model l.toprank --format solr -o x").contains("--model trees"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use toprank_core::matrix::{View, product};
 use toprank_core::stream::Random;
 use toprank_core::{Block, Role};
+use toprank_onnx::{Graph, Value};
 
 use crate::params::uniform;
 
@@ -84,6 +85,20 @@ impl Layers {
             }
             (x, rest, weights, masks) = (y, below, after, other_masks);
         }
+    }
+
+    /// What the last layer gives for the rows `x`, said to an ONNX graph.
+    pub fn say(&self, mut weights: &[f32], graph: &mut Graph, mut x: Value) -> Value {
+        for (layer, w) in self.widths.windows(2).enumerate() {
+            let (here, after) = weights.split_at((w[0] + 1) * w[1]);
+            let (matrix, offsets) = here.split_at(w[0] * w[1]);
+            x = graph.weighted_sums(&x, matrix, offsets);
+            if self.last_bends || !self.is_last(layer) {
+                x = graph.node("Relu", &[&x], &[]);
+            }
+            weights = after;
+        }
+        x
     }
 
     /// Adds ∂loss/∂weight to `to_weights` and writes ∂loss/∂x. `given` is what [`Layers::forward`] left; its last part

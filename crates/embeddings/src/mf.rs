@@ -3,6 +3,8 @@
 use toprank_core::matrix::{View, product};
 use toprank_core::{ModelError, Param, ParamError, Spec, Stream};
 
+use toprank_onnx::{Graph, Value};
+
 use crate::dots;
 use crate::model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
 use crate::params::{SCALE, WIDTH, fresh_rows, scale, uniform, width};
@@ -66,6 +68,20 @@ impl EmbeddingModel for Factors {
             ready[..self.width].copy_from_slice(row);
             ready[self.width] = 1.0;
         }
+    }
+
+    fn say(
+        &self,
+        side: usize,
+        table: &[f32],
+        weights: &[f32],
+        graph: &mut Graph,
+        ids: &Value,
+        _: Option<&Value>,
+    ) -> Option<Value> {
+        let mut ready = vec![0.0; table.len() / self.widths()[side] * (self.width + 1)];
+        self.ready(side, &Shape::default(), weights, &[], table, &mut ready);
+        Some(graph.rows_of(&ready, self.width + 1, ids))
     }
 
     fn all_scores(&self, _: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {

@@ -2,6 +2,8 @@
 
 use toprank_core::{Block, Features, ModelError, Stream};
 
+use toprank_onnx::{Graph, Value};
+
 use crate::plan::Plan;
 
 /// How many users and items there are, and what is known about them.
@@ -106,6 +108,21 @@ pub trait EmbeddingModel: Send + Sync {
         rows: &[f32],
         ready: &mut [f32],
     );
+
+    /// Says to an ONNX graph what makes users (side 0) or items (side 1) `ids` ready: rows of [`Self::ready_widths`]
+    /// numbers, whose products with the other side's add up to the score. `table` holds all rows of that side, `features`
+    /// those of `ids`. `None`: the sides are mixed, and neither is a vector by itself.
+    fn say(
+        &self,
+        _side: usize,
+        _table: &[f32],
+        _weights: &[f32],
+        _graph: &mut Graph,
+        _ids: &Value,
+        _features: Option<&Value>,
+    ) -> Option<Value> {
+        None
+    }
 
     /// Scores of every ready user with every ready item, user after user, on this thread.
     fn all_scores(&self, weights: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]);

@@ -4,6 +4,8 @@ use rayon::prelude::*;
 use toprank_core::matrix::{View, product};
 use toprank_core::{Block, Features, ModelError, Param, ParamError, Spec, Stream};
 
+use toprank_onnx::{Attribute, Graph, Value};
+
 use crate::dots;
 use crate::layers::Layers;
 use crate::model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
@@ -271,6 +273,30 @@ impl EmbeddingModel for TwoTower {
             // The item's offset is multiplied by 1.
             ready[self.out] = if side == 0 { 1.0 } else { row[self.width] };
         }
+    }
+
+    fn say(
+        &self,
+        side: usize,
+        table: &[f32],
+        weights: &[f32],
+        graph: &mut Graph,
+        ids: &Value,
+        features: Option<&Value>,
+    ) -> Option<Value> {
+        let rows = table.chunks_exact(self.widths()[side]);
+        let vectors: Vec<f32> = rows.clone().flat_map(|row| &row[..self.width]).copied().collect();
+        // The item's offset is multiplied by 1.
+        let last: Vec<f32> = rows.map(|row| if side == 0 { 1.0 } else { row[self.width] }).collect();
+        let mut x = graph.rows_of(&vectors, self.width, ids);
+        if let Some(features) = features {
+            let (unknown, zero) = (graph.node("IsNaN", &[features], &[]), graph.floats(&[1], &[0.0]));
+            let known = graph.node("Where", &[&unknown, &zero, features], &[]);
+            x = graph.node("Concat", &[&x, &known], &[Attribute::Whole("axis", 1)]);
+        }
+        let top = self.towers[side].say(self.weights(side, weights), graph, x);
+        let last = graph.rows_of(&last, 1, ids);
+        Some(graph.node("Concat", &[&top, &last], &[Attribute::Whole("axis", 1)]))
     }
 
     fn all_scores(&self, _: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {

@@ -6,7 +6,9 @@ use burn::tensor::module::attention;
 use burn::tensor::ops::AttentionModuleOptions;
 use burn::tensor::{Device, Tensor};
 use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
+use toprank_onnx::{Attribute, Graph, Value};
 
+use crate::onnx::{self, Said, Weights};
 use crate::params::{ACTIVATION, NOISE, activation, count, dropout, noise};
 use crate::squash::{OUTPUT, Output};
 use crate::{Activation, Network, Pass, RankModule, layers};
@@ -118,6 +120,60 @@ impl Context {
 impl Architecture for Context {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         Ok(self.output.after(Box::new(Network::new(self.module(width, outputs), width, outputs)?)))
+    }
+}
+
+impl Said for Context {
+    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
+        let mut x = weights.linear(graph, "input", rows);
+        for block in 0..self.blocks {
+            let part = |name: &str| format!("blocks.{block}.{name}");
+            let normed = weights.layer_norm(graph, &part("attention_norm"), &x);
+            let seen = self.say_look(weights, graph, &part, &normed);
+            let seen = weights.linear(graph, &part("mix"), &seen);
+            x = graph.node("Add", &[&x, &seen], &[]);
+            let normed = weights.layer_norm(graph, &part("hidden_norm"), &x);
+            let hidden = weights.linear(graph, &part("hidden"), &normed);
+            let hidden = onnx::bend(graph, self.activation, &hidden);
+            let thought = weights.linear(graph, &part("back"), &hidden);
+            x = graph.node("Add", &[&x, &thought], &[]);
+        }
+        let normed = weights.layer_norm(graph, "norm", &x);
+        weights.linear(graph, "output", &normed)
+    }
+
+    fn output(&self) -> Output {
+        self.output
+    }
+}
+
+impl Context {
+    /// [`ContextModule::look`] for one list.
+    fn say_look(
+        &self,
+        weights: &Weights,
+        graph: &mut Graph,
+        part: &dyn Fn(&str) -> String,
+        x: &Value,
+    ) -> Value {
+        let share = self.width / self.heads;
+        let split = |graph: &mut Graph, layer: &str, order: &[i64]| {
+            let rows = weights.linear(graph, &part(layer), x);
+            let shape = graph.wholes(&[-1, self.heads as i64, share as i64]);
+            let heads = graph.node("Reshape", &[&rows, &shape], &[]);
+            graph.node("Transpose", &[&heads], &[Attribute::Wholes("perm", order)])
+        };
+        let query = split(graph, "query", &[1, 0, 2]);
+        let key = split(graph, "key", &[1, 2, 0]);
+        let value = split(graph, "value", &[1, 0, 2]);
+        let likeness = graph.node("MatMul", &[&query, &key], &[]);
+        let factor = graph.floats(&[1], &[1.0 / (share as f32).sqrt()]);
+        let scaled = graph.node("Mul", &[&likeness, &factor], &[]);
+        let chances = graph.node("Softmax", &[&scaled], &[Attribute::Whole("axis", -1)]);
+        let seen = graph.node("MatMul", &[&chances, &value], &[]);
+        let seen = graph.node("Transpose", &[&seen], &[Attribute::Wholes("perm", &[1, 0, 2])]);
+        let shape = graph.wholes(&[-1, self.width as i64]);
+        graph.node("Reshape", &[&seen, &shape], &[])
     }
 }
 

@@ -49,6 +49,7 @@ mod leaves;
 pub mod linear;
 pub mod mlp;
 mod network;
+pub mod onnx;
 mod params;
 mod pass;
 mod squash;

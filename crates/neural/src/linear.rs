@@ -4,7 +4,10 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
 
+use toprank_onnx::{Graph, Value};
+
 use crate::direct::Direct;
+use crate::onnx::{Said, Weights};
 use crate::params::{NOISE, noise};
 use crate::squash::{OUTPUT, Output};
 use crate::{Network, Pass, RankModule, layers};
@@ -12,20 +15,36 @@ use crate::{Network, Pass, RankModule, layers};
 pub(crate) const PARAMS: &[Param] = &[NOISE, OUTPUT];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(LinearModel { noise: noise(spec)?, output: Output::read(spec)? }))
+    Ok(Box::new(LinearModel::read(spec)?))
 }
 
 /// A linear model; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
-struct LinearModel {
+pub(crate) struct LinearModel {
     noise: f64,
     output: Output,
+}
+
+impl LinearModel {
+    pub(crate) fn read(spec: &Spec) -> Result<LinearModel, ParamError> {
+        Ok(LinearModel { noise: noise(spec)?, output: Output::read(spec)? })
+    }
 }
 
 impl Architecture for LinearModel {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         let network = Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?;
         Ok(self.output.after(Box::new(Direct::new(network, &[], 0.0, self.noise))))
+    }
+}
+
+impl Said for LinearModel {
+    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
+        weights.linear(graph, "output", rows)
+    }
+
+    fn output(&self) -> Output {
+        self.output
     }
 }
 

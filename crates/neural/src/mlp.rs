@@ -6,8 +6,10 @@ use burn::tensor::{Device, Tensor};
 use toprank_core::{Architecture, Block, Differentiable, ModelError, Param, ParamError, Role, Spec};
 
 use toprank_core::stream::Random;
+use toprank_onnx::{Graph, Value};
 
 use crate::direct::Direct;
+use crate::onnx::{self, Said, Weights};
 use crate::params::{ACTIVATION, NOISE, activation, dropout, noise, word};
 use crate::squash::{OUTPUT, Output};
 use crate::{Activation, BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
@@ -119,6 +121,27 @@ impl Architecture for Mlp {
             return Ok(self.output.after(Box::new(direct)));
         }
         Ok(self.output.after(Box::new(network)))
+    }
+}
+
+impl Said for Mlp {
+    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
+        let mut x = rows.clone();
+        for layer in 0..self.hidden.len() {
+            let part = |name: &str| format!("layers.{layer}.{name}");
+            x = weights.linear(graph, &part("linear"), &x);
+            x = match self.norm {
+                Norm::None => x,
+                Norm::Layer => weights.layer_norm(graph, &part("layer_norm"), &x),
+                Norm::Batch => weights.batch_norm(graph, &part("batch_norm"), &x),
+            };
+            x = onnx::bend(graph, self.activation, &x);
+        }
+        weights.linear(graph, "output", &x)
+    }
+
+    fn output(&self) -> Output {
+        self.output
     }
 }
 

@@ -9,6 +9,7 @@ pub use toprank_metrics as metrics;
 #[cfg(feature = "neural")]
 pub use toprank_neural as neural;
 pub use toprank_objectives as objectives;
+pub use toprank_onnx as onnx;
 pub use toprank_train as train;
 pub use toprank_trees as trees;
 pub use toprank_walks as walks;

@@ -24,6 +24,7 @@ pub mod job;
 pub mod learner;
 pub mod model_file;
 pub mod models;
+pub mod onnx;
 pub mod optimiser;
 mod position_bias;
 pub mod predict;

@@ -140,6 +140,11 @@ impl Model {
         &self.scoring
     }
 
+    /// The features of its self-test, row after row, as they were read.
+    pub(crate) fn probes(&self) -> &[f32] {
+        &self.probes
+    }
+
     /// Scores of every entry of `data`, whose features are as they were read; they are transformed here.
     pub fn score(&self, mut data: Dataset) -> Result<Vec<f64>, TrainError> {
         self.header.transforms.apply(&mut data)?;

@@ -8,15 +8,16 @@
 //! `make` writes train.txt and, for other tools, the same as raw numbers: x.f32 (row after row), y.f32, sizes.u32.
 //!
 //! Lines "spent on …" say what training was spent on: seconds added up over threads, and the bytes that had to be moved at least
-//! in each of them (`gb_per_s`). `memory THREADS` says what the machine moves where it does nothing else: a = b + s·c over 600 MB.
+//! in each of them (`gb_per_s`). `run FOLDER from=mapped` takes the rows from a mapped file, made at the first call, instead of
+//! the text; "own memory" (gigabytes under `wall`) leaves out what belongs to that file. `memory THREADS` says what the machine moves where it does nothing else: a = b + s·c over 600 MB.
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use toprank_core::{Args, Policy};
-use toprank_data::{Dataset, Matrix, ReadOptions, Source};
+use toprank_core::{Args, Features, Lists, Policy};
+use toprank_data::{Dataset, MappedDataset, Matrix, ReadOptions, Source, mapped};
 use toprank_metrics::{Measure, evaluate};
 use toprank_objectives::{Batch, Goal, Gradients, Reduction};
 use toprank_trees::{BinSettings, Bins, Booster, Boosting, Growth, Part, Scorer};
@@ -35,6 +36,25 @@ fn main() -> Fallible<()> {
 
 fn read(folder: &Path) -> Fallible<Dataset> {
     Ok(toprank_data::read(&Source::path(folder.join("train.txt")), &ReadOptions::default())?)
+}
+
+/// The lists, and the features of their rows.
+fn open(folder: &Path, from: &str) -> Fallible<(Lists, Box<dyn Features>)> {
+    match from {
+        "text" => {
+            let Dataset { lists, features, .. } = read(folder)?;
+            Ok((lists, Box::new(features)))
+        }
+        "mapped" => {
+            let file = folder.join("train.toprank-data");
+            if !file.exists() {
+                mapped::convert(&Source::path(folder.join("train.txt")), &ReadOptions::default(), &file)?;
+            }
+            let MappedDataset { lists, features, .. } = MappedDataset::open(&file)?;
+            Ok((lists, Box::new(features)))
+        }
+        _ => Err(format!("from={from}, expected from=text or from=mapped").into()),
+    }
 }
 
 fn make(folder: &Path, lists: &str) -> Fallible<()> {
@@ -81,6 +101,13 @@ fn cpu_seconds() -> f64 {
     ticks.iter().sum::<f64>() / 100.0
 }
 
+/// Gigabytes that belong to this process alone, without pages of mapped files (Linux; elsewhere 0).
+fn own_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or_default() / 1024.0 / 1024.0
+}
+
 fn run(folder: &Path, settings: &[&str]) -> Fallible<()> {
     let value = |key: &str, default: &str| {
         let found = settings.iter().find_map(|setting| setting.strip_prefix(key)?.strip_prefix('='));
@@ -96,35 +123,37 @@ fn run(folder: &Path, settings: &[&str]) -> Fallible<()> {
     };
 
     let clock = Clock::start();
-    let set = read(folder)?;
-    report("read", clock.seconds(), &format!(",\"rows\":{}", set.rows()));
+    let (lists, features) = open(folder, &value("from", "text"))?;
+    let features = &*features;
+    report("read", clock.seconds(), &format!(",\"rows\":{}", features.rows()));
 
     let clock = Clock::start();
-    let bins = Bins::fit(&set, &[], &BinSettings::default())?;
+    let bins = Bins::fit(features, &[], &BinSettings::default())?;
     report("fit bins", clock.seconds(), "");
-    let data = bins.apply(&set)?;
+    let data = bins.apply(features)?;
     report("bin", clock.seconds(), "");
 
     let goal = Goal::parse(&objective, &Policy::default())?;
     let growth = Growth { leaves, ..Growth::default() };
     let boosting = Boosting { growth, ..Boosting::default() };
     let clock = Clock::start();
-    let mut booster = Booster::new(&data, &set.lists.offsets, 1, boosting)?;
-    let mut state = goal.state(&set.lists)?;
+    let mut booster = Booster::new(&data, &lists.offsets, 1, boosting)?;
+    let mut state = goal.state(&lists)?;
     let mut out = Gradients { want_curvature: true, ..Gradients::default() };
     let mut of_gradients = Part::default();
     for _ in 0..trees {
         let start = Instant::now();
-        let batch = Batch { reduction: Reduction::Sum, ..Batch::all(&set.lists, booster.scores()) };
+        let batch = Batch { reduction: Reduction::Sum, ..Batch::all(&lists, booster.scores()) };
         goal.step(&batch, &mut state, &mut out)?;
         of_gradients.seconds += start.elapsed().as_secs_f64();
-        of_gradients.bytes += (set.rows() * A_GRADIENT) as u64;
+        of_gradients.bytes += (features.rows() * A_GRADIENT) as u64;
         booster.round(&out.gradient, &out.curvature)?;
     }
     let time = clock.seconds();
     let measures = Measure::parse_all("ndcg@10", &Policy::default())?;
-    let ndcg = evaluate(&set.lists, booster.scores(), &measures)?.results[0].mean.unwrap_or(f64::NAN);
+    let ndcg = evaluate(&lists, booster.scores(), &measures)?.results[0].mean.unwrap_or(f64::NAN);
     report("train", time, &format!(",\"ndcg@10\":{ndcg:.5}"));
+    report("own memory", (own_memory(), 0.0), "");
     // By the clock, not added up over threads: the objective spreads its lists itself.
     let parts = [("gradients (wall)", of_gradients)].into_iter().chain(booster.spent().parts());
     for (name, Part { seconds, bytes }) in parts.collect::<Vec<_>>() {
@@ -136,23 +165,25 @@ fn run(folder: &Path, settings: &[&str]) -> Fallible<()> {
     let mut best: Option<(f64, f64)> = None;
     for _ in 0..REPEATS {
         let clock = Clock::start();
-        let scores = model.score(&set)?;
+        let scores = model.score(features)?;
         let seconds = clock.seconds();
-        assert_eq!(scores.len(), set.rows());
+        assert_eq!(scores.len(), features.rows());
         best = Some(best.filter(|best| best.0 < seconds.0).unwrap_or(seconds));
     }
     report("predict", best.unwrap_or_default(), "");
 
     // One list of 100 rows at a time, as a server would; every list is another one.
-    let Matrix::Dense { width, values } = &set.features else { return Err("expected dense rows".into()) };
     let scorer = Scorer::new(&model)?;
+    let rows: Vec<u32> = (0..features.rows() as u32).collect();
+    let mut values = vec![0.0; LIST * features.width()];
     let mut scores = [0.0; LIST];
-    let mut seconds: Vec<f64> = values
-        .chunks_exact(LIST * width)
+    let mut seconds: Vec<f64> = rows
+        .chunks_exact(LIST)
         .take(1000)
         .map(|list| {
+            features.gather(list, &mut values);
             let start = Instant::now();
-            scorer.score_rows(list, &mut scores).map(|()| start.elapsed().as_secs_f64())
+            scorer.score_rows(&values, &mut scores).map(|()| start.elapsed().as_secs_f64())
         })
         .collect::<Result<_, _>>()?;
     seconds.sort_by(f64::total_cmp);

@@ -66,10 +66,10 @@ pub struct Train {
     /// Take up the run that was to write this model
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["data", "split", "valid", "test", "out"])]
     resume: Option<PathBuf>,
-    /// Table of features of users (two-tower)
+    /// Table of features of users, whose names are in its column `user` or that of --list (two-tower)
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     user_features: Option<String>,
-    /// Table of features of items (two-tower)
+    /// Table of features of items, whose names are in its column `item` or that of --item (two-tower)
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     item_features: Option<String>,
     #[command(flatten)]
@@ -194,26 +194,27 @@ impl Origin {
             let [valid, test] = [&self.valid, &self.test].map(|path| path.as_ref().map(read).transpose());
             Interactions::given(&train, valid?.as_ref(), test?.as_ref())?
         };
-        data.user_features = self.features(self.user_features.as_ref(), &data.users, "user features")?;
-        data.item_features = self.features(self.item_features.as_ref(), &data.items, "item features")?;
+        data.user_features = self.features("user", self.user_features.as_ref(), &data.users)?;
+        data.item_features = self.features("item", self.item_features.as_ref(), &data.items)?;
         Ok(data)
     }
 
     fn features(
         &self,
+        side: &str,
         path: Option<&String>,
         names: &toprank::data::Names,
-        what: &str,
     ) -> Result<Option<Known>, Failure> {
         let Some(path) = path else { return Ok(None) };
+        let named = if side == "user" { &self.reading.list } else { &self.reading.item };
         let options = ReadOptions {
-            item: Some(self.reading.item.clone().unwrap_or_else(|| "item".into())),
+            item: Some(named.clone().unwrap_or_else(|| side.into())),
             features: self.reading.features.clone(),
             unlabelled: true,
             ..ReadOptions::default()
         };
         let table = toprank::data::formats::read(&toprank::data::Source::path(path), &options)?;
-        Ok(Some(Known::of_table(&table, names, what)?))
+        Ok(Some(Known::of_table(&table, names, &format!("{side} features"))?))
     }
 }
 

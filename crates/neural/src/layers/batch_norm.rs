@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor};
 use crate::Pass;
 
 /// Keeps the division away from 0.
-const EPSILON: f64 = 1e-5;
+pub(crate) const EPSILON: f64 = 1e-5;
 
 /// Batch norm: `γ (x − mean) / √(variance + 10⁻⁵) + β` per column.
 ///

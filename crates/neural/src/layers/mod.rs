@@ -8,6 +8,7 @@ use burn::tensor::Device;
 
 pub use activation::Activation;
 pub use batch_norm::BatchNorm;
+pub(crate) use batch_norm::EPSILON;
 
 /// A linear layer whose values nobody reads: they come from the parameter slice.
 pub(crate) fn linear(inputs: usize, outputs: usize) -> Linear {

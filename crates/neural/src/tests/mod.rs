@@ -3,6 +3,7 @@
 mod direct;
 mod gradients;
 mod layers;
+mod onnx;
 mod promises;
 mod shards;
 

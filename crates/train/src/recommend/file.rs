@@ -96,8 +96,8 @@ pub struct Top {
 pub struct Recommender {
     header: Header,
     data: Interactions,
-    model: Arc<dyn EmbeddingModel>,
-    parameters: Parameters,
+    pub(crate) model: Arc<dyn EmbeddingModel>,
+    pub(crate) parameters: Parameters,
 }
 
 impl Recommender {
@@ -289,10 +289,10 @@ impl Recommender {
         scores
     }
 
-    /// Some pairs of the training part, evenly spaced.
-    fn probes(&self) -> Vec<(u32, u32)> {
+    /// Some pairs of the training part, evenly spaced, at most `most`.
+    pub(crate) fn some_pairs(&self, most: usize) -> Vec<(u32, u32)> {
         let train = &self.data.train;
-        let count = train.pairs().min(PROBED);
+        let count = train.pairs().min(most);
         let pair = |i: usize| {
             let at = i * train.pairs() / count;
             (train.offsets.partition_point(|&end| end <= at as u64) as u32 - 1, train.places[at])
@@ -312,7 +312,7 @@ impl Recommender {
             values: Values::F32(values),
         };
         let [user, item] = self.model.widths();
-        let probes = self.scores(&self.probes());
+        let probes = self.scores(&self.some_pairs(PROBED));
         let mut tensors = vec![
             table("users", users, self.header.users, user),
             table("items", items, self.header.items, item),
@@ -406,7 +406,7 @@ impl Recommender {
             start = end;
         }
         let recommender = Recommender { header, data, model, parameters };
-        let found = recommender.scores(&recommender.probes());
+        let found = recommender.scores(&recommender.some_pairs(PROBED));
         for (pair, (found, expected)) in found.iter().zip(loaded.f64("probe.scores")?).enumerate() {
             if (found - expected).abs() > TOLERANCE * expected.abs().max(1.0) {
                 let found = format!("a self-test that fails: pair {pair} has score {found}");

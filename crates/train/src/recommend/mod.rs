@@ -42,4 +42,5 @@ pub use config::{Config, Feedback, Settings};
 pub use file::{Header, Part, Reached, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
 pub use judge::{Beyond, Judged, Seen, judge};
+pub(crate) use trainer::Parameters;
 pub use trainer::Trainer;

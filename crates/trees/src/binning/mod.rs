@@ -125,13 +125,12 @@ impl Bins {
             let found: Vec<(FeatureBins, bool, (u8, f64))> = columns
                 .into_par_iter()
                 .enumerate()
-                .map(|(f, column)| {
-                    let (bins, missing) = match categorical.get(first + f) {
+                .map_init(Room::default, |room, (f, column)| {
+                    let (bins, missing, common) = match categorical.get(first + f) {
                         Some(true) => categories(&column, settings.most),
-                        _ => numbers(&column, settings),
+                        _ => numbers(&column, settings, room),
                     };
-                    let common = if settings.bundles { common(&bins, &column) } else { (0, 1.0) };
-                    (bins, missing, common)
+                    (bins, missing, if settings.bundles { common } else { (0, 1.0) })
                 })
                 .collect();
             for (feature, missing, common) in found {
@@ -208,32 +207,41 @@ fn gather_columns(features: &dyn Features, rows: &[u32], wanted: Range<usize>) -
 /// Columns that are taken out of a block together.
 const TOGETHER: usize = 16;
 
-fn numbers(column: &[f32], settings: &BinSettings) -> (FeatureBins, bool) {
-    let mut keys: Vec<u32> =
-        column.iter().filter(|value| !value.is_nan()).map(|&value| cuts::key(value)).collect();
-    cuts::sort(&mut keys);
-    let mut values = Vec::new();
-    cuts::count(&keys, &mut values);
-    let cuts = cuts::cuts(&values, settings.most, settings.least);
-    // A feature without any value tells nothing apart.
-    (FeatureBins::Numeric { cuts }, !keys.is_empty() && keys.len() < column.len())
+/// What the values of a column are sorted and counted in; the next column takes the same room.
+#[derive(Default)]
+struct Room {
+    keys: Vec<u32>,
+    other: Vec<u32>,
+    counted: Vec<(f32, u32)>,
 }
 
-/// The bin of 0, and the share of rows elsewhere.
-fn common(bins: &FeatureBins, column: &[f32]) -> (u8, f64) {
+/// Bins of a column, whether a value of it is missing, and its bin of 0 with the share of rows elsewhere.
+type Fitted = (FeatureBins, bool, (u8, f64));
+
+fn numbers(column: &[f32], settings: &BinSettings, room: &mut Room) -> Fitted {
+    let Room { keys, other, counted } = room;
+    keys.clear();
+    keys.extend(column.iter().filter(|value| !value.is_nan()).map(|&value| cuts::key(value)));
+    cuts::sort(keys, other);
+    cuts::count(keys, counted);
+    let bins = FeatureBins::Numeric { cuts: cuts::cuts(counted, settings.most, settings.least) };
+    let FeatureBins::Numeric { cuts } = &bins else { unreachable!("made just above") };
     let common = bins.bin(0.0);
-    let here = |value: f32| match bins {
-        FeatureBins::Numeric { cuts } => {
-            let above = common == 0 || value > cuts[usize::from(common) - 1];
-            above && cuts.get(usize::from(common)).is_none_or(|cut| value <= *cut) && !value.is_nan()
-        }
-        FeatureBins::Categorical { .. } => bins.bin(value) == common,
-    };
-    let away = column.iter().filter(|&&value| !here(value)).count();
-    (common, away as f64 / column.len().max(1) as f64)
+    // Keys are sorted, so those of a bin stand together.
+    let up_to = |cut: f32| keys.partition_point(|&key| key <= cuts::key(cut));
+    let end = cuts.get(usize::from(common)).map_or(keys.len(), |&cut| up_to(cut));
+    let here = end - common.checked_sub(1).map_or(0, |below| up_to(cuts[usize::from(below)]));
+    let away = share(column.len() - here, column.len());
+    // A feature without any value tells nothing apart.
+    let missing = !keys.is_empty() && keys.len() < column.len();
+    (bins, missing, (common, away))
 }
 
-fn categories(column: &[f32], most: usize) -> (FeatureBins, bool) {
+fn share(some: usize, all: usize) -> f64 {
+    some as f64 / all.max(1) as f64
+}
+
+fn categories(column: &[f32], most: usize) -> Fitted {
     let mut seen: Vec<u32> = column.iter().copied().filter_map(category_of).collect();
     seen.sort_unstable();
     let mut counts: Vec<(usize, u32)> = seen.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
@@ -242,7 +250,10 @@ fn categories(column: &[f32], most: usize) -> (FeatureBins, bool) {
     counts.truncate(most);
     let mut categories: Vec<u32> = counts.into_iter().map(|(_, category)| category).collect();
     categories.sort_unstable();
-    (FeatureBins::Categorical { categories }, left_out)
+    let bins = FeatureBins::Categorical { categories };
+    let common = bins.bin(0.0);
+    let away = column.iter().filter(|&&value| bins.bin(value) != common).count();
+    (bins, left_out, (common, share(away, column.len())))
 }
 
 #[cfg(test)]

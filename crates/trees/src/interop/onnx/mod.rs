@@ -8,15 +8,14 @@ features: float[rows, width]  →  Cast to double  →  TreeEnsemble  →  score
 The converters of other tools write `f32` thresholds from `f64` ones, which flips splits; here nothing is rounded. A node
 of categories is `BRANCH_MEMBER`, which looks for the value itself, not its whole part: 2.7 is no category there.
 
-The few messages are written by hand (`protobuf.rs`, field numbers from `onnx.proto`): a crate for them would bring a
-code generator for eleven fields.
+Messages are those of [`toprank_onnx`].
 */
 
 mod play;
-mod protobuf;
 
-use protobuf::Message;
 use toprank_core::ModelError;
+use toprank_onnx::protobuf::Message;
+use toprank_onnx::{Kind, described};
 
 use super::shape::{categories_below, folded, names};
 use super::{Export, Format};
@@ -39,7 +38,6 @@ pub(crate) const FORMAT: Format = Format {
 const MOST_CATEGORIES: u32 = 1 << 24;
 
 /// `TensorProto.DataType`.
-const FLOAT: u64 = 1;
 const UINT8: u64 = 2;
 const DOUBLE: u64 = 11;
 
@@ -150,16 +148,10 @@ fn model(ensemble: &Ensemble, export: &Export, nodes: &Nodes) -> Vec<u8> {
         .message(1, &cast)
         .message(1, &trees.text(7, "ai.onnx.ml"))
         .text(2, "toprank")
-        .message(11, &value("features", FLOAT, ensemble.width))
-        .message(12, &value("scores", DOUBLE, ensemble.outputs));
-    Message::new()
-        .number(1, 10)
-        .text(2, "toprank")
-        .message(7, &graph)
-        .message(8, &Message::new().text(1, "").number(2, 21))
-        .message(8, &Message::new().text(1, "ai.onnx.ml").number(2, 5))
-        .message(14, &Message::new().text(1, "features").text(2, &names(ensemble, export.names).join(" ")))
-        .into_bytes()
+        .message(11, &described("features", Kind::Float, &[None, Some(ensemble.width)]))
+        .message(12, &described("scores", Kind::Double, &[None, Some(ensemble.outputs)]));
+    let notes = [("features", &*names(ensemble, export.names).join(" "))];
+    toprank_onnx::model(&graph, &[("", 21), ("ai.onnx.ml", 5)], &notes)
 }
 
 fn number(name: &str, value: u64) -> Message {
@@ -181,13 +173,4 @@ fn doubles(name: &str, values: &[f64]) -> Message {
 fn tensor(name: &str, kind: u64, len: usize, raw: &[u8]) -> Message {
     let tensor = Message::new().number(1, len as u64).number(2, kind).text(8, name).bytes(9, raw);
     Message::new().text(1, name).message(5, &tensor).number(20, TENSOR)
-}
-
-/// A matrix of any number of rows.
-fn value(name: &str, kind: u64, width: usize) -> Message {
-    let shape = Message::new()
-        .message(1, &Message::new().text(2, "rows"))
-        .message(1, &Message::new().number(1, width as u64));
-    let matrix = Message::new().number(1, kind).message(2, &shape);
-    Message::new().text(1, name).message(2, &Message::new().message(1, &matrix))
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use toprank_data::ReadError;
+use toprank_onnx::protobuf::{Field, fields};
 
-use super::protobuf::{Field, fields};
 use super::{AT_MOST, MEMBER};
 use crate::interop::Player;
 

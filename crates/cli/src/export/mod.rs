@@ -1,4 +1,7 @@
-//! `toprank export` and `toprank import`: models of trees for other tools, and from them.
+//! `toprank export` and `toprank import`: models for other tools, and from them.
+
+mod network;
+mod runtime;
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +9,10 @@ use serde_json::json;
 use toprank::core::Features;
 use toprank::data::{Source, sink};
 use toprank::train::scoring::Trees;
-use toprank::train::{Model, TrainError};
+use toprank::train::{Model, Recommender, TrainError};
 use toprank::trees::interop::{self, Export as Written, Missing, probe_rows};
 
+use self::runtime::checked;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Style, Table};
@@ -19,14 +23,21 @@ Examples:
   toprank export --model model.toprank --format lightgbm -o model.txt
   toprank export --model model.toprank --format onnx -o model.onnx
   toprank export --model model.toprank --format ranklib --missing zero -o model.xml
+  toprank export --model mlp.toprank --format onnx --onnxruntime python3 -o mlp.onnx
+  toprank export --model rec.toprank --format onnx -o towers.onnx     # towers.user.onnx, towers.item.onnx
 
-Formats: lightgbm (text), lightgbm-json (dump), xgboost (JSON), ranklib (XML), solr (JSON), onnx (TreeEnsembleRegressor).
+Formats of trees: lightgbm (text), lightgbm-json (dump), xgboost (JSON), ranklib (XML), solr (JSON), onnx (TreeEnsembleRegressor).
 Before it says done, the written bytes are walked as their tools walk them, on rows made to hit every threshold, its float
 neighbours, extremes and missing values: every row must come to the same leaf of every tree. These rows stand beside the
 model with their scores, FILE.probe.csv, so that the tool that serves the model can be checked too. Scores are raw; where the
-format keeps leaves in single precision they differ by at most 1e-6 of the largest.";
+format keeps leaves in single precision they differ by at most 1e-6 of the largest.
 
-/// Write a model of trees for LightGBM, XGBoost, RankLib, Solr or ONNX, and prove that it scores the same
+Networks (linear, mlp, context) are written for ONNX with their transforms: features go in as they were read. A model that
+looks at whole lists takes the items of one list a run. A recommender of the kinds mf and two-tower becomes two files, one for
+users and one for items, whose vectors' dot product is the score. The written bytes are read back and computed by a plain
+twin on probe rows; --onnxruntime PYTHON runs them in the real one as well, before it says done.";
+
+/// Write a model for LightGBM, XGBoost, RankLib, Solr or ONNX, and prove that it scores the same
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_EXPORT)]
 pub struct Export {
@@ -43,9 +54,12 @@ pub struct Export {
     /// whose missing values are set to 0
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = ["exact", "zero"])]
     missing: String,
-    /// Rows to prove it on
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    probes: u32,
+    /// Rows (of a recommender: pairs) to prove it on [default: 10000 for trees, 2000 for others]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    probes: Option<u32>,
+    /// Also run an ONNX model in the onnxruntime of this Python, on the same rows
+    #[arg(long, value_name = "PYTHON", num_args = 0..=1, default_missing_value = "python3")]
+    onnxruntime: Option<PathBuf>,
 }
 
 /// A model that must be made of trees.
@@ -65,8 +79,18 @@ impl Export {
             let known: Vec<&str> = interop::FORMATS.iter().map(|format| format.name).collect();
             Failure::usage(format!("--format must be one of {}, but is {}", known.join(", "), self.format))
         })?;
+        if self.onnxruntime.is_some() && self.format != "onnx" {
+            return Err(Failure::usage(format!(
+                "--onnxruntime runs ONNX models, but --format is {}",
+                self.format
+            )));
+        }
+        if Recommender::is_one(&self.model) {
+            return self.towers(common);
+        }
         let model = Model::load(&self.model)?;
-        let ensemble = of_trees(&model, &self.model)?.ensemble();
+        let Some(trees) = model.scoring().trees() else { return self.network(&model, common) };
+        let ensemble = trees.ensemble();
         let header = model.header();
         if !header.transforms.steps.is_empty() {
             return Err(Failure::usage(format!(
@@ -81,7 +105,7 @@ impl Export {
         let missing = if self.missing == "zero" { Missing::AsZero } else { Missing::Exact };
         let export = Written { names: &names, cover: None, missing };
         let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
-        let rows = probe_rows(ensemble, self.probes as usize, 0);
+        let rows = probe_rows(ensemble, self.probes.unwrap_or(ROWS) as usize, 0);
         let (bytes, parity) = interop::verify(ensemble, format, &export, &rows).map_err(|error| {
             let hint = if missing == Missing::Exact && error.what.contains("missing values") {
                 "; --missing zero writes it for rows whose missing values are set to 0"
@@ -94,31 +118,54 @@ impl Export {
         let scores = ensemble.score(&seen).map_err(TrainError::from)?;
         drop(spinner);
         sink::write_file(&self.output, |out| out.write_all(&bytes))?;
-        let probes = probes_file(&self.output);
+        let probes = beside(&self.output, "probe.csv");
         write_probes(&probes, &names, &seen, &scores, ensemble.outputs)?;
+        let run = self.onnxruntime.as_deref();
+        let run = run
+            .map(|python| checked(python, &[&self.output], &probes, interop::verify::TOLERANCE))
+            .transpose()?;
         if common.json {
             return print_json(&json!({
                 "model": self.output, "format": format.name, "trees": ensemble.trees.len(), "bytes": bytes.len(),
                 "probes": probes, "rows": parity.rows, "difference": parity.difference, "relative": parity.relative(),
+                "onnxruntime": run,
             }));
         }
         print(&format!(
             "{}: {} trees for {}\nproved on {} rows: the same leaf of every tree, scores differ by at most {:.1e} of the \
-             largest\nprobe rows and their scores: {}\n",
+             largest\n{}probe rows and their scores: {}\n",
             self.output.display(),
             ensemble.trees.len(),
             format.about,
             parity.rows,
             parity.relative(),
+            run.map_or(String::new(), |run| format!("{run}\n")),
             probes.display()
         ))
     }
 }
 
-fn probes_file(model: &Path) -> PathBuf {
+/// Rows that trees are proved on unless told otherwise.
+const ROWS: u32 = 10_000;
+
+/// `model.onnx` → `model.onnx.ENDING`.
+fn beside(model: &Path, ending: &str) -> PathBuf {
     let mut name = model.as_os_str().to_os_string();
-    name.push(".probe.csv");
+    name.push(format!(".{ending}"));
     PathBuf::from(name)
+}
+
+/// Names of scores and features.
+fn features_head(names: &[String], outputs: usize, width: usize) -> impl Iterator<Item = String> {
+    let scores =
+        (0..outputs).map(move |output| if outputs == 1 { "score".into() } else { format!("score{output}") });
+    scores.chain((0..width).map(|i| names.get(i).cloned().unwrap_or_else(|| format!("f{i}"))))
+}
+
+/// Scores and features of a row; a missing value is an empty cell.
+fn cells(scores: &[f64], values: &[f32]) -> impl Iterator<Item = String> {
+    let features = values.iter().map(|v| if v.is_nan() { String::new() } else { v.to_string() });
+    scores.iter().map(f64::to_string).chain(features)
 }
 
 /// Scores first, then the features; a missing value is an empty cell.
@@ -130,17 +177,11 @@ fn write_probes(
     outputs: usize,
 ) -> Result<(), Failure> {
     let width = rows.width();
-    let mut head: Vec<String> = match outputs {
-        1 => vec!["score".into()],
-        _ => (0..outputs).map(|output| format!("score{output}")).collect(),
-    };
-    head.extend((0..width).map(|i| names.get(i).cloned().unwrap_or_else(|| format!("f{i}"))));
-    let mut table = Table::new(head);
+    let mut table = Table::new(features_head(names, outputs, width));
     let mut values = vec![0.0; width];
     for (row, scores) in scores.chunks_exact(outputs).enumerate() {
         rows.gather(&[row as u32], &mut values);
-        let features = values.iter().map(|v| if v.is_nan() { String::new() } else { v.to_string() });
-        table.row(scores.iter().map(f64::to_string).chain(features));
+        table.row(cells(scores, &values));
     }
     Ok(sink::write_file(path, |out| out.write_all(table.render(Style::Csv).as_bytes()))?)
 }

@@ -2,10 +2,11 @@
 
 /// A message under construction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Message(Vec<u8>);
+pub struct Message(Vec<u8>);
 
 impl Message {
-    pub(super) fn new() -> Message {
+    /// An empty one.
+    pub fn new() -> Message {
         Message::default()
     }
 
@@ -18,14 +19,24 @@ impl Message {
     }
 
     /// A field that holds a number.
-    pub(super) fn number(mut self, field: u64, value: u64) -> Message {
+    #[must_use]
+    pub fn number(mut self, field: u64, value: u64) -> Message {
         self.varint(field << 3);
         self.varint(value);
         self
     }
 
+    /// A field that holds a number in single precision.
+    #[must_use]
+    pub fn float(mut self, field: u64, value: f32) -> Message {
+        self.varint(field << 3 | 5);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
     /// A field that holds bytes.
-    pub(super) fn bytes(mut self, field: u64, bytes: &[u8]) -> Message {
+    #[must_use]
+    pub fn bytes(mut self, field: u64, bytes: &[u8]) -> Message {
         self.varint(field << 3 | 2);
         self.varint(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
@@ -33,29 +44,36 @@ impl Message {
     }
 
     /// A field that holds a text.
-    pub(super) fn text(self, field: u64, text: &str) -> Message {
+    #[must_use]
+    pub fn text(self, field: u64, text: &str) -> Message {
         self.bytes(field, text.as_bytes())
     }
 
     /// A field that holds another message.
-    pub(super) fn message(self, field: u64, message: &Message) -> Message {
+    #[must_use]
+    pub fn message(self, field: u64, message: &Message) -> Message {
         self.bytes(field, &message.0)
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    /// Its bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
 /// A field of a message that is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Field<'a> {
+pub enum Field<'a> {
+    /// A whole number.
     Number(u64),
+    /// A number in single precision.
+    Float(f32),
+    /// Bytes: a text, numbers, another message.
     Bytes(&'a [u8]),
 }
 
 /// The fields of a message with their numbers; `None` if it is damaged.
-pub(super) fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, Field<'_>)>> {
+pub fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, Field<'_>)>> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
         let key = varint(&mut bytes)?;
@@ -66,6 +84,11 @@ pub(super) fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, Field<'_>)>> {
                 let (value, rest) = bytes.split_at_checked(len)?;
                 bytes = rest;
                 Field::Bytes(value)
+            }
+            5 => {
+                let (value, rest) = bytes.split_first_chunk()?;
+                bytes = rest;
+                Field::Float(f32::from_le_bytes(*value))
             }
             _ => return None,
         };
@@ -103,11 +126,17 @@ mod tests {
 
     #[test]
     fn fields_come_back_and_damage_is_seen() {
-        let bytes = Message::new().number(1, u64::MAX).text(300, "x").number(2, 0).into_bytes();
-        let expected = vec![(1, Field::Number(u64::MAX)), (300, Field::Bytes(b"x")), (2, Field::Number(0))];
+        let bytes = Message::new().number(1, u64::MAX).text(300, "x").number(2, 0).float(4, 0.5).into_bytes();
+        let expected = vec![
+            (1, Field::Number(u64::MAX)),
+            (300, Field::Bytes(b"x")),
+            (2, Field::Number(0)),
+            (4, Field::Float(0.5)),
+        ];
         assert_eq!(fields(&bytes), Some(expected));
         assert_eq!(fields(&[0x12, 0x07, 0x74]), None);
         assert_eq!(fields(&[0x80]), None);
-        assert_eq!(fields(&[0x0d, 0, 0, 0, 0]), None);
+        assert_eq!(fields(&[0x0d, 0, 0, 0]), None);
+        assert_eq!(fields(&[0x09, 0, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

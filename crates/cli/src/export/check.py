@@ -1,0 +1,42 @@
+"""Runs exported models in onnxruntime on the probe rows beside them; prints the largest difference and the largest score."""
+import csv, json, sys
+
+import numpy as np
+import onnxruntime as ort
+
+*models, table = sys.argv[1:]
+with open(table, newline="") as file:
+    head, *rows = csv.reader(file)
+column = {name: [row[place] for row in rows] for place, name in enumerate(head)}
+sessions = [ort.InferenceSession(model, providers=["CPUExecutionProvider"]) for model in models]
+
+
+def numbers(places):
+    return np.array([[float(row[place]) if row[place] else np.nan for place in places] for row in rows], np.float32)
+
+
+if len(sessions) == 2:  # the two sides of a recommender: user, item, score, then "user NAME" and "item NAME"
+    score = np.array(column["score"], float)[:, None]
+    vectors = []
+    for side, session in zip(["user", "item"], sessions):
+        inputs = {side: np.array(column[side], np.int64)}
+        known = [place for place, name in enumerate(head) if place > 2 and name.startswith(side + " ")]
+        if known:
+            inputs["features"] = numbers(known)
+        vectors.append(session.run(["vector"], inputs)[0].astype(float))
+    found = (vectors[0] * vectors[1]).sum(1, keepdims=True)
+else:  # [list,] score or score0, score1, …, then the features
+    lists = int(head[0] == "list")
+    outputs = sessions[0].get_outputs()[0].shape[1]
+    score = np.array([[float(value) for value in row[lists : lists + outputs]] for row in rows])
+    x = numbers(range(lists + outputs, len(head)))
+    cuts = [0, len(rows)]
+    if lists:
+        cuts = [i for i in range(len(rows)) if i == 0 or rows[i][0] != rows[i - 1][0]] + [len(rows)]
+    found = np.concatenate([sessions[0].run(["scores"], {"features": x[a:b]})[0] for a, b in zip(cuts, cuts[1:])])
+difference = np.abs(found - score)
+print(json.dumps({
+    "version": ort.__version__,
+    "difference": float(difference.max()) if np.isfinite(difference).all() else 1e300,
+    "largest": float(np.abs(score).max()),
+}))

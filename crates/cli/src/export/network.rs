@@ -1,0 +1,165 @@
+//! Networks and recommenders for other runtimes, by ONNX.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use toprank::core::Features;
+use toprank::data::sink;
+use toprank::train::onnx::{self, TOLERANCE};
+use toprank::train::{Model, Recommender};
+
+use super::runtime::checked;
+use super::{Export, beside, cells, features_head};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::table::{Style, Table, counted};
+use crate::{Common, print, print_json};
+
+/// Rows that a network is proved on unless told otherwise: the plain reading takes its time.
+const ROWS: usize = 2_000;
+
+impl Export {
+    fn must_be_onnx(&self, kind: &str) -> Result<(), Failure> {
+        match self.format == "onnx" {
+            true => Ok(()),
+            false => Err(Failure::usage(format!(
+                "--format must be onnx for {}, a model of the kind {kind}, but is {}: only a model that was trained with \
+                 --model trees can be written so",
+                self.model.display(),
+                self.format
+            ))),
+        }
+    }
+
+    /// A network with its transforms.
+    pub(super) fn network(&self, model: &Model, common: &Common) -> Result<(), Failure> {
+        let header = model.header();
+        self.must_be_onnx(&header.config.model)?;
+        let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
+        let written = onnx::write(model, self.probes.map_or(ROWS, |rows| rows as usize))?;
+        drop(spinner);
+        sink::write_file(&self.output, |out| out.write_all(&written.bytes))?;
+        let mut head = Vec::new();
+        if written.list_by_list {
+            head.push("list".to_string());
+        }
+        head.extend(features_head(&header.features, header.outputs, header.width));
+        let mut table = Table::new(head);
+        let mut values = vec![0.0; header.width];
+        for list in 0..written.rows.lists.len() {
+            for row in written.rows.lists.range(list) {
+                written.rows.features.gather(&[row as u32], &mut values);
+                let scores = &written.scores[row * header.outputs..][..header.outputs];
+                let list = written.list_by_list.then(|| list.to_string());
+                table.row(list.into_iter().chain(cells(scores, &values)));
+            }
+        }
+        let probes = beside(&self.output, "probe.csv");
+        sink::write_file(&probes, |out| out.write_all(table.render(Style::Csv).as_bytes()))?;
+        let run = self.onnxruntime.as_deref();
+        let run = run.map(|python| checked(python, &[&self.output], &probes, TOLERANCE)).transpose()?;
+        let what = if written.list_by_list { ", one list a run" } else { "" };
+        Done {
+            files: std::slice::from_ref(&self.output),
+            about: format!("{} for ONNX{what}", header.config.model),
+            proved: counted(written.rows.rows(), "row"),
+            parity: written.parity,
+            probes: &probes,
+            run,
+            common,
+        }
+        .say()
+    }
+
+    /// The two sides of a recommender.
+    pub(super) fn towers(&self, common: &Common) -> Result<(), Failure> {
+        let recommender = Recommender::load(&self.model)?;
+        let model = &recommender.header().config.model;
+        self.must_be_onnx(model)?;
+        let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
+        let towers = onnx::towers(&recommender, self.probes.map_or(ROWS, |rows| rows as usize))?;
+        drop(spinner);
+        let data = recommender.data();
+        let known = [&data.user_features, &data.item_features];
+        let mut head: Vec<String> = ["user", "item", "score"].map(String::from).to_vec();
+        for (side, known) in ["user", "item"].iter().zip(known) {
+            let columns = known.as_ref().map_or(&[][..], |known| &known.columns);
+            head.extend(columns.iter().map(|name| format!("{side} {name}")));
+        }
+        let mut table = Table::new(head);
+        for ((user, item), score) in towers.pairs.iter().zip(&towers.scores) {
+            let mut row = vec![user.to_string(), item.to_string(), score.to_string()];
+            for (id, known) in [(*user, known[0]), (*item, known[1])] {
+                if let Some(known) = known {
+                    let mut values = vec![0.0; known.columns.len()];
+                    known.gather(&[id], &mut values);
+                    row.extend(cells(&[], &values));
+                }
+            }
+            table.row(row);
+        }
+        let probes = beside(&self.output, "probe.csv");
+        let files = ["user", "item"].map(|side| of_side(&self.output, side));
+        for (file, bytes) in files.iter().zip(&towers.files) {
+            sink::write_file(file, |out| out.write_all(bytes))?;
+        }
+        sink::write_file(&probes, |out| out.write_all(table.render(Style::Csv).as_bytes()))?;
+        let run = self.onnxruntime.as_deref();
+        let run =
+            run.map(|python| checked(python, &[&files[0], &files[1]], &probes, TOLERANCE)).transpose()?;
+        Done {
+            files: &files,
+            about: format!("the two sides of {model} for ONNX, scores are their dot products"),
+            proved: counted(towers.pairs.len(), "pair"),
+            parity: towers.parity,
+            probes: &probes,
+            run,
+            common,
+        }
+        .say()
+    }
+}
+
+/// What was written and how it was proved.
+struct Done<'a> {
+    files: &'a [PathBuf],
+    about: String,
+    proved: String,
+    parity: onnx::Parity,
+    probes: &'a Path,
+    run: Option<String>,
+    common: &'a Common,
+}
+
+impl Done<'_> {
+    fn say(&self) -> Result<(), Failure> {
+        let parity = self.parity;
+        if self.common.json {
+            return print_json(&json!({
+                "model": self.files[0], "files": self.files, "format": "onnx", "probes": self.probes, "rows": self.proved,
+                "difference": parity.difference, "relative": parity.relative(), "onnxruntime": self.run,
+            }));
+        }
+        let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        let run = match &self.run {
+            Some(run) => format!("{run}\n"),
+            None => "not run in onnxruntime; --onnxruntime PYTHON does so where a Python has it\n".into(),
+        };
+        print(&format!(
+            "{}: {}\nproved on {}: scores differ by at most {:.1e} of the largest\n{run}probes and their scores: {}\n",
+            names.join(", "),
+            self.about,
+            self.proved,
+            parity.relative(),
+            self.probes.display()
+        ))
+    }
+}
+
+/// `towers.onnx` → `towers.user.onnx`.
+fn of_side(path: &Path, side: &str) -> PathBuf {
+    path.with_extension(match path.extension() {
+        Some(extension) => format!("{side}.{}", extension.display()),
+        None => side.into(),
+    })
+}

@@ -1,0 +1,103 @@
+//! `toprank export` of networks and recommenders to ONNX; where a Python with onnxruntime is there, it runs them too.
+
+mod common;
+
+use std::process::Command;
+
+use common::{Toprank, json};
+
+/// `--onnxruntime PYTHON` where `TOPRANK_PYTHON` has onnxruntime; a note and nothing where not.
+fn onnxruntime() -> String {
+    let python = std::env::var("TOPRANK_PYTHON").unwrap_or_else(|_| "python3".into());
+    let found = Command::new(&python).args(["-c", "import onnxruntime, numpy"]).output();
+    match found.is_ok_and(|found| found.status.success()) {
+        true => format!("--onnxruntime {python}"),
+        false => {
+            eprintln!("{python} has no onnxruntime: models are proved by the plain twin alone");
+            String::new()
+        }
+    }
+}
+
+#[test]
+fn networks_are_exported_with_their_transforms_and_proved() {
+    let shell = Toprank::new();
+    shell.ok("generate letor --lists 40 --length 12 --features 6 --seed 1 -o demo --quiet");
+    let run = onnxruntime();
+    for (model, transforms, list_by_list) in [
+        ("linear", "missing:to=mean,standardise", false),
+        (
+            "mlp:hidden=16-8:norm=batch:activation=silu",
+            "log1p,missing:to=median:indicator=yes,standardise",
+            false,
+        ),
+        ("mlp:hidden=8:output=tanh", "clip:low=0.01:high=0.99,missing:to=zero,per-list", true),
+        ("mlp:hidden=8-8:norm=layer:activation=gelu", "missing:to=zero,per-list:kind=minmax", true),
+        ("context:width=16:heads=2:blocks=2:hidden=16:activation=elu", "missing:to=mean,standardise", true),
+    ] {
+        shell.ok(&format!(
+            "train --data demo/train.txt --model {model} --transforms {transforms} --objective listnet --epochs 2 \
+             -o m.toprank --quiet"
+        ));
+        let done = json(&shell.ok(&format!(
+            "export --model m.toprank --format onnx --probes 300 {run} -o m.onnx --json --quiet"
+        )));
+        assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
+        if !run.is_empty() {
+            assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
+        }
+        let probes = shell.read("m.onnx.probe.csv");
+        assert_eq!(probes.lines().count(), 301);
+        assert!(probes.starts_with(if list_by_list { "list,score,1,2," } else { "score,1,2," }));
+    }
+    let text = shell.ok("export --model m.toprank --format onnx --probes 20 -o m.onnx --quiet");
+    assert!(text.contains("one list a run") && text.contains("not run in onnxruntime"), "{text}");
+    let refused = shell.fails(2, "export --model m.toprank --format lightgbm -o x");
+    assert!(
+        refused.contains("--format must be onnx for m.toprank") && refused.contains("context"),
+        "{refused}"
+    );
+    let refused = shell.fails(2, "export --model m.toprank --format onnx --onnxruntime no-such-python -o x");
+    assert!(refused.contains("no-such-python") && refused.contains("onnxruntime and numpy"), "{refused}");
+    let refused = shell.fails(2, "export --model m.toprank --format solr --onnxruntime -o x");
+    assert!(refused.contains("--format is solr"), "{refused}");
+}
+
+#[test]
+fn both_sides_of_a_recommender_are_exported_and_proved() {
+    let shell = Toprank::new();
+    shell.ok("generate interactions --users 60 --items 80 --length 12 --seed 1 -o demo --quiet");
+    let run = onnxruntime();
+    let features = "user,age,tall\nu1,1.5,0\nu2,-1,1\nu3,0.5,\n";
+    shell.file("users.csv", features);
+    let short = "--sampler pairs:batch=256:group=5:items=20 --epochs 2 --patience 0 --objective listnet";
+    for (model, more, head) in [
+        ("mf:width=8", "", "user,item,score\n"),
+        ("two-tower:width=8:layers=12:out=6", "", "user,item,score\n"),
+        (
+            "two-tower:width=4:layers=none:out=6",
+            "--user-features users.csv",
+            "user,item,score,user age,user tall\n",
+        ),
+    ] {
+        shell.ok(&format!(
+            "recommend train --data demo/interactions.csv --split leave-last --model {model} {more} {short} \
+             -o rec.toprank --quiet"
+        ));
+        let done = json(&shell.ok(&format!(
+            "export --model rec.toprank --format onnx --probes 200 {run} -o towers.onnx --json --quiet"
+        )));
+        assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
+        if !run.is_empty() {
+            assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
+        }
+        assert!(shell.has("towers.user.onnx") && shell.has("towers.item.onnx"));
+        assert!(shell.read("towers.onnx.probe.csv").starts_with(head), "{model}");
+    }
+    shell.ok(&format!(
+        "recommend train --data demo/interactions.csv --split leave-last --model neumf:width=4:layers=4 {short} \
+         -o rec.toprank --quiet"
+    ));
+    let refused = shell.fails(3, "export --model rec.toprank --format onnx -o x.onnx");
+    assert!(refused.contains("neumf") && refused.contains("mf or two-tower"), "{refused}");
+}

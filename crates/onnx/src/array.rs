@@ -1,0 +1,171 @@
+//! Tensors of the plain reading.
+
+/// Numbers in a shape; the last axis runs fastest. All kinds of numbers are held as f64, which holds each of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Sizes of the axes.
+    pub sizes: Vec<usize>,
+    /// The numbers.
+    pub values: Vec<f64>,
+}
+
+impl Array {
+    /// Numbers in a shape.
+    ///
+    /// # Panics
+    /// If there are more or fewer numbers than the sizes say.
+    pub fn new(sizes: &[usize], values: Vec<f64>) -> Array {
+        assert_eq!(sizes.iter().product::<usize>(), values.len(), "as many numbers as the sizes say");
+        Array { sizes: sizes.to_vec(), values }
+    }
+
+    /// Every number by itself.
+    pub(crate) fn map(&self, f: impl Fn(f64) -> f64) -> Array {
+        Array { sizes: self.sizes.clone(), values: self.values.iter().map(|&x| f(x)).collect() }
+    }
+
+    /// Steps from one number to the next along every axis of `sizes`; 0 where this array has size 1 and is repeated.
+    fn steps(&self, sizes: &[usize]) -> Option<Vec<usize>> {
+        let missing = sizes.len().checked_sub(self.sizes.len())?;
+        let mut steps = vec![0; sizes.len()];
+        let mut step = 1;
+        for (axis, &size) in self.sizes.iter().enumerate().rev() {
+            if size != 1 {
+                if size != sizes[missing + axis] {
+                    return None;
+                }
+                steps[missing + axis] = step;
+            }
+            step *= size;
+        }
+        Some(steps)
+    }
+
+    /// Numbers of several arrays that meet, with axes of size 1 repeated; `None` if the shapes do not fit.
+    pub(crate) fn meet<const N: usize>(arrays: [&Array; N], f: impl Fn([f64; N]) -> f64) -> Option<Array> {
+        let axes = arrays.iter().map(|array| array.sizes.len()).max()?;
+        let size = |axis: usize| {
+            let of =
+                |array: &Array| (axis + array.sizes.len()).checked_sub(axes).map_or(1, |a| array.sizes[a]);
+            arrays.iter().map(|array| of(array)).find(|&size| size != 1).unwrap_or(1)
+        };
+        let sizes: Vec<usize> = (0..axes).map(size).collect();
+        let steps = arrays.map(|array| array.steps(&sizes));
+        if steps.iter().any(Option::is_none) {
+            return None;
+        }
+        let steps = steps.map(Option::unwrap_or_default);
+        let count = sizes.iter().product();
+        let mut at = vec![0; axes];
+        let values = (0..count).map(|_| {
+            let place = |k: usize| at.iter().zip(&steps[k]).map(|(at, step)| at * step).sum::<usize>();
+            let value = f(std::array::from_fn(|k| arrays[k].values[place(k)]));
+            for (at, &size) in at.iter_mut().zip(&sizes).rev() {
+                *at += 1;
+                if *at < size {
+                    break;
+                }
+                *at = 0;
+            }
+            value
+        });
+        Some(Array { values: values.collect(), sizes: sizes.clone() })
+    }
+
+    /// The last two axes multiplied as matrices, for every place of the axes before them. These must be the same, or the
+    /// second is one matrix for all.
+    pub(crate) fn product(&self, other: &Array) -> Option<Array> {
+        let [before @ .., n, k] = &self.sizes[..] else { return None };
+        let [other_before @ .., other_k, m] = &other.sizes[..] else { return None };
+        let one = other_before.is_empty();
+        if k != other_k || !(one || before == other_before) {
+            return None;
+        }
+        let mut values = Vec::with_capacity(before.iter().product::<usize>() * n * m);
+        for (i, row) in self.values.chunks_exact((*k).max(1)).enumerate() {
+            let matrix = if one { 0 } else { i / n * k * m };
+            values.extend((0..*m).map(|column| {
+                row.iter().enumerate().map(|(j, x)| x * other.values[matrix + j * m + column]).sum::<f64>()
+            }));
+        }
+        Some(Array { sizes: [before, &[*n, *m]].concat(), values })
+    }
+
+    /// The axes in another order.
+    pub(crate) fn transposed(&self, order: &[usize]) -> Option<Array> {
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        if sorted != (0..self.sizes.len()).collect::<Vec<_>>() {
+            return None;
+        }
+        let own: Vec<usize> =
+            (0..self.sizes.len()).map(|axis| self.sizes[axis + 1..].iter().product()).collect();
+        let sizes: Vec<usize> = order.iter().map(|&axis| self.sizes[axis]).collect();
+        let values = (0..self.values.len()).map(|mut at| {
+            let mut place = 0;
+            for (&size, &axis) in sizes.iter().zip(order).rev() {
+                place += at % size * own[axis];
+                at /= size;
+            }
+            self.values[place]
+        });
+        Some(Array { values: values.collect(), sizes })
+    }
+
+    /// One axis folded into one number each; the axis stays with size 1.
+    pub(crate) fn folded(
+        &self,
+        axis: usize,
+        f: impl Fn(&mut dyn Iterator<Item = f64>) -> f64,
+    ) -> Option<Array> {
+        let size = *self.sizes.get(axis)?;
+        let step: usize = self.sizes[axis + 1..].iter().product();
+        let mut sizes = self.sizes.clone();
+        sizes[axis] = 1;
+        let count: usize = sizes.iter().product();
+        let values = (0..count).map(|at| {
+            let start = at / step * step * size + at % step;
+            f(&mut (0..size).map(|i| self.values[start + i * step]))
+        });
+        Some(Array { values: values.collect(), sizes: sizes.clone() })
+    }
+
+    /// These places along an axis.
+    pub(crate) fn gathered(&self, places: &Array, axis: usize) -> Option<Array> {
+        let size = *self.sizes.get(axis)?;
+        let after: usize = self.sizes[axis + 1..].iter().product();
+        let before: usize = self.sizes[..axis].iter().product();
+        let mut values = Vec::with_capacity(before * places.values.len() * after);
+        for b in 0..before {
+            for &place in &places.values {
+                if !(0.0..size as f64).contains(&place) {
+                    return None;
+                }
+                let start = (b * size + place as usize) * after;
+                values.extend_from_slice(&self.values[start..start + after]);
+            }
+        }
+        let sizes = [&self.sizes[..axis], &places.sizes, &self.sizes[axis + 1..]].concat();
+        Some(Array { sizes, values })
+    }
+
+    /// Behind each other along the last axis.
+    pub(crate) fn joined(arrays: &[&Array]) -> Option<Array> {
+        let (rest, _) = arrays.first()?.sizes.split_at(arrays[0].sizes.len().checked_sub(1)?);
+        if arrays
+            .iter()
+            .any(|array| array.sizes.len() != rest.len() + 1 || array.sizes[..rest.len()] != *rest)
+        {
+            return None;
+        }
+        let widths: Vec<usize> = arrays.iter().map(|array| array.sizes[rest.len()]).collect();
+        let rows: usize = rest.iter().product();
+        let mut values = Vec::with_capacity(rows * widths.iter().sum::<usize>());
+        for row in 0..rows {
+            for (array, &width) in arrays.iter().zip(&widths) {
+                values.extend_from_slice(&array.values[row * width..(row + 1) * width]);
+            }
+        }
+        Some(Array { sizes: [rest, &[widths.iter().sum()]].concat(), values })
+    }
+}

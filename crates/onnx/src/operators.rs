@@ -1,0 +1,118 @@
+//! What each operator does, by the text of its definition.
+
+use std::collections::BTreeMap;
+
+use crate::array::Array;
+
+/// The attributes of a node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributes {
+    pub wholes: BTreeMap<String, Vec<i64>>,
+    pub floats: BTreeMap<String, f32>,
+}
+
+impl Attributes {
+    fn whole(&self, name: &str, default: i64) -> i64 {
+        self.wholes.get(name).and_then(|values| values.first()).copied().unwrap_or(default)
+    }
+
+    fn float(&self, name: &str, default: f32) -> f64 {
+        f64::from(self.floats.get(name).copied().unwrap_or(default))
+    }
+}
+
+/// The place of an axis that may count from behind.
+fn axis(given: i64, axes: usize) -> Option<usize> {
+    usize::try_from(if given < 0 { given + axes as i64 } else { given }).ok().filter(|&axis| axis < axes)
+}
+
+/// What an operator gives; `None` if it is unknown or its inputs do not fit.
+pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) -> Option<Array> {
+    let x = *inputs.first()?;
+    let each = |f: fn(f64) -> f64| Some(x.map(f));
+    let both = |f: fn(f64, f64) -> f64| Array::meet([x, inputs.get(1)?], |[a, b]| f(a, b));
+    match operator {
+        "Identity" => Some(x.clone()),
+        "Cast" => match attributes.whole("to", 0) {
+            1 => Some(x.map(|x| f64::from(x as f32))),
+            7 => Some(x.map(f64::trunc)),
+            11 => Some(x.clone()),
+            _ => None,
+        },
+        "Abs" => each(f64::abs),
+        "Sign" => each(|x| if x == 0.0 || x.is_nan() { x } else { x.signum() }),
+        "Log" => each(f64::ln),
+        "Sqrt" => each(f64::sqrt),
+        "IsNaN" => each(|x| f64::from(u8::from(x.is_nan()))),
+        "Relu" => each(|x| x.max(0.0)),
+        "Tanh" => each(f64::tanh),
+        "Sigmoid" => each(|x| 1.0 / (1.0 + (-x).exp())),
+        "Gelu" => each(|x| 0.5 * x * (1.0 + libm::erf(x / std::f64::consts::SQRT_2))),
+        "LeakyRelu" => {
+            let slope = attributes.float("alpha", 0.01);
+            Some(x.map(|x| if x < 0.0 { slope * x } else { x }))
+        }
+        "Elu" => {
+            let scale = attributes.float("alpha", 1.0);
+            Some(x.map(|x| if x < 0.0 { scale * x.exp_m1() } else { x }))
+        }
+        "Add" => both(|a, b| a + b),
+        "Sub" => both(|a, b| a - b),
+        "Mul" => both(|a, b| a * b),
+        "Div" => both(|a, b| a / b),
+        "Less" => both(|a, b| f64::from(u8::from(a < b))),
+        "Where" => {
+            Array::meet([x, inputs.get(1)?, inputs.get(2)?], |[holds, a, b]| if holds == 0.0 { b } else { a })
+        }
+        "MatMul" => x.product(inputs.get(1)?),
+        "Concat" => (axis(attributes.whole("axis", -1), x.sizes.len())? == x.sizes.len() - 1)
+            .then(|| Array::joined(inputs))?,
+        "Gather" => x.gathered(inputs.get(1)?, axis(attributes.whole("axis", 0), x.sizes.len())?),
+        "Transpose" => {
+            let order: Option<Vec<usize>> =
+                attributes.wholes.get("perm")?.iter().map(|&axis| usize::try_from(axis).ok()).collect();
+            x.transposed(&order?)
+        }
+        "Reshape" => reshaped(x, inputs.get(1)?),
+        "Softmax" => {
+            let axis = axis(attributes.whole("axis", -1), x.sizes.len())?;
+            let top = x.folded(axis, |values| values.fold(f64::NEG_INFINITY, f64::max))?;
+            let raised = Array::meet([x, &top], |[x, top]| (x - top).exp())?;
+            let sum = raised.folded(axis, |values| values.sum())?;
+            Array::meet([&raised, &sum], |[x, sum]| x / sum)
+        }
+        "LayerNormalization" => {
+            let axis = axis(attributes.whole("axis", -1), x.sizes.len())?;
+            (axis + 1 == x.sizes.len()).then_some(())?;
+            let (size, least) = (x.sizes[axis] as f64, attributes.float("epsilon", 1e-5));
+            let mean = x.folded(axis, |values| values.sum::<f64>() / size)?;
+            let centred = Array::meet([x, &mean], |[x, mean]| x - mean)?;
+            let deviation =
+                centred.folded(axis, |values| (values.map(|x| x * x).sum::<f64>() / size + least).sqrt())?;
+            let scaled = Array::meet([&centred, &deviation, inputs.get(1)?], |[x, deviation, scale]| {
+                x / deviation * scale
+            })?;
+            Array::meet([&scaled, inputs.get(2)?], |[x, offset]| x + offset)
+        }
+        "ReduceSum" | "ReduceMax" | "ReduceMin" => {
+            // One axis, which stays.
+            let [given] = inputs.get(1)?.values[..] else { return None };
+            let axis = axis(given as i64, x.sizes.len())?;
+            match operator {
+                "ReduceSum" => x.folded(axis, |values| values.sum()),
+                "ReduceMax" => x.folded(axis, |values| values.fold(f64::NEG_INFINITY, f64::max)),
+                _ => x.folded(axis, |values| values.fold(f64::INFINITY, f64::min)),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn reshaped(x: &Array, wanted: &Array) -> Option<Array> {
+    let known: f64 = wanted.values.iter().filter(|size| **size > 0.0).product();
+    let size =
+        |size: &f64| if *size < 0.0 { (x.values.len() as f64 / known) as usize } else { *size as usize };
+    let sizes: Vec<usize> = wanted.values.iter().map(size).collect();
+    let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    (count == x.values.len()).then(|| Array { sizes, values: x.values.clone() })
+}
