@@ -33,4 +33,4 @@ pub use catalog::{MODELS, find, parse};
 pub use model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
 pub use plan::Plan;
 pub use rank::{Best, BestItems, Ranker};
-pub use rows::{RowAdam, RowStep, Rows, Undo};
+pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};

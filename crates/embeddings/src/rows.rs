@@ -63,13 +63,25 @@ pub struct RowStep {
     pub rate: f64,
 }
 
+/// What row-sparse Adam is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowConstants {
+    /// β1 and β2: how much of the past is kept.
+    pub beta: [f64; 2],
+    /// ε.
+    pub eps: f64,
+    /// Weight decay λ, on the rows of a batch.
+    pub decay: f64,
+    /// False: λ·w is added to the gradient (Adam). True: w shrinks by the factor 1 − ηλ instead, whatever the size of the
+    /// gradient (AdamW).
+    pub decoupled: bool,
+}
+
 /// Adam over the rows of one table.
 #[derive(Clone, Debug)]
 pub struct RowAdam {
     width: usize,
-    beta: [f64; 2],
-    eps: f64,
-    decay: f32,
+    constants: RowConstants,
     /// β^s for small s.
     powers: [Vec<f32>; 2],
     /// m of each number.
@@ -81,26 +93,17 @@ pub struct RowAdam {
 }
 
 impl RowAdam {
-    /// For a table of `rows` rows of `width` numbers. `decay` is λ.
-    pub fn new(rows: usize, width: usize, beta: [f64; 2], eps: f64, decay: f64) -> RowAdam {
-        let powers = beta.map(|beta| (0..KEPT).map(|s| libm::pow(beta, s as f64) as f32).collect());
+    /// For a table of `rows` rows of `width` numbers.
+    pub fn new(rows: usize, width: usize, constants: RowConstants) -> RowAdam {
+        let powers = constants.beta.map(|beta| (0..KEPT).map(|s| libm::pow(beta, s as f64) as f32).collect());
         let zeros = || vec![0.0; rows * width];
-        RowAdam {
-            width,
-            beta,
-            eps,
-            decay: decay as f32,
-            powers,
-            mean: zeros(),
-            square: zeros(),
-            last: vec![0; rows],
-        }
+        RowAdam { width, constants, powers, mean: zeros(), square: zeros(), last: vec![0; rows] }
     }
 
     fn power(&self, which: usize, s: u64) -> f32 {
         match self.powers[which].get(s as usize) {
             Some(power) => *power,
-            None => libm::pow(self.beta[which], s as f64) as f32,
+            None => libm::pow(self.constants.beta[which], s as f64) as f32,
         }
     }
 
@@ -120,14 +123,15 @@ impl RowAdam {
             std::mem::take(&mut self.last),
         );
         let t = step.number as f64 + 1.0;
-        let [beta1, beta2] = self.beta;
+        let RowConstants { beta: [beta1, beta2], eps, decay, decoupled } = self.constants;
         let constants = Constants {
             rate: (step.rate / (1.0 - libm::pow(beta1, t))) as f32,
             size: (1.0 / (1.0 - libm::pow(beta2, t)).sqrt()) as f32,
             new: [(1.0 - beta1) as f32, (1.0 - beta2) as f32],
             old: [beta1 as f32, beta2 as f32],
-            eps: self.eps as f32,
-            decay: self.decay,
+            eps: eps as f32,
+            decay: if decoupled { 0.0 } else { decay as f32 },
+            kept: if decoupled { (1.0 - step.rate * decay) as f32 } else { 1.0 },
         };
         let part = Part {
             first: 0,
@@ -151,6 +155,8 @@ struct Constants {
     old: [f32; 2],
     eps: f32,
     decay: f32,
+    /// What a decoupled decay leaves of a number.
+    kept: f32,
 }
 
 /// A run of rows; the slices begin with row `first`.
@@ -224,7 +230,7 @@ vectorised! {
             let g = g + c.decay * *w;
             *m = settled(old[0] * *m + c.new[0] * g);
             *v = settled(old[1] * *v + c.new[1] * g * g);
-            *w -= c.rate * *m / (v.sqrt() * c.size + c.eps);
+            *w = c.kept * *w - c.rate * *m / (v.sqrt() * c.size + c.eps);
         }
     }
 }

@@ -96,7 +96,7 @@ struct Flags {
     /// mf, neumf or two-tower, with parameters: mf:width=32 (see `toprank models`) [default: mf]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Row-sparse adam with parameters: adam:decay=1e-5:beta2=0.99 [default: by model]
+    /// Row-sparse adam or adamw with parameters: adam:decay=1e-5:beta2=0.99 [default: by model]
     #[arg(long, value_name = "NAME")]
     optimiser: Option<String>,
     /// Rate of learning [default: by model]

@@ -2,10 +2,11 @@
 
 use toprank_core::Stream;
 
-use crate::{RowAdam, RowStep, Rows};
+use crate::{RowAdam, RowConstants, RowStep, Rows};
 
 /// Dense Adam over all rows, in f64: rows without a gradient let their means decay, and stay where they are.
 struct Dense {
+    decoupled: bool,
     mean: Vec<f64>,
     square: Vec<f64>,
 }
@@ -16,13 +17,14 @@ impl Dense {
         let width = table.len() / touched.len();
         for at in 0..table.len() {
             let here = touched[at / width];
-            let g = gradient[at] + if here { decay * table[at] } else { 0.0 };
+            let g = gradient[at] + if here && !self.decoupled { decay * table[at] } else { 0.0 };
             self.mean[at] = beta1 * self.mean[at] + (1.0 - beta1) * g;
             self.square[at] = beta2 * self.square[at] + (1.0 - beta2) * g * g;
             if here {
                 let m = self.mean[at] / (1.0 - beta1.powi(t as i32 + 1));
                 let v = self.square[at] / (1.0 - beta2.powi(t as i32 + 1));
-                table[at] -= rate * m / (v.sqrt() + eps);
+                let kept = if self.decoupled { 1.0 - rate * decay } else { 1.0 };
+                table[at] = kept * table[at] - rate * m / (v.sqrt() + eps);
             }
         }
     }
@@ -30,13 +32,20 @@ impl Dense {
 
 #[test]
 fn skipped_steps_decay_the_means_as_dense_adam_does() {
+    for decoupled in [false, true] {
+        skipped_steps(decoupled);
+    }
+}
+
+fn skipped_steps(decoupled: bool) {
     let (rows, width) = (700, 5);
     let mut random = Stream::new(4, "test").open();
     let start: Vec<f32> = (0..rows * width).map(|_| random.unit() as f32 - 0.5).collect();
     let mut table = start.clone();
     let mut twin: Vec<f64> = start.iter().map(|&w| f64::from(w)).collect();
-    let mut adam = RowAdam::new(rows, width, [0.9, 0.99], 1e-8, 0.01);
-    let mut dense = Dense { mean: vec![0.0; rows * width], square: vec![0.0; rows * width] };
+    let mut adam =
+        RowAdam::new(rows, width, RowConstants { beta: [0.9, 0.99], eps: 1e-8, decay: 0.01, decoupled });
+    let mut dense = Dense { decoupled, mean: vec![0.0; rows * width], square: vec![0.0; rows * width] };
     for t in 0..60 {
         // Row r comes with a chance of 1/(1 + r mod 40): some skip dozens of steps. One step has none, one nearly all.
         let touched: Vec<bool> = (0..rows)
@@ -68,7 +77,8 @@ fn skipped_steps_decay_the_means_as_dense_adam_does() {
 
 #[test]
 fn a_row_skipped_for_long_has_forgotten_its_mean() {
-    let mut adam = RowAdam::new(1, 1, [0.9, 0.999], 1e-8, 0.0);
+    let mut adam =
+        RowAdam::new(1, 1, RowConstants { beta: [0.9, 0.999], eps: 1e-8, decay: 0.0, decoupled: false });
     let mut table = [0.0];
     adam.step(RowStep { number: 0, rate: 0.1 }, &mut table, &[0], &[1.0]);
     adam.step(RowStep { number: 5000, rate: 0.1 }, &mut table, &[0], &[-1.0]);

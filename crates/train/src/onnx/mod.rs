@@ -25,6 +25,7 @@ use toprank_onnx::{Array, Graph, Kind, Program};
 
 use crate::error::TrainError;
 use crate::model_file::{Header, Model};
+#[cfg(feature = "neural")]
 use crate::scoring::Scoring;
 
 pub use towers::{Towers, towers};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{Entry, Param, ParamError, Policy, Spec, catalog};
+use toprank_embeddings::RowConstants;
 use toprank_metrics::Measure;
 use toprank_objectives::Goal;
 
@@ -115,33 +116,44 @@ const DECAY: Param = Param {
     name: "decay",
     default: "0",
     range: "in [0, ∞)",
-    about: "weight decay λ, coupled, on the rows of a batch",
+    about: "weight decay λ on the rows of a batch: λ·w is added to the gradient",
+};
+const OWN_DECAY: Param = Param {
+    default: "0.01",
+    about: "weight decay λ on the rows of a batch: w shrinks by ηλ·w, whatever the size of the gradient",
+    ..DECAY
 };
 
-/// The constants of Adam over rows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RowConstants {
-    pub beta: [f64; 2],
-    pub eps: f64,
-    pub decay: f64,
+fn row_constants(spec: &Spec, decoupled: bool) -> Result<Box<RowConstants>, ParamError> {
+    let kept = |key: &str, default| spec.args.number(key, default, "in [0, 1)", |x| (0.0..1.0).contains(&x));
+    Ok(Box::new(RowConstants {
+        beta: [kept("beta1", 0.9)?, kept("beta2", 0.999)?],
+        eps: spec.args.number("eps", 1e-8, EPS.range, |x| x > 0.0 && x.is_finite())?,
+        decay: spec.args.number("decay", if decoupled { 0.01 } else { 0.0 }, DECAY.range, |x| {
+            x >= 0.0 && x.is_finite()
+        })?,
+        decoupled,
+    }))
 }
 
-static OPTIMISERS: &[Entry<RowConstants>] = &[Entry {
-    name: "adam",
-    family: "row-sparse optimisers",
-    about: "Adam over the rows of a batch",
-    page: "",
-    params: &[BETA1, BETA2, EPS, DECAY],
-    make: |spec| {
-        let kept =
-            |key: &str, default| spec.args.number(key, default, "in [0, 1)", |x| (0.0..1.0).contains(&x));
-        Ok(Box::new(RowConstants {
-            beta: [kept("beta1", 0.9)?, kept("beta2", 0.999)?],
-            eps: spec.args.number("eps", 1e-8, EPS.range, |x| x > 0.0 && x.is_finite())?,
-            decay: spec.args.number("decay", 0.0, DECAY.range, |x| x >= 0.0 && x.is_finite())?,
-        }))
+static OPTIMISERS: &[Entry<RowConstants>] = &[
+    Entry {
+        name: "adam",
+        family: "row-sparse optimisers",
+        about: "Adam over the rows of a batch",
+        page: "",
+        params: &[BETA1, BETA2, EPS, DECAY],
+        make: |spec| row_constants(spec, false),
     },
-}];
+    Entry {
+        name: "adamw",
+        family: "row-sparse optimisers",
+        about: "Adam over the rows of a batch, whose weight decay does not depend on the size of the gradient",
+        page: "",
+        params: &[BETA1, BETA2, EPS, OWN_DECAY],
+        make: |spec| row_constants(spec, true),
+    },
+];
 
 /// What a model is trained with, unless the user says otherwise.
 struct Defaults {

@@ -38,7 +38,7 @@ pub(super) fn fold_in(
     let [user_width, item_width] = model.widths();
     let mut row = mean_row(&parameters.users, user_width);
     let constants = config.row_constants()?;
-    let mut adam = RowAdam::new(1, user_width, constants.beta, constants.eps, constants.decay);
+    let mut adam = RowAdam::new(1, user_width, constants);
     let (mut draws, mut plan, mut labels) = (Draws::default(), Plan::default(), Vec::new());
     let (mut items, mut tape, mut out) = (Rows::default(), Tape::default(), Gradients::default());
     let mut scores = Vec::new();

@@ -409,6 +409,6 @@ pub(super) fn labels_of(choices: &Choices, draws: &Draws, labels: &mut Vec<f32>)
 fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[RowAdam; 2], ParamError> {
     let constants = config.row_constants()?;
     let [user, item] = model.widths();
-    let new = |rows, width| RowAdam::new(rows, width, constants.beta, constants.eps, constants.decay);
+    let new = |rows, width| RowAdam::new(rows, width, constants);
     Ok([new(shape.users, user), new(shape.items, item)])
 }
