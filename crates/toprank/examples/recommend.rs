@@ -23,7 +23,7 @@ use toprank::data::{Dataset, ReadOptions, Source, formats};
 use toprank::metrics::Measure;
 use toprank::metrics::compare::{CompareOptions, compare};
 use toprank::train::Course;
-use toprank::train::recommend::{Config, Interactions, Part, Settings, Trainer};
+use toprank::train::recommend::{Interactions, Part, Settings, Trainer};
 
 mod resumable;
 use resumable::{Anyhow, Run as _};
@@ -41,13 +41,11 @@ struct Run {
     objective: String,
     more: String,
     seed: u64,
-    refit: bool,
 }
 
 impl resumable::Run for Run {
     fn name(&self) -> String {
-        let refit = if self.refit { " refit" } else { "" };
-        format!("{} {} {} {} {}{refit}", self.set, self.model, self.objective, self.more, self.seed)
+        format!("{} {} {} {} {}", self.set, self.model, self.objective, self.more, self.seed)
     }
 }
 
@@ -66,14 +64,13 @@ fn main() -> Anyhow<()> {
     let seeds: u64 = option("--seeds").map_or(Ok(3), |text| text.parse())?;
     let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
     let more = option("--with").cloned().unwrap_or_default();
-    let refit = args.iter().any(|a| a == "--refit");
     let mut runs = Vec::new();
     for model in MODELS {
         for set in SETS {
             for objective in OBJECTIVES {
                 for seed in 1..=seeds {
                     let (objective, more) = (objective.to_string(), more.clone());
-                    runs.push(Run { set, model, objective, more, seed, refit });
+                    runs.push(Run { set, model, objective, more, seed });
                 }
             }
         }
@@ -136,21 +133,14 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     trainer.run(&mut (), None)?;
     let seconds = (started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
     let (valid, epoch) = trainer.best().ok_or("a validated model")?;
-    let mut recommender = trainer.recommender();
-    // The validation items of ml-1m are candidates of its test: nothing may be learned from them.
-    if run.refit && run.set != "ml-1m" {
-        let whole = data.with_validation();
-        let mut last = Trainer::new(&Config { epochs: epoch, patience: 0, ..config.clone() }, &whole)?;
-        last.run(&mut (), None)?;
-        recommender = last.recommender();
-    }
+    let recommender = trainer.recommender();
     let measures = Measure::parse_all(METRICS, &Policy::default())?;
     let judged = recommender.judge(Part::Test, &measures, run.set == "ml-1m", None, 10)?;
     let results = &judged.evaluation.results;
     let means: Vec<f64> = results.iter().map(|result| result.mean.unwrap_or(0.0)).collect();
     let main = usize::from(run.set == "ml-1m");
     let line = json!({
-        "set": run.set, "model": run.model, "objective": run.objective, "algorithm": config.algorithm, "more": run.more, "refit": run.refit,
+        "set": run.set, "model": run.model, "objective": run.objective, "algorithm": config.algorithm, "more": run.more,
         "seed": run.seed, "valid": valid, "epoch": epoch, "epochs": trainer.records().len(), "seconds": seconds,
         "ndcg@10": means[0], "ndcg@20": means[1], "recall@20": means[2], "coverage": judged.beyond.coverage,
         "lift": judged.beyond.popularity_lift, "per_user": results[main].per_list,

@@ -202,18 +202,6 @@ impl Interactions {
         }
     }
 
-    /// The same with what was validated on among what is learned from, and nothing to validate on: for a last training, as
-    /// long as the best one was, before a recommender is used.
-    #[must_use]
-    pub fn with_validation(&self) -> Interactions {
-        let none = vec![0; self.valid.offsets.len()];
-        Interactions {
-            train: Interactions::union(&[&self.train, &self.valid]),
-            valid: Choices { offsets: none, places: Vec::new(), labels: Vec::new(), ..self.valid.clone() },
-            ..self.clone()
-        }
-    }
-
     /// All pairs of several parts: what users are not recommended again.
     pub(crate) fn union(parts: &[&Choices]) -> Choices {
         let Some(first) = parts.first() else { return Choices::default() };
