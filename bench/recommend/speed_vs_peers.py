@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recommenders against PyTorch with LibAUC's loss and against implicit, one thread each, interleaved.
+"""Recommenders against PyTorch with LibAUC's loss and against implicit, one thread each, interleaved (full rankings also on two).
 
     cargo build --release -p toprank --no-default-features --example recommend_bench
     target/release/examples/recommend_bench make FOLDER 6040 3706 165
@@ -140,8 +140,10 @@ def implicit_rank(folder):
     return time.perf_counter() - start
 
 
-def ours(program, *arguments):
-    text = subprocess.run([program, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True).stdout
+def ours(program, *arguments, threads=1):
+    environment = {**os.environ, "THREADS": str(threads)}
+    command = [program, *map(str, arguments)]
+    text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -185,8 +187,11 @@ def main():
         row("BPR until equal NDCG@10", reached["seconds"], "implicit", theirs[0],
             f"{reached['pass']} and {passes} passes, NDCG@10 {theirs[1]:.4f}")
 
-    seconds = min(line["seconds"] for line in ours(args.ours, "rank", args.folder))
-    row("full ranking", seconds, "implicit, user by user", child("implicit_rank", args.folder))
+    loop = min(child("implicit_rank", args.folder) for _ in range(args.rounds))
+    for threads in [1, 2]:
+        lines = [line for _ in range(args.rounds) for line in ours(args.ours, "rank", args.folder, threads=threads)]
+        seconds = min(line["seconds"] for line in lines)
+        row("full ranking", seconds, "implicit, user by user", loop, f"ours on {threads} thread{'s' * (threads > 1)}")
     with open(args.o, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["what", "other", "ours", "theirs", "times faster", "note"])

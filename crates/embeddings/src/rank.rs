@@ -9,8 +9,8 @@ use toprank_core::vectorised;
 
 use crate::model::{EmbeddingModel, Shape};
 
-/// Users of a block: their scores stay in the cache.
-const USERS_AT_ONCE: usize = 32;
+/// Users of a block: their scores stay in the cache of a core, and preparing the items for a product is shared by enough of them.
+const USERS_AT_ONCE: usize = 64;
 /// Items made ready by one task.
 const ITEMS_AT_ONCE: usize = 1024;
 
