@@ -135,7 +135,8 @@ impl Retrieve {
 
     fn rows(&self, embedder: &Embedder, path: &str, common: &Common) -> Result<Rows, Failure> {
         let class = self.class.as_deref();
-        let wanted = if class.is_some() || self.part.is_some() { Wanted::Classes } else { Wanted::ClassesIfAny };
+        let wanted =
+            if class.is_some() || self.part.is_some() { Wanted::Classes } else { Wanted::ClassesIfAny };
         let data = read(path, class, &self.reading, wanted, common.quiet)?;
         let unjudged = class.is_none() && data.lists.labels.iter().all(|label| label.is_nan());
         if unjudged {
@@ -162,15 +163,28 @@ impl Retrieve {
         Ok(Rows { names, classes: known, vectors })
     }
 
-    fn embed(&self, embedder: &Embedder, path: &str, data: Dataset) -> Result<(Vec<String>, Vectors), Failure> {
+    fn embed(
+        &self,
+        embedder: &Embedder,
+        path: &str,
+        data: Dataset,
+    ) -> Result<(Vec<String>, Vectors), Failure> {
         let names = (0..data.rows()).map(|row| data.item_name(row)).collect();
         Ok((names, embedder.embed(path, data, absent(&self.reading))?))
     }
 
-    fn report(&self, judged: &Evaluation, [queries, rows]: [usize; 2], common: &Common) -> Result<(), Failure> {
+    fn report(
+        &self,
+        judged: &Evaluation,
+        [queries, rows]: [usize; 2],
+        common: &Common,
+    ) -> Result<(), Failure> {
         let options = bootstrap::IntervalOptions::default();
-        let intervals: Vec<_> =
-            judged.results.iter().map(|result| bootstrap::interval(&result.per_list, None, &options)).collect();
+        let intervals: Vec<_> = judged
+            .results
+            .iter()
+            .map(|result| bootstrap::interval(&result.per_list, None, &options))
+            .collect();
         if common.json || self.output == Style::Json {
             let metrics: serde_json::Map<String, Value> =
                 judged.results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();

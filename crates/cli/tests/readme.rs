@@ -29,7 +29,9 @@ fn every_toprank_line_of_the_readme_runs() {
     let readme = include_str!("../../../README.md");
     // What trains, and what reads what was trained.
     let trains = |line: &str| {
-        let train = ["train", "predict", "tune", "threshold", "embed", "retrieve"].iter().any(|name| line.starts_with(name));
+        let train = ["train", "predict", "tune", "threshold", "embed", "retrieve"]
+            .iter()
+            .any(|name| line.starts_with(name));
         train || line.contains("--scores s.txt") || line.contains("--scores p.txt")
     };
     let lines: Vec<&str> = readme

@@ -28,19 +28,22 @@ fn shell() -> Toprank {
 }
 
 const RUN: &str = "embed train --data rows.csv --class kind --item name --split 60/20/20 --quiet";
-const SMALL: &str =
-    "--model mlp:hidden=16 --dimensions 8 --rate 0.01 --batch-classes 6 --class-rows 4 --epochs 15 --patience 0";
+const SMALL: &str = "--model mlp:hidden=16 --dimensions 8 --rate 0.01 --batch-classes 6 --class-rows 4 --epochs 15 --patience 0";
 
 #[test]
 fn an_embedding_is_trained_applied_searched_judged_and_inspected() {
     let shell = shell();
-    let trained = json(&shell.ok(&format!("{RUN} --objective map {SMALL} -o emb.toprank --curves curves --json")));
+    let trained =
+        json(&shell.ok(&format!("{RUN} --objective map {SMALL} -o emb.toprank --curves curves --json")));
     assert_eq!(trained["classes"]["train"].as_array().unwrap().len(), 6, "{trained}");
     assert_eq!(shell.read("curves/curve.csv").lines().count(), 16);
     assert!(!shell.has("emb.toprank.checkpoint"), "a finished run leaves nothing to take up");
     let search = "retrieve --model emb.toprank --queries rows.csv --class kind --item name";
     let judged = json(&shell.ok(&format!("{search} --part test --metrics mauprc,hit@1,success@10 --json")));
-    assert_eq!((judged["queries"].as_u64(), judged["each_among_the_others"].as_bool()), (Some(32), Some(true)));
+    assert_eq!(
+        (judged["queries"].as_u64(), judged["each_among_the_others"].as_bool()),
+        (Some(32), Some(true))
+    );
     // By chance about a half: two classes of test.
     assert!(judged["metrics"]["map"].as_f64().unwrap() > 0.75, "{judged}");
     assert!(judged["metrics"]["success@1"].as_f64().unwrap() > 0.8, "{judged}");
@@ -141,7 +144,8 @@ fn killed_again_and_again_and_taken_up_the_embedding_is_the_same_to_the_byte() {
 fn images_of_bytes_rows_without_classes_and_labels_as_classes_are_taken() {
     let shell = Toprank::new();
     // 40 images of 2 × 3 bytes, four classes by which corner is bright.
-    let (mut images, mut labels) = (Vec::from(*b"\0\0\x08\x03\0\0\0\x28\0\0\0\x02\0\0\0\x03"), Vec::from(*b"\0\0\x08\x01\0\0\0\x28"));
+    let (mut images, mut labels) =
+        (Vec::from(*b"\0\0\x08\x03\0\0\0\x28\0\0\0\x02\0\0\0\x03"), Vec::from(*b"\0\0\x08\x01\0\0\0\x28"));
     for row in 0..40u8 {
         let bright = usize::from(row % 4);
         images.extend((0..6).map(|k| if k == bright { 200 + row } else { row % 7 * 5 }));
@@ -150,7 +154,8 @@ fn images_of_bytes_rows_without_classes_and_labels_as_classes_are_taken() {
     shell.file_of_bytes("t-images-idx3-ubyte", &images);
     shell.file_of_bytes("t-labels-idx1-ubyte", &labels);
     shell.ok("embed train --data t-images-idx3-ubyte --split 50/0/50 --batch-classes 2 --epochs 5 -o i.toprank --quiet");
-    let judged = json(&shell.ok("retrieve --model i.toprank --queries t-images-idx3-ubyte --part test --json"));
+    let judged =
+        json(&shell.ok("retrieve --model i.toprank --queries t-images-idx3-ubyte --part test --json"));
     assert_eq!(judged["queries"], 20, "{judged}");
     let lines: String = (0..30).map(|k| format!("{},{}\n", k % 5, k / 5)).collect();
     shell.file("plain.csv", &format!("x,y\n{lines}"));
@@ -171,7 +176,11 @@ fn what_a_user_can_get_wrong_is_told() {
         (2, &format!("{RUN} --objective smoth-ap -o x.toprank"), "smooth-ap"),
         (2, &format!("{RUN} --model trees -o x.toprank"), "a network"),
         (2, &format!("{RUN} --dimensions 0 -o x.toprank"), "dimensions"),
-        (2, "embed train --data one.csv --class kind -o x.toprank --quiet --split 100/0/0", "at least 2 classes"),
+        (
+            2,
+            "embed train --data one.csv --class kind -o x.toprank --quiet --split 100/0/0",
+            "at least 2 classes",
+        ),
         (2, "embed train --data rows.csv --class kind --split 1 -o x.toprank --quiet", "60/20/20"),
         (3, "embed apply --model emb.toprank --data narrow.csv -o v.csv --quiet", "without 3 of those"),
         (3, "embed apply --model rows.csv --data rows.csv -o v.csv", "not a safetensors file"),

@@ -1,13 +1,15 @@
-//! How good are embeddings? Objectives on digits, letter and MNIST, classes divided between train, validation and test.
+//! How good are embeddings? Objectives on digits, letter and MNIST, judged on classes that were not learned from, and on new rows
+//! of known classes.
 //!
 //! ```text
-//! cargo run --release -p toprank --example retrieval -- FOLDER results.jsonl [--only TEXT] [--minutes 60] [--seeds 3]
+//! cargo run --release -p toprank --example retrieval -- FOLDER results.jsonl [--only TEXT] [--minutes 60] [--seeds 3] [--model NETWORK]
 //! cargo run --release -p toprank --example retrieval -- --table results.jsonl table.csv
 //! ```
 //!
 //! FOLDER holds `retrieval/digits`, `retrieval/letter` and `retrieval/mnist-t10k`. A line is written as each run ends, and the same
 //! command goes on where the file ends. A seed divides the classes, too: the same for all objectives, so that they are compared
-//! on the same classes. `none` are the standardised features themselves, without a network.
+//! on the same classes. Every objective has the settings of the command's defaults and the same number of passes; nothing is
+//! chosen, neither on test classes nor on others. `none` are the standardised features themselves, without a network.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,19 +18,26 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toprank::core::{Features as _, Policy};
+use toprank::core::{Features as _, Policy, Spec};
 use toprank::data::transform::{Pipeline, StepConfig};
-use toprank::data::{ReadOptions, Source, formats};
+use toprank::data::{ReadOptions, Source, formats, split};
 use toprank::metrics::Measure;
-use toprank::train::retrieval::{Classes, Prepared, Search, Settings, Trainer, Vectors};
 use toprank::train::Course;
+use toprank::train::retrieval::{Classes, Prepared, Search, Settings, Trainer, Vectors};
 
 mod resumable;
 use resumable::{Anyhow, Run as _};
 
-/// Name, shares of the classes, rows of each class in a batch.
-const SETS: [(&str, &str, u32); 3] =
-    [("digits", "40/20/40", 16), ("letter", "50/16/34", 8), ("mnist", "40/20/40", 16)];
+/// Name; what is divided: classes (test classes are new) or the rows of each class (they are known); shares, the second of which
+/// is left alone, for fewer rows to search; rows of each class in a batch; passes.
+const SETS: [(&str, &str, &str, u32, u32); 6] = [
+    ("digits", "new classes", "50/0/50", 16, 30),
+    ("digits", "known classes", "50/0/50", 8, 30),
+    ("letter", "new classes", "50/25/25", 8, 10),
+    ("letter", "known classes", "50/25/25", 8, 10),
+    ("mnist", "new classes", "50/0/50", 16, 10),
+    ("mnist", "known classes", "50/0/50", 8, 10),
+];
 /// Objective, memory, views.
 const OBJECTIVES: [(&str, u32, &str); 18] = [
     ("none", 0, "none"),
@@ -54,15 +63,16 @@ const METRICS: &str = "map,success@1,success@10";
 
 #[derive(Clone, Debug)]
 struct Run {
-    set: (&'static str, &'static str, u32),
+    set: (&'static str, &'static str, &'static str, u32, u32),
     objective: (&'static str, u32, &'static str),
+    model: String,
     seed: u64,
 }
 
 impl resumable::Run for Run {
     fn name(&self) -> String {
         let (objective, memory, views) = self.objective;
-        format!("{} {objective} {memory} {views} {}", self.set.0, self.seed)
+        format!("{} {} {objective} {memory} {views} {} {}", self.set.0, self.set.1, self.model, self.seed)
     }
 }
 
@@ -75,15 +85,16 @@ fn main() -> Anyhow<()> {
         return Ok(());
     }
     let [folder, results, ..] = args.as_slice() else {
-        return Err("usage: retrieval FOLDER results.jsonl [--only TEXT] [--minutes N] [--seeds N] | --table results.jsonl table.csv".into());
+        return Err("usage: retrieval FOLDER results.jsonl [--only TEXT] [--minutes N] [--seeds N] [--model NETWORK] | --table results.jsonl table.csv".into());
     };
     let minutes: f64 = option("--minutes").map_or(Ok(60.0), |text| text.parse())?;
     let seeds: u64 = option("--seeds").map_or(Ok(3), |text| text.parse())?;
+    let model = option("--model").map_or("mlp:hidden=128", String::as_str);
     let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
     let mut runs = Vec::new();
     for seed in 1..=seeds {
         for set in SETS {
-            runs.extend(OBJECTIVES.map(|objective| Run { set, objective, seed }));
+            runs.extend(OBJECTIVES.map(|objective| Run { set, objective, model: model.to_string(), seed }));
         }
     }
     runs.retain(|run| option("--only").is_none_or(|only| run.name().contains(only.as_str())));
@@ -113,14 +124,26 @@ fn data(set: &str, folder: &Path) -> Anyhow<Classes> {
 }
 
 fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
-    let (set, shares, class_rows) = run.set;
+    let (set, protocol, shares, class_rows, epochs) = run.set;
     let (objective, memory, views) = run.objective;
-    let [train, valid, test] = data(set, folder)?.split(shares, run.seed)?;
+    let all = data(set, folder)?;
+    let [train, _, test] = match protocol {
+        "new classes" => all.split(shares, run.seed)?,
+        _ => {
+            let spec = Spec::parse(&format!("within-lists:shares={shares}"))?;
+            let parts = split::plan(&all.data, &spec, run.seed)?;
+            let part = |name: &str| {
+                let of = parts.iter().find(|part| part.name == name);
+                Classes { data: of.map(|part| part.take(&all.data)).unwrap_or_default() }
+            };
+            ["train", "vali", "test"].map(part)
+        }
+    };
     let started = Instant::now();
     let measures = Measure::parse_all(METRICS, &Policy::default())?;
     let of_test = test.of_rows();
     let transforms = "missing:to=mean,standardise";
-    let (vectors, valid, epoch, algorithm) = if objective == "none" {
+    let (vectors, algorithm) = if objective == "none" {
         let steps = StepConfig::parse_all(transforms)?;
         let fitted = Pipeline::fit(&train.data, &steps)?;
         let mut data = test.data;
@@ -130,56 +153,55 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
         data.features.gather(&(0..data.rows() as u32).collect::<Vec<_>>(), &mut values);
         for row in values.chunks_exact_mut(width) {
             let length = row.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-12);
-            row.iter_mut().for_each(|x| *x /= length);
+            for x in row {
+                *x /= length;
+            }
         }
-        (Vectors { width, values }, f64::NAN, 0, "none".to_string())
+        (Vectors { width, values }, "none".to_string())
     } else {
         let settings = Settings {
             objective: Some(objective.into()),
-            model: Some("mlp:hidden=128".into()),
+            model: Some(run.model.clone()),
             dimensions: Some(32),
             transforms: Some(transforms.into()),
             memory: Some(memory),
             class_rows: (views == "none").then_some(class_rows),
             views: Some(views.into()),
-            epochs: Some(30),
-            patience: Some(6),
-            metric: Some("map".into()),
+            epochs: Some(epochs),
             seed: Some(run.seed),
             ..Settings::default()
         };
         let config = settings.resolve()?;
-        let prepared = Prepared::new(&config, train, Some(valid), &[])?;
+        let prepared = Prepared::new(&config, train, None, &[])?;
         let mut trainer = Trainer::new(&config, &prepared)?;
         trainer.run(&mut (), None)?;
-        let (value, epoch) = trainer.best().ok_or("a validated model")?;
-        (trainer.embedder().embed("test", test.data, 0.0)?, value, epoch, config.algorithm)
+        (trainer.embedder().embed("test", test.data, 0.0)?, config.algorithm)
     };
     let judged = Search { queries: &vectors, gallery: None }.judge(&of_test, &[], &measures)?;
     let means: Vec<f64> = judged.results.iter().map(|result| result.mean.unwrap_or(0.0)).collect();
     let seconds = (started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
     let line = json!({
-        "set": set, "objective": objective, "memory": memory, "views": views, "algorithm": algorithm, "seed": run.seed,
-        "valid": valid, "epoch": epoch, "map": means[0], "success@1": means[1], "success@10": means[2],
+        "set": format!("{set},{protocol}"), "model": run.model, "objective": objective, "memory": memory, "views": views, "algorithm": algorithm, "seed": run.seed,
+        "map": means[0], "success@1": means[1], "success@10": means[2],
         "queries": of_test.len(), "seconds": seconds,
     });
-    let says = format!("valid {valid:.4} in pass {epoch}, test {:.4} {:.4} {:.4}, {seconds} s", means[0], means[1], means[2]);
+    let says = format!("{:.4} {:.4} {:.4}, {seconds} s", means[0], means[1], means[2]);
     Ok((line, says))
 }
 
-const COLUMNS: [&str; 6] = ["valid", "map", "success@1", "success@10", "epoch", "seconds"];
+const COLUMNS: [&str; 4] = ["map", "success@1", "success@10", "seconds"];
 
-/// Means over seeds, best test map first; how far a row's map lies from that of the best on validation, seed by seed.
+/// Means over seeds, best first.
 fn table(lines: &[Value]) -> Anyhow<String> {
     let mut groups: BTreeMap<(String, String), Vec<&Value>> = BTreeMap::new();
     for line in lines {
         let text = |key: &str| line[key].as_str().unwrap_or("").to_string();
-        let mut name = text("objective");
+        let mut name = format!("{},{}", text("model"), text("objective"));
         if line["memory"].as_u64() > Some(0) {
             name += &format!(" memory={}", line["memory"]);
         }
         if text("views") != "none" {
-            name += " (two views no labels)";
+            name += " (two views; no labels)";
         }
         groups.entry((text("set"), name)).or_default().push(line);
     }
@@ -187,26 +209,22 @@ fn table(lines: &[Value]) -> Anyhow<String> {
         group.iter().map(|line| line[key].as_f64().unwrap_or(f64::NAN)).collect()
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let mut text = format!("set,objective,seeds,{},sd of map,map by seed,mark\n", COLUMNS.join(","));
+    let mut text = format!("set,test on,model,objective,seeds,{},map by seed\n", COLUMNS.join(","));
     let mut sets: Vec<&String> = groups.keys().map(|key| &key.0).collect();
     sets.dedup();
     for set in sets {
-        let mut rows: Vec<(&String, &Vec<&Value>)> =
-            groups.iter().filter(|(key, _)| key.0 == *set).map(|(key, group)| (&key.1, group)).collect();
-        rows.sort_by(|a, b| mean(&values(b.1, "map")).total_cmp(&mean(&values(a.1, "map"))));
-        let by_valid = |group: &Vec<&Value>| mean(&values(group, "valid"));
-        let most = rows.iter().map(|(_, group)| group.len()).max().unwrap_or(0);
-        let full = rows.iter().filter(|(_, group)| group.len() == most && !by_valid(group).is_nan());
-        let chosen = full.max_by(|a, b| by_valid(a.1).total_cmp(&by_valid(b.1))).map(|row| row.0);
+        let of_set = groups.iter().filter(|(key, _)| key.0 == *set);
+        let mut rows: Vec<(&String, Vec<&Value>)> =
+            of_set.map(|(key, group)| (&key.1, group.clone())).collect();
+        for (_, group) in &mut rows {
+            group.sort_by_key(|line| line["seed"].as_u64());
+        }
+        rows.sort_by(|a, b| mean(&values(&b.1, "map")).total_cmp(&mean(&values(&a.1, "map"))));
         for (name, group) in &rows {
-            let maps = values(group, "map");
-            let spread = mean(&maps.iter().map(|x| (x - mean(&maps)).powi(2)).collect::<Vec<_>>()).sqrt();
             let cells: Vec<String> =
                 COLUMNS.iter().map(|column| format!("{:.4}", mean(&values(group, column)))).collect();
-            let each: Vec<String> = maps.iter().map(|x| format!("{x:.4}")).collect();
-            let mark = if chosen == Some(name) { "best on validation" } else { "" };
-            let (count, cells, each) = (group.len(), cells.join(","), each.join(" "));
-            writeln!(text, "{set},{name},{count},{cells},{spread:.4},{each},{mark}")?;
+            let each: Vec<String> = values(group, "map").iter().map(|x| format!("{x:.4}")).collect();
+            writeln!(text, "{set},{name},{},{},{}", group.len(), cells.join(","), each.join(" "))?;
         }
     }
     Ok(text)

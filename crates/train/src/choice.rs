@@ -148,8 +148,7 @@ mod tests {
     #[test]
     fn every_line_names_a_metric_and_an_objective() {
         let own = [SERVED_BY_ON_TREES, SERVED_BY_ON_EMBEDDINGS, SERVED_BY_ON_RETRIEVAL].into_iter().flatten();
-        for (metric, with, line) in SERVED_BY.iter().chain(own)
-        {
+        for (metric, with, line) in SERVED_BY.iter().chain(own) {
             if let Some(entry) = toprank_metrics::find(metric) {
                 assert_eq!(entry.name, *metric, "a metric is listed under its own name");
                 let has = |key: &str| entry.params.iter().any(|param| param.name == key);

@@ -54,11 +54,7 @@ impl Apply {
         })?;
         note(
             common,
-            format!(
-                "{} of {}",
-                counted(vectors.rows(), "vector"),
-                counted(vectors.width, "dimension"),
-            ),
+            format!("{} of {}", counted(vectors.rows(), "vector"), counted(vectors.width, "dimension"),),
         );
         Ok(())
     }

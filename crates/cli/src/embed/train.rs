@@ -138,8 +138,23 @@ impl Flags {
             ($($field:ident),*) => { Settings { $($field: flags.$field),* } };
         }
         settings!(
-            objective, algorithm, model, dimensions, optimiser, rate, schedule, batch_classes, class_rows, memory,
-            views, epochs, transforms, metric, patience, clip, seed
+            objective,
+            algorithm,
+            model,
+            dimensions,
+            optimiser,
+            rate,
+            schedule,
+            batch_classes,
+            class_rows,
+            memory,
+            views,
+            epochs,
+            transforms,
+            metric,
+            patience,
+            clip,
+            seed
         )
     }
 }

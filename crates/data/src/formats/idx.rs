@@ -136,9 +136,8 @@ mod tests {
 
     #[test]
     fn what_a_header_promises_must_be_there() {
-        let error = |bytes: &[u8]| {
-            read(&Source::bytes("t", bytes), &ReadOptions::default()).unwrap_err().to_string()
-        };
+        let error =
+            |bytes: &[u8]| read(&Source::bytes("t", bytes), &ReadOptions::default()).unwrap_err().to_string();
         for (bytes, words) in [
             (&b""[..], "starts with []"),
             (b"\0\0\x0d\x01\0\0\0\x01", "numbers of kind 13"),

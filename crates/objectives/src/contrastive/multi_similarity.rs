@@ -20,7 +20,12 @@ pub(crate) const PARAMS: &[Param] = &[
         range: "in (0, ∞)",
         about: "β: how much the most similar others count above the rest",
     },
-    Param { name: "base", default: "0.5", range: "a number", about: "λ: the similarity at which a pair counts 1" },
+    Param {
+        name: "base",
+        default: "0.5",
+        range: "a number",
+        about: "λ: the similarity at which a pair counts 1",
+    },
     Param {
         name: "epsilon",
         default: "0.1",
@@ -82,9 +87,12 @@ impl Objective for MultiSimilarity {
         if highest == f64::NEG_INFINITY || lowest == f64::INFINITY {
             return None;
         }
-        let hard = |j: usize| input.weight(j) > 0.0 && match class(j) {
-            0 => frozen[j] + self.epsilon > lowest,
-            _ => frozen[j] - self.epsilon < highest,
+        let hard = |j: usize| {
+            input.weight(j) > 0.0
+                && match class(j) {
+                    0 => frozen[j] + self.epsilon > lowest,
+                    _ => frozen[j] - self.epsilon < highest,
+                }
         };
         let exponent = |j: usize| match class(j) {
             0 => self.steepness[0] * (scores[j] - self.base),

@@ -98,6 +98,9 @@ mod tests {
         assert!((loss - ((0.1 + 0.6) / 2.0 + (0.3 + 0.1) / 2.0)).abs() < 1e-14, "{loss}");
         assert_eq!(gradient, [-0.5, -0.5, 0.5, 0.5, 0.0]);
         assert!((of("contrastive:over=all").0 - ((0.1 + 0.6) / 2.0 + (0.3 + 0.1) / 3.0)).abs() < 1e-14);
-        assert!((of("contrastive:near=0.5").0 - (0.1 + (0.3 + 0.1) / 2.0)).abs() < 1e-14, "the first is near enough");
+        assert!(
+            (of("contrastive:near=0.5").0 - (0.1 + (0.3 + 0.1) / 2.0)).abs() < 1e-14,
+            "the first is near enough"
+        );
     }
 }

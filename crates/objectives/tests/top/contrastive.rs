@@ -50,7 +50,11 @@ fn a_query_seen_for_the_first_time_starts_at_its_own_estimate_whatever_else_is_i
         assert_eq!(together.losses[1], alone.losses[0], "{name}");
         let expected: Vec<f64> = alone.gradient.iter().map(|g| g / 2.0).collect();
         assert!(close_all(&together.gradient[24..], &expected, 1e-14), "{name}");
-        assert_ne!(together.losses[0], run(&mut goal.state(&lists).unwrap(), &[0], &other).losses[0], "{name}");
+        assert_ne!(
+            together.losses[0],
+            run(&mut goal.state(&lists).unwrap(), &[0], &other).losses[0],
+            "{name}"
+        );
     }
 }
 
@@ -97,9 +101,10 @@ fn the_tracked_forms_equal_their_twins_at_any_temperature() {
                 let (relevant, others) = (class(true), class(false));
                 let newest = [&relevant, &others].map(|x| log_sum_exp(x) - (x.len() as f64).ln());
                 for c in 0..2 {
-                    u[c] = Some(u[c].map_or(newest[c], |u| {
-                        log_add_exp((1.0 - gamma).ln() + u, gamma.ln() + newest[c])
-                    }));
+                    u[c] =
+                        Some(u[c].map_or(newest[c], |u| {
+                            log_add_exp((1.0 - gamma).ln() + u, gamma.ln() + newest[c])
+                        }));
                 }
                 let [near, far] = u.map(Option::unwrap);
                 let (near, all_far) = (near + (relevant.len() as f64).ln(), far + (others.len() as f64).ln());
@@ -111,7 +116,11 @@ fn the_tracked_forms_equal_their_twins_at_any_temperature() {
                     _ => tau * (log_add_exp(epsilon.ln(), far) - mean),
                 };
                 let size = 1e-9 * (1.0 + scale / tau);
-                assert!((out.loss - expected).abs() <= size, "{name} {tau} {scale} {t}: {} {expected}", out.loss);
+                assert!(
+                    (out.loss - expected).abs() <= size,
+                    "{name} {tau} {scale} {t}: {} {expected}",
+                    out.loss
+                );
                 assert!(out.gradient.iter().all(|g| g.is_finite()), "{name} {tau} {scale}");
             }
         }

@@ -75,7 +75,9 @@ impl Classes {
         let in_file = |row: &u32| data.file_row(*row as usize) as u32;
         let item_names = data.item_names.as_ref().map(|old| {
             let mut new = Names::default();
-            order.iter().for_each(|row| new.push(old.get(*row as usize)));
+            for &row in &order {
+                new.push(old.get(row as usize));
+            }
             new
         });
         Ok(Classes {
@@ -152,7 +154,10 @@ impl Classes {
         let wanted = |class: &u32| names.contains(&self.name(*class as usize));
         let kept: Vec<u32> = (0..self.len() as u32).filter(wanted).collect();
         if kept.is_empty() {
-            let expected = format!("rows of some of {}", toprank_data::error::show_names(names.iter().map(String::as_str)));
+            let expected = format!(
+                "rows of some of {}",
+                toprank_data::error::show_names(names.iter().map(String::as_str))
+            );
             return Err(ParamError::new("the classes", "none of the part", &expected));
         }
         Ok(Classes { data: split::subset_lists(&self.data, &kept) })
@@ -161,6 +166,8 @@ impl Classes {
     /// The class of every row.
     pub fn of_rows(&self) -> Vec<u32> {
         let lists = &self.data.lists;
-        (0..self.len()).flat_map(|class| std::iter::repeat_n(class as u32, lists.range(class).len())).collect()
+        (0..self.len())
+            .flat_map(|class| std::iter::repeat_n(class as u32, lists.range(class).len()))
+            .collect()
     }
 }

@@ -191,7 +191,11 @@ impl Config {
         let mut measures = Measure::parse_all(&self.metric, &Policy::default())?;
         match measures.len() {
             1 => Ok(measures.remove(0)),
-            _ => Err(ParamError::new("metric", &self.metric, "one metric of those that `toprank metrics` lists")),
+            _ => Err(ParamError::new(
+                "metric",
+                &self.metric,
+                "one metric of those that `toprank metrics` lists",
+            )),
         }
     }
 

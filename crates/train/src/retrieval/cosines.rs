@@ -56,7 +56,14 @@ impl Cosines {
     }
 
     /// ∂loss/∂z out of ∂loss/∂s.
-    pub fn backward(&mut self, own: &[f32], to_memory: &[f32], memory: &[f32], width: usize, dz: &mut Vec<f64>) {
+    pub fn backward(
+        &mut self,
+        own: &[f32],
+        to_memory: &[f32],
+        memory: &[f32],
+        width: usize,
+        dz: &mut Vec<f64>,
+    ) {
         let rows = self.lengths.len();
         self.slopes.clear();
         self.slopes.extend((0..rows * rows).map(|at| own[at] + own[at % rows * rows + at / rows]));
@@ -91,7 +98,8 @@ mod tests {
             row.iter().map(|x| x / length).collect()
         };
         let e: Vec<Vec<f64>> = z.chunks(WIDTH).map(unit).collect();
-        let v: Vec<Vec<f64>> = memory.chunks(WIDTH).map(|v| v.iter().map(|x| f64::from(*x)).collect()).collect();
+        let v: Vec<Vec<f64>> =
+            memory.chunks(WIDTH).map(|v| v.iter().map(|x| f64::from(*x)).collect()).collect();
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let mut sum = 0.0;
         for i in 0..e.len() {

@@ -157,7 +157,8 @@ impl Embedder {
         let header = loaded.header.clone();
         let dimensions = header.config.dimensions as usize;
         let width = header.transforms.width_after();
-        let Scoring::Network(model, parameters) = Scoring::load(&loaded, &header.config.model, width, dimensions)?
+        let Scoring::Network(model, parameters) =
+            Scoring::load(&loaded, &header.config.model, width, dimensions)?
         else {
             return Err(loaded.wrong("trees", "a network that gives vectors"));
         };
@@ -169,7 +170,9 @@ impl Embedder {
         let (_, expected) = loaded.f32("probe.vectors")?;
         let found = embedder.self_test()?;
         if found.values.len() != expected.len() {
-            return Err(loaded.wrong(format!("{} numbers in the self-test", expected.len()), "a vector per row"));
+            return Err(
+                loaded.wrong(format!("{} numbers in the self-test", expected.len()), "a vector per row")
+            );
         }
         for (place, (found, expected)) in found.values.iter().zip(&expected).enumerate() {
             // Not a number: fails, too.

@@ -94,7 +94,10 @@ mod tests {
         let mut memory = Memory::new(3, 1, 10);
         memory.push(&[1, 2], &[0.1, 0.2]);
         memory.push(&[2, 5], &[0.3, 0.5]);
-        assert_eq!((memory.rows.as_slice(), memory.vectors.as_slice()), (&[1, 2, 5][..], &[0.1, 0.3, 0.5][..]));
+        assert_eq!(
+            (memory.rows.as_slice(), memory.vectors.as_slice()),
+            (&[1, 2, 5][..], &[0.1, 0.3, 0.5][..])
+        );
         memory.push(&[7], &[0.7]);
         assert_eq!(memory.rows, [7, 2, 5]);
         let (mut rows, mut vectors) = (Vec::new(), Vec::new());

@@ -134,7 +134,9 @@ mod tests {
             // A whole batch is the whole list: places 0, 1, 2 …
             assert_eq!(pairing.draws.items[entries.clone()], [0, 1, 2, 3, 4, 5, 6, 7], "{q}");
             let relevant = groups.relevant()[q] as usize;
-            assert!(pairing.labels[entries.clone()].iter().enumerate().all(|(i, y)| (*y > 0.0) == (i < relevant)));
+            assert!(
+                pairing.labels[entries.clone()].iter().enumerate().all(|(i, y)| (*y > 0.0) == (i < relevant))
+            );
             let mut rows = pairing.candidates[entries].to_vec();
             rows.sort_unstable();
             assert_eq!(rows, (0..9).filter(|r| *r != q as u32).collect::<Vec<_>>());

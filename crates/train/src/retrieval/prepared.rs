@@ -34,7 +34,9 @@ impl Prepared {
         test: &[String],
     ) -> Result<Prepared, TrainError> {
         let width = train.data.features.width();
-        let wrong = |found: String, expected: &str| Err(ParamError::new("the training data", &found, expected).into());
+        let wrong = |found: String, expected: &str| {
+            Err(ParamError::new("the training data", &found, expected).into())
+        };
         if width == 0 {
             return wrong("without features".into(), "rows with features: a network learns from them");
         }
@@ -45,7 +47,10 @@ impl Prepared {
         }
         if !views && (train.len() < 2 || largest < 2) {
             let found = format!("{} classes, the largest of {largest} rows", train.len());
-            return wrong(found, "at least 2 classes, one of them with 2 rows; or --views two, which needs no classes");
+            return wrong(
+                found,
+                "at least 2 classes, one of them with 2 rows; or --views two, which needs no classes",
+            );
         }
         let parts = Parts {
             train: train.names(),

@@ -141,14 +141,15 @@ impl Search<'_> {
                 counts[m].empty += result.counts.empty;
             }
         }
-        let results = measures.iter().zip(values).zip(counts).map(|((measure, per_list), counts)| MeasureResult {
-            name: measure.name().to_string(),
-            mean: weighted_mean(&per_list, None),
-            per_list,
-            counts,
-            item_weights: ItemWeights::Absent,
-            better: measure.metric().better(),
-        });
+        let results =
+            measures.iter().zip(values).zip(counts).map(|((measure, per_list), counts)| MeasureResult {
+                name: measure.name().to_string(),
+                mean: weighted_mean(&per_list, None),
+                per_list,
+                counts,
+                item_weights: ItemWeights::Absent,
+                better: measure.metric().better(),
+            });
         Ok(Evaluation { results: results.collect() })
     }
 }

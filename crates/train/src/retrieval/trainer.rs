@@ -195,8 +195,23 @@ impl<'a> Trainer<'a> {
         let width = self.model.outputs();
         let (model, noise) = (&*self.model, purpose("network"));
         let Work {
-            batch, plan, pairing, raw, raw_before, cosines, cosines_before, far_rows, far, scores,
-            scores_before, gradients, slopes, far_slopes, down, shards, ..
+            batch,
+            plan,
+            pairing,
+            raw,
+            raw_before,
+            cosines,
+            cosines_before,
+            far_rows,
+            far,
+            scores,
+            scores_before,
+            gradients,
+            slopes,
+            far_slopes,
+            down,
+            shards,
+            ..
         } = &mut self.work;
         plan.lay_rows(batch, width);
         let back = forward(model, &self.parameters, plan, features, noise, raw)?;

@@ -54,7 +54,8 @@ static FORMS: &[Entry<Option<Views>>] = &[
             },
         ],
         make: |spec| {
-            let number = |key: &str, default, range, ok: fn(f64) -> bool| spec.args.number(key, default, range, ok);
+            let number =
+                |key: &str, default, range, ok: fn(f64) -> bool| spec.args.number(key, default, range, ok);
             Ok(Box::new(Some(Views {
                 noise: number("noise", 0.3, "in [0, ∞)", |x| x >= 0.0 && x.is_finite())?,
                 mask: number("mask", 0.2, "in [0, 1)", |x| (0.0..1.0).contains(&x))?,
