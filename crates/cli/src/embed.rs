@@ -34,7 +34,7 @@ pub struct Embed {
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Train(Box<train::Train>),
-    Apply(apply::Apply),
+    Apply(Box<apply::Apply>),
 }
 
 impl Embed {

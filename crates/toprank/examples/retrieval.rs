@@ -33,8 +33,8 @@ use resumable::{Anyhow, Run as _};
 const SETS: [(&str, &str, &str, u32, u32); 6] = [
     ("digits", "new classes", "50/0/50", 16, 30),
     ("digits", "known classes", "50/0/50", 8, 30),
-    ("letter", "new classes", "50/25/25", 8, 10),
-    ("letter", "known classes", "50/25/25", 8, 10),
+    ("letter", "new classes", "50/25/25", 8, 5),
+    ("letter", "known classes", "50/25/25", 4, 5),
     ("mnist", "new classes", "50/0/50", 16, 10),
     ("mnist", "known classes", "50/0/50", 8, 10),
 ];
@@ -42,10 +42,10 @@ const SETS: [(&str, &str, &str, u32, u32); 6] = [
 const OBJECTIVES: [(&str, u32, &str); 18] = [
     ("none", 0, "none"),
     ("contrastive", 0, "none"),
-    ("contrastive", 512, "none"),
+    ("contrastive", 256, "none"),
     ("triplet", 0, "none"),
     ("multi-similarity", 0, "none"),
-    ("multi-similarity", 512, "none"),
+    ("multi-similarity", 256, "none"),
     ("auroc:surrogate=logistic:temperature=0.1", 0, "none"),
     ("smooth-ap", 0, "none"),
     ("smooth-ap:temperature=0.1", 0, "none"),

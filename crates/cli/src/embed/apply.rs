@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use toprank::data::Source;
 use toprank::train::Embedder;
 use toprank::train::retrieval::Vectors;
 
@@ -46,15 +47,14 @@ impl Apply {
         order.sort_by_key(|&row| data.file_row(row as usize));
         let names: Vec<String> = order.iter().map(|&row| data.item_name(row as usize)).collect();
         let vectors = embedder.embed(&self.data, data, absent(&self.reading))?;
-        let packed = self.out.to_string_lossy();
-        let npy = packed.trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".npy");
+        let npy = Source::path(&self.out).extension() == "npy";
         toprank::data::sink::write_file(&self.out, |out| match npy {
             true => write_npy(&vectors, &order, out),
             false => write_csv(&vectors, &order, &names, out),
         })?;
         note(
             common,
-            format!("{} of {}", counted(vectors.rows(), "vector"), counted(vectors.width, "dimension"),),
+            format!("{} of {}", counted(vectors.rows(), "vector"), counted(vectors.width, "dimension")),
         );
         Ok(())
     }

@@ -95,11 +95,11 @@ mod tests {
             Goal::parse(text, &Policy::default()).unwrap().of_list(&List::new(&scores, &labels)).unwrap()
         };
         let (loss, gradient) = of("contrastive");
-        assert!((loss - ((0.1 + 0.6) / 2.0 + (0.3 + 0.1) / 2.0)).abs() < 1e-14, "{loss}");
+        assert!((loss - (0.5 * (0.1 + 0.6) + 0.5 * (0.3 + 0.1))).abs() < 1e-14, "{loss}");
         assert_eq!(gradient, [-0.5, -0.5, 0.5, 0.5, 0.0]);
-        assert!((of("contrastive:over=all").0 - ((0.1 + 0.6) / 2.0 + (0.3 + 0.1) / 3.0)).abs() < 1e-14);
+        assert!((of("contrastive:over=all").0 - (0.5 * (0.1 + 0.6) + (0.3 + 0.1) / 3.0)).abs() < 1e-14);
         assert!(
-            (of("contrastive:near=0.5").0 - (0.1 + (0.3 + 0.1) / 2.0)).abs() < 1e-14,
+            (of("contrastive:near=0.5").0 - (0.1 + 0.5 * (0.3 + 0.1))).abs() < 1e-14,
             "the first is near enough"
         );
     }

@@ -73,6 +73,6 @@ mod tests {
         let above = |j: usize, i: usize| sigmoid((scores[j] - scores[i]) / 0.5);
         let first = (1.0 + above(1, 0)) / (1.0 + above(1, 0) + above(2, 0));
         let second = (1.0 + above(0, 1)) / (1.0 + above(0, 1) + above(2, 1));
-        assert!((loss - (1.0 - (first + second) / 2.0)).abs() < 1e-12, "{loss}");
+        assert!((loss - (1.0 - 0.5 * (first + second))).abs() < 1e-12, "{loss}");
     }
 }

@@ -119,7 +119,7 @@ mod tests {
         };
         // 0.9 against 0.8 lacks nothing at margin 0.05; 0.4 lacks 0.45 and 0.1.
         let (loss, gradient) = of("triplet:margin=0.05");
-        assert!((loss - (0.45 + 0.1) / 2.0).abs() < 1e-14, "{loss}");
+        assert!((loss - 0.5 * (0.45 + 0.1)).abs() < 1e-14, "{loss}");
         assert_eq!(gradient, [0.0, -1.0, 0.5, 0.5, 0.0]);
         assert!((of("triplet:margin=0.05:over=all").0 - (0.45 + 0.1) / 6.0).abs() < 1e-14);
         assert!((of("triplet:margin=0.05:mining=hardest").0 - 0.45).abs() < 1e-14);
