@@ -172,4 +172,39 @@ mod tests {
             assert!(pairing.candidates[entries].iter().all(|r| (r ^ q) & 1 == 1));
         }
     }
+
+    proptest::proptest! {
+        /// Whatever classes, batch and memory: places ascend, stay within the list, and are those of the whole list.
+        #[test]
+        fn places_ascend_and_do_not_depend_on_the_batch(
+            sizes in proptest::collection::vec(1u32..5, 2..6),
+            picks in proptest::collection::vec(0u8..3, 30),
+        ) {
+            let mut starts = vec![0];
+            for size in &sizes {
+                starts.push(starts[starts.len() - 1] + size);
+            }
+            let groups = Groups { starts, across: false };
+            let rows = groups.rows() as u32;
+            let which = |wanted: u8| (0..rows).filter(|row| picks[*row as usize] == wanted).collect::<Vec<u32>>();
+            let (batch, memory) = (which(0), which(1));
+            let (mut some, mut all) = (Pairing::default(), Pairing::default());
+            some.lay(&groups, &batch, &memory);
+            all.lay(&groups, &(0..rows).collect::<Vec<_>>(), &[]);
+            let candidates = [batch.clone(), memory].concat();
+            for (d, &q) in batch.iter().enumerate() {
+                let (here, whole) = (some.entries(d), all.entries(q as usize));
+                let items = &some.draws.items[here.clone()];
+                proptest::prop_assert!(items.windows(2).all(|w| w[0] < w[1]));
+                proptest::prop_assert!(items.iter().all(|item| (*item as usize) < groups.items()));
+                proptest::prop_assert_eq!(items.len(), candidates.len() - 1);
+                for entry in here {
+                    let row = candidates[some.candidates[entry] as usize];
+                    let place = some.draws.items[entry] as usize;
+                    proptest::prop_assert_eq!(all.candidates[whole.start + place], row);
+                    proptest::prop_assert_eq!(all.labels[whole.start + place], some.labels[entry]);
+                }
+            }
+        }
+    }
 }
