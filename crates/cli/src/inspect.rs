@@ -10,7 +10,7 @@ use toprank::data::inspect::{
     Duplicates, FeatureRow, Histogram, Inspection, Lengths, Overlap, inspect, shared,
 };
 use toprank::data::{MappedDataset, mapped};
-use toprank::train::{Model, Recommender, WalkFile};
+use toprank::train::{Embedder, Model, Recommender, WalkFile};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -58,6 +58,9 @@ impl Inspect {
         }
         if Recommender::is_one(self.data.as_ref()) {
             return crate::recommend::show(&self.data, common);
+        }
+        if Embedder::is_one(self.data.as_ref()) {
+            return crate::embed::show(&self.data, common);
         }
         let dataset = self.reading.read(&self.data, Vec::new(), common.quiet)?;
         let inspection = inspect(&dataset);

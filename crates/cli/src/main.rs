@@ -8,6 +8,7 @@ mod class_plots;
 mod compare;
 mod convert;
 mod curves;
+mod embed;
 mod evaluate;
 mod explain;
 mod export;
@@ -26,6 +27,7 @@ mod progress;
 mod quickstart;
 mod reading;
 mod recommend;
+mod retrieve;
 mod rules;
 mod split;
 mod table;
@@ -51,6 +53,8 @@ Examples:
   toprank export --model trees.toprank --format lightgbm -o model.txt
   toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
   toprank recommend train --data u.data --split leave-last --objective ndcg@20 -o rec.toprank
+  toprank embed train --data letters.csv --class letter --split 60/20/20 --objective map -o emb.toprank
+  toprank retrieve --model emb.toprank --queries letters.csv --class letter --part test
   toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
 
 Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
@@ -100,6 +104,8 @@ enum Command {
     #[command(name = "pagerank")]
     PageRank(pagerank::PageRank),
     Recommend(recommend::Recommend),
+    Embed(embed::Embed),
+    Retrieve(Box<retrieve::Retrieve>),
     Threshold(threshold::Threshold),
     Metrics(catalogs::Metrics),
     Objectives(catalogs::Objectives),
@@ -152,6 +158,8 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Import(command) => command.run(common),
         Command::PageRank(command) => command.run(common),
         Command::Recommend(command) => command.run(common),
+        Command::Embed(command) => command.run(common),
+        Command::Retrieve(command) => command.run(common),
         Command::Threshold(command) => command.run(common),
         Command::Metrics(command) => command.run(common),
         Command::Objectives(command) => command.run(common),

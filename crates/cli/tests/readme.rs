@@ -24,10 +24,14 @@ fn every_toprank_line_of_the_readme_runs() {
     for name in ["train.csv", "test.csv"] {
         shell.file(name, &table);
     }
+    let row = |i: u32| format!("{},{},l{}\n", i % 10 * 3 + i / 40, i % 10 * 7 % 5, i % 10);
+    shell.file("letters.csv", &("a,b,letter\n".to_string() + &(0..80).map(row).collect::<String>()));
     let readme = include_str!("../../../README.md");
     // What trains, and what reads what was trained.
     let trains = |line: &str| {
-        let train = ["train", "predict", "tune", "threshold"].iter().any(|name| line.starts_with(name));
+        let train = ["train", "predict", "tune", "threshold", "embed", "retrieve"]
+            .iter()
+            .any(|name| line.starts_with(name));
         train || line.contains("--scores s.txt") || line.contains("--scores p.txt")
     };
     let lines: Vec<&str> = readme

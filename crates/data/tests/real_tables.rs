@@ -107,3 +107,13 @@ fn movielens_1m_adjacency_lines_have_their_pairs() {
         assert!(data.lists.labels.iter().all(|&label| label == 1.0));
     }
 }
+
+#[test]
+fn mnist_has_its_images_and_the_labels_of_the_file_beside_them() {
+    let file = "retrieval/mnist-t10k/t10k-images-idx3-ubyte.gz";
+    let Some(data) = load(file, &ReadOptions::default()) else { return };
+    assert_eq!((data.rows(), data.features.width(), data.lists.len()), (10_000, 784, 1));
+    let count = |class: u8| data.lists.labels.iter().filter(|label| **label == f32::from(class)).count();
+    let counts: Vec<usize> = (0..10).map(count).collect();
+    assert_eq!((counts.iter().min(), counts.iter().max()), (Some(&892), Some(&1135)), "{counts:?}");
+}

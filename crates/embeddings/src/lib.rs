@@ -32,5 +32,5 @@ mod two_tower;
 pub use catalog::{MODELS, find, parse};
 pub use model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
 pub use plan::Plan;
-pub use rank::{Best, BestItems, Ranker};
+pub use rank::{Best, BestItems, Ranker, pick};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};

@@ -127,7 +127,12 @@ impl<'a> Ranker<'a> {
 }
 
 /// The `k` greatest scores above −∞, and all that equal the k-th, in order.
-pub(crate) fn pick(scores: &[f32], k: usize) -> Vec<Best> {
+///
+/// ```
+/// let best = toprank_embeddings::pick(&[0.5, f32::NEG_INFINITY, 0.7, 0.5], 2);
+/// assert_eq!(best.iter().map(|best| best.item).collect::<Vec<_>>(), [2, 0, 3]);
+/// ```
+pub fn pick(scores: &[f32], k: usize) -> Vec<Best> {
     let mut found = Vec::new();
     if k == 0 {
         return found;

@@ -85,6 +85,7 @@ pub static METRICS: &[Entry<dyn Metric>] = &[
 /// Other names under which people know them.
 pub static ALIASES: &[(&str, &str)] = &[
     ("ap", "map"),
+    ("mauprc", "map"),
     ("rr", "mrr"),
     ("recip_rank", "mrr"),
     ("precision", "p"),

@@ -4,7 +4,7 @@
 use toprank_core::Entry;
 
 use crate::objective::Objective;
-use crate::{bilevel, compositional, lambda, listwise, minmax, pairwise, pointwise};
+use crate::{bilevel, compositional, contrastive, lambda, listwise, minmax, pairwise, pointwise};
 
 /// One line of the table.
 pub struct Listing {
@@ -22,6 +22,7 @@ const POINTWISE: &str = "pointwise";
 const PAIRWISE: &str = "pairwise";
 const LAMBDA: &str = "lambda";
 const LISTWISE: &str = "listwise";
+const CONTRASTIVE: &str = "contrastive and retrieval";
 
 /// A line whose page is `pages/NAME.md` and whose module has `PARAMS`, `EXAMPLES` and `make`.
 macro_rules! line {
@@ -108,6 +109,15 @@ pub static OBJECTIVES: &[Listing] = &[
     line!("smoothi", LISTWISE, listwise::smoothi, "NDCG@K by smooth rank indicators"),
     line!("softrank", LISTWISE, listwise::softrank, "expected NDCG when scores are normal variables"),
     line!("yetirank", LISTWISE, listwise::yetirank, "logistic loss of neighbours in random orders"),
+    line!("global-contrastive", CONTRASTIVE, contrastive::global, "one relevant item against the tracked mean of all others (SogCLR)"),
+    line!("nca", CONTRASTIVE, contrastive::nca, "share of the relevant items in a softmax, tracked"),
+    line!("log-nca", CONTRASTIVE, contrastive::log_nca, "logarithm of the share of the relevant items in a softmax, tracked"),
+    line!("sup-con", CONTRASTIVE, contrastive::sup_con, "supervised contrastive loss with one tracked normaliser per list"),
+    line!("smooth-ap", CONTRASTIVE, contrastive::smooth_ap, "average precision of the batch with sigmoid ranks"),
+    line!("fast-ap", CONTRASTIVE, contrastive::fast_ap, "average precision of the batch from soft histograms"),
+    line!("contrastive", CONTRASTIVE, contrastive::pairs, "relevant items near, others far, by two margins"),
+    line!("triplet", CONTRASTIVE, contrastive::triplet, "relevant items more similar than others by a margin, with mining"),
+    line!("multi-similarity", CONTRASTIVE, contrastive::multi_similarity, "soft maxima over hard relevant items and hard others"),
 ];
 
 /// Other names under which people know them.

@@ -148,6 +148,52 @@ impl Goal {
         Ok(state)
     }
 
+    /// Fresh state where list q has `items` items, its `first[q]` relevant ones, label 1, in the first places: rows and the
+    /// rows of their class. Memory for what the objective keeps per list and per relevant item, none for the items.
+    /// Batches of it are made by [`Batch::of_choices`].
+    ///
+    /// ```
+    /// use toprank_core::Policy;
+    /// use toprank_objectives::{Batch, Draws, Goal, Gradients};
+    /// let goal = Goal::parse("ap", &Policy::default()).unwrap();
+    /// let mut state = goal.state_of_first(1_000_000, &[2, 5]).unwrap();
+    /// let draws = Draws { lists: vec![1], offsets: vec![0, 3], items: vec![0, 4, 77], importance: vec![] };
+    /// let mut out = Gradients::default();
+    /// goal.step(&Batch::of_choices(&draws, &[1.0, 1.0, 0.0], &[0.1, 0.2, 0.3]), &mut state, &mut out).unwrap();
+    /// assert!(out.gradient[0] < 0.0 && out.gradient[2] > 0.0);
+    /// ```
+    ///
+    /// # Errors
+    /// If the objective keeps a number for every item of every list, or a list would have more relevant items than items.
+    pub fn state_of_first(&self, items: usize, first: &[u32]) -> Result<State, GoalError> {
+        let columns = self.objective.columns();
+        if columns.iter().any(|column| column.per == Per::Item) {
+            return Err(GoalError::Shape {
+                what: "the objective for rows and the rows of their class",
+                found: format!("{}, which keeps something for every pair of rows", self.name),
+                expected: "an objective with state per list or per relevant item".into(),
+            });
+        }
+        let most = first.iter().copied().max().unwrap_or(0);
+        if most as usize > items {
+            let (found, expected) = (format!("{most} of {items} items"), "at most all of them".into());
+            return Err(GoalError::Shape { what: "relevant items", found, expected });
+        }
+        let labels = vec![1.0; most as usize];
+        self.check_list(0, labels.iter())?;
+        let mut state = State::of_first(columns, items, first);
+        if !columns.is_empty() {
+            let mut work = Work::default();
+            let zeros = vec![0.0; labels.len()];
+            for (q, &relevant) in first.iter().enumerate() {
+                let relevant = relevant as usize;
+                let list = List { id: q as u32, ..List::new(&zeros[..relevant], &labels[..relevant]) };
+                self.objective.prepare(&list, &self.policy, &mut state.of_list(q, items), &mut work);
+            }
+        }
+        Ok(state)
+    }
+
     fn check_labels(&self, lists: &Lists) -> Result<(), GoalError> {
         for q in 0..lists.len() {
             let missed = lists.missed.as_ref().map_or(&[][..], |missed| missed.of(q));

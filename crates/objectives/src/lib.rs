@@ -26,6 +26,7 @@ mod simd;
 pub mod bilevel;
 pub mod catalog;
 pub mod compositional;
+pub mod contrastive;
 mod gather;
 mod goal;
 pub mod kernels;

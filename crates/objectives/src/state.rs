@@ -46,6 +46,8 @@ pub(crate) struct Shape {
     /// Places of the relevant items of list q: `relevant[relevant_starts[q]..relevant_starts[q + 1]]`.
     relevant_starts: Vec<u64>,
     relevant: Vec<u32>,
+    /// Where relevant items come first in every list: their numbers. All lists then share `relevant`, 0, 1, 2 …
+    first: Option<Vec<u32>>,
 }
 
 impl Shape {
@@ -56,6 +58,7 @@ impl Shape {
             items: Vec::with_capacity(lists),
             relevant_starts: Vec::with_capacity(lists + 1),
             relevant: Vec::new(),
+            first: None,
         };
         shape.starts.push(0);
         shape.relevant_starts.push(0);
@@ -80,7 +83,10 @@ impl Shape {
 
     /// The state of list `q`, which has `all` items, unjudged ones included, over its own block of numbers.
     pub fn of_list<'a>(&'a self, q: usize, all: usize, values: &'a mut [f64]) -> ListState<'a> {
-        let relevant = self.relevant_starts[q] as usize..self.relevant_starts[q + 1] as usize;
+        let relevant = match &self.first {
+            None => self.relevant_starts[q] as usize..self.relevant_starts[q + 1] as usize,
+            Some(counts) => 0..counts[q] as usize,
+        };
         ListState {
             values,
             columns: self.columns,
@@ -110,6 +116,19 @@ impl State {
             let chosen = choices.of(u).iter().copied().zip(choices.labels_of(u).iter().copied());
             shape.add(choices.items, choices.items, chosen, policy);
         }
+        shape.unvisited()
+    }
+
+    /// The same where each of the lists has `items` items and its relevant ones come first: memory for their numbers only.
+    pub(crate) fn of_first(columns: &'static [Column], items: usize, first: &[u32]) -> State {
+        let mut shape = Shape::new(columns, first.len());
+        shape.relevant = (0..first.iter().copied().max().unwrap_or(0)).collect();
+        for &relevant in first {
+            let end = shape.starts[shape.starts.len() - 1] + length(columns, items, relevant as usize) as u64;
+            shape.items.push(items as u32);
+            shape.starts.push(end);
+        }
+        shape.first = Some(first.to_vec());
         shape.unvisited()
     }
 
@@ -176,6 +195,7 @@ impl State {
         }
         self.shape.starts.iter().for_each(|start| add(*start));
         self.shape.relevant.iter().for_each(|place| add(u64::from(*place)));
+        self.shape.first.iter().flatten().for_each(|count| add(u64::from(*count)));
         hash
     }
 }

@@ -38,6 +38,15 @@ pub struct Work {
     pub places: Buffer<u32>,
     /// Draws and lists with unjudged items.
     pub(crate) gathered: Gathered,
+    /// State of objectives that forget it with the list.
+    pub(crate) aside: Aside,
     /// Memory of the kernels.
     pub kernel: KernelWork,
+}
+
+/// Numbers and places that stand in for a list's state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aside {
+    pub values: Vec<f64>,
+    pub places: Vec<u32>,
 }

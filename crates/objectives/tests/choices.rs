@@ -121,3 +121,52 @@ fn what_does_not_suit_choices_is_refused() {
     let error = goal.step(&Batch::of_choices(&draws, &[1.0], &[0.0]), &mut state, &mut Gradients::default());
     assert!(error.unwrap_err().to_string().contains("below 40"));
 }
+
+#[test]
+fn lists_whose_relevant_items_come_first_give_what_the_same_choices_give() {
+    // List 0 has places 0..3 as relevant ones, list 1 none, list 2 one, list 3 four.
+    let first = [3, 0, 1, 4];
+    let pairs = (0..4u32).flat_map(|q| (0..first[q as usize]).map(move |place| (q, place, 1.0))).collect();
+    let choices = Choices::from_pairs(4, ITEMS, pairs);
+    let draws = Draws {
+        lists: vec![0, 2, 3],
+        offsets: vec![0, 5, 9, 14],
+        items: vec![0, 2, 5, 20, 39, 0, 1, 2, 3, 1, 2, 3, 9, 30],
+        importance: vec![],
+    };
+    let labels = [1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
+    let mut taken = 0;
+    for line in OBJECTIVES {
+        for text in std::iter::once(line.entry.name).chain(line.examples.iter().copied()) {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            let Ok(mut by_choices) = goal.state_of_choices(&choices) else { continue };
+            let mut by_first = goal.state_of_first(ITEMS, &first).unwrap();
+            taken += 1;
+            let (mut a, mut b) = (Gradients::default(), Gradients::default());
+            for step in 0..3 {
+                let mut random = Stream::new(step, "test").open();
+                let scores: Vec<f64> = labels.iter().map(|_| random.unit() - 0.5).collect();
+                let batch = Batch {
+                    stream: Stream::new(3, "objective").at_step(step),
+                    ..Batch::of_choices(&draws, &labels, &scores)
+                };
+                goal.step(&batch, &mut by_choices, &mut a).unwrap_or_else(|e| panic!("{text}: {e}"));
+                goal.step(&batch, &mut by_first, &mut b).unwrap_or_else(|e| panic!("{text}: {e}"));
+                assert_eq!((a.loss, &a.gradient), (b.loss, &b.gradient), "{text}, step {step}");
+            }
+            let saved = by_first.save();
+            let mut fresh = goal.state_of_first(ITEMS, &first).unwrap();
+            fresh.load(&saved).unwrap();
+            assert_eq!(fresh.save(), saved, "{text}");
+            if !saved.is_empty() && !goal.objective().columns().is_empty() {
+                let other = goal.state_of_first(ITEMS, &[3, 0, 4, 1]).unwrap().load(&saved);
+                assert!(other.is_err(), "{text}: a state of other lists loads");
+            }
+        }
+    }
+    assert!(taken > 60, "only {taken} objectives take them");
+    let song = Goal::parse("song", &Policy::default()).unwrap();
+    assert!(song.state_of_first(2, &[3]).unwrap_err().to_string().contains("at most all of them"));
+    let swapped = Goal::parse("p-norm-push:swapped=true", &Policy::default()).unwrap();
+    assert!(swapped.state_of_first(2, &[1]).unwrap_err().to_string().contains("every pair of rows"));
+}

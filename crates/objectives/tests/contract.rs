@@ -188,7 +188,8 @@ fn adding_a_constant_to_all_scores_changes_nothing() {
         }
         for q in 0..lists.len() {
             let part = &out.gradient[lists.range(q)];
-            let scale: f64 = part.iter().map(|g| g.abs()).sum();
+            // A list of which hardly anything moves has noise of rounding only: σ' of a sharp sigmoid far out.
+            let scale = part.iter().map(|g| g.abs()).sum::<f64>().max(1e-4);
             assert!(part.iter().sum::<f64>().abs() <= 1e-9 * scale, "{name}: list {q} sums to something");
         }
     }

@@ -61,6 +61,9 @@ const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
 const SERVED_BY_ON_EMBEDDINGS: &[(&str, &str, &str)] =
     &[("ndcg", "", "listwise-ce"), ("dcg", "", "listwise-ce")];
 
+/// The same for embeddings of rows.
+const SERVED_BY_ON_RETRIEVAL: &[(&str, &str, &str)] = &[("map", "", "ap:surrogate=sigmoid:temperature=0.1")];
+
 /// What is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -70,6 +73,8 @@ pub enum By {
     Trees,
     /// Vectors of users and items, by draws from all items.
     Embeddings,
+    /// Vectors of rows, by the cosines within a batch.
+    Retrieval,
 }
 
 /// Parameters of a metric that no objective serves together.
@@ -87,6 +92,7 @@ fn served(measure: &Measure, spec: &Spec, by: By) -> Option<String> {
         By::Network => &[],
         By::Trees => SERVED_BY_ON_TREES,
         By::Embeddings => SERVED_BY_ON_EMBEDDINGS,
+        By::Retrieval => SERVED_BY_ON_RETRIEVAL,
     };
     let mut lines = own.iter().chain(SERVED_BY);
     let (.., line) = lines.find(|(metric, with, _)| *metric == entry.name && fits(with))?;
@@ -141,8 +147,8 @@ mod tests {
 
     #[test]
     fn every_line_names_a_metric_and_an_objective() {
-        for (metric, with, line) in SERVED_BY.iter().chain(SERVED_BY_ON_TREES).chain(SERVED_BY_ON_EMBEDDINGS)
-        {
+        let own = [SERVED_BY_ON_TREES, SERVED_BY_ON_EMBEDDINGS, SERVED_BY_ON_RETRIEVAL].into_iter().flatten();
+        for (metric, with, line) in SERVED_BY.iter().chain(own) {
             if let Some(entry) = toprank_metrics::find(metric) {
                 assert_eq!(entry.name, *metric, "a metric is listed under its own name");
                 let has = |key: &str| entry.params.iter().any(|param| param.name == key);

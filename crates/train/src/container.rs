@@ -177,7 +177,8 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, T
         let other = match envelope.kind.as_str() {
             "walk" => "; a walk is for `toprank pagerank predict` and `evaluate`",
             "recommender" => "; a recommender is for `toprank recommend evaluate` and `top`",
-            "model" if kind == "recommender" => "; a model is for `toprank predict`",
+            "embedder" => "; an embedding is for `toprank embed apply` and `toprank retrieve`",
+            "model" if matches!(kind, "recommender" | "embedder") => "; a model is for `toprank predict`",
             _ => "",
         };
         return Err(wrong(format!("a toprank {}", envelope.kind), &format!("a toprank {kind}{other}")));
@@ -255,6 +256,43 @@ impl<H> Loaded<H> {
         out.copy_from_slice(&values);
         Ok(())
     }
+}
+
+/// Whole numbers that are kept as little-endian bytes.
+pub(crate) trait Number: Copy {
+    const BYTES: usize;
+    fn put(self, to: &mut Vec<u8>);
+    fn get(from: &[u8]) -> Self;
+}
+
+macro_rules! number {
+    ($type:ty) => {
+        impl Number for $type {
+            const BYTES: usize = size_of::<$type>();
+            fn put(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_le_bytes());
+            }
+            fn get(from: &[u8]) -> $type {
+                <$type>::from_le_bytes(std::array::from_fn(|i| from[i]))
+            }
+        }
+    };
+}
+number!(u32);
+number!(u64);
+
+/// Their bytes, one after the other.
+pub(crate) fn numbers<T: Number>(values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
+    for value in values {
+        value.put(&mut bytes);
+    }
+    bytes
+}
+
+/// The numbers that [`numbers`] made bytes of.
+pub(crate) fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(T::BYTES).map(T::get).collect()
 }
 
 #[cfg(test)]

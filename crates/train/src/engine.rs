@@ -150,7 +150,7 @@ pub fn has_previous_gradient(goal: &Goal) -> bool {
 
 /// Which rows a batch needs, how they are cut into shards, and which score each entry of the draws reads.
 #[derive(Default)]
-struct Plan {
+pub(crate) struct Plan {
     /// Rows to score.
     rows: Vec<u32>,
     /// Lists over `rows`, for models that couple items; otherwise one list per shard.
@@ -200,10 +200,20 @@ impl Plan {
             self.lists.extend_from_slice(&draws.lists);
             self.cut_between_lists();
         } else {
-            let shards = self.rows.len().div_ceil(LEAST_ROWS).clamp(1, MOST_SHARDS);
-            self.offsets.extend((0..=shards).map(|k| self.rows.len() * k / shards));
-            self.cuts.extend(0..=shards);
+            self.cut_between_rows();
         }
+    }
+
+    /// Rows by themselves, whatever list they are of, with all their outputs.
+    pub(crate) fn lay_rows(&mut self, rows: &[u32], outputs: usize) {
+        *self = Plan { rows: rows.to_vec(), outputs, ..Plan::default() };
+        self.cut_between_rows();
+    }
+
+    fn cut_between_rows(&mut self) {
+        let shards = self.rows.len().div_ceil(LEAST_ROWS).clamp(1, MOST_SHARDS);
+        self.offsets.extend((0..=shards).map(|k| self.rows.len() * k / shards));
+        self.cuts.extend(0..=shards);
     }
 
     /// Shards of about the same number of rows, none in the middle of a list.
@@ -249,9 +259,10 @@ impl Plan {
     }
 }
 
-type Way<'a> = Box<dyn Backward + 'a>;
+pub(crate) type Way<'a> = Box<dyn Backward + 'a>;
 
-fn forward<'a>(
+/// Outputs of every row of the plan, and the way back of every shard.
+pub(crate) fn forward<'a>(
     model: &'a dyn Differentiable,
     parameters: &'a [f32],
     plan: &Plan,
@@ -295,7 +306,8 @@ pub(crate) fn trusted(features: &dyn Features) -> Result<(), TrainError> {
     features.fault().map_or(Ok(()), |fault| Err(TrainError::Damaged(fault)))
 }
 
-fn backward(
+/// From ∂loss/∂output of every row to `gradient`, over the shards in their order.
+pub(crate) fn backward(
     model: &dyn Differentiable,
     ways: Vec<Way>,
     plan: &Plan,
@@ -350,19 +362,8 @@ pub fn score(
     let outputs = model.outputs();
     if !model.couples_items() {
         // Each row once, however many lists read it.
-        let rows: Vec<u32> = match &lists.rows {
-            None => (0..lists.entries() as u32).collect(),
-            Some(_) => (0..examples.features.rows() as u32).collect(),
-        };
-        let mut by_row = vec![0.0; rows.len() * outputs];
-        by_row.par_chunks_mut(SCORED_AT_ONCE * outputs).zip(rows.par_chunks(SCORED_AT_ONCE)).try_for_each(
-            |(scores, rows)| {
-                let input =
-                    ModelInput { features: examples.features, rows, offsets: &[0, rows.len()], lists: &[] };
-                model.score(parameters, &input, scores)
-            },
-        )?;
-        trusted(examples.features)?;
+        let rows = if lists.rows.is_none() { lists.entries() } else { examples.features.rows() };
+        let by_row = score_rows(model, parameters, examples.features, rows)?;
         return Ok(lists.scores_of_entries(&by_row, outputs));
     }
     let mut scores = vec![0.0; lists.entries()];
@@ -389,4 +390,24 @@ pub fn score(
     })?;
     trusted(examples.features)?;
     Ok(scores)
+}
+
+/// All outputs of the first `rows` rows, as in prediction, for models that score each row by itself.
+pub(crate) fn score_rows(
+    model: &dyn Differentiable,
+    parameters: &[f32],
+    features: &dyn Features,
+    rows: usize,
+) -> Result<Vec<f64>, TrainError> {
+    let outputs = model.outputs();
+    let rows: Vec<u32> = (0..rows as u32).collect();
+    let mut by_row = vec![0.0; rows.len() * outputs];
+    by_row.par_chunks_mut(SCORED_AT_ONCE * outputs).zip(rows.par_chunks(SCORED_AT_ONCE)).try_for_each(
+        |(scores, rows)| {
+            let input = ModelInput { features, rows, offsets: &[0, rows.len()], lists: &[] };
+            model.score(parameters, &input, scores)
+        },
+    )?;
+    trusted(features)?;
+    Ok(by_row)
 }

@@ -246,6 +246,11 @@ pub struct Probes {
 }
 
 impl Probes {
+    /// The numbers, row after row.
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.values
+    }
+
     /// The first items of `lists`.
     pub fn take(lists: &Lists, features: &dyn Features) -> Probes {
         let mut probes = Probes::default();

@@ -244,6 +244,20 @@ pub fn as_seen(model: &Model, file: &str, mut data: Dataset, absent: f32) -> Res
     Ok(data)
 }
 
+/// Data with the columns that a model learned from, found by their names. `file` and `absent` as in [`Predictor::new`].
+pub(crate) fn by_name(
+    file: &str,
+    names: &[String],
+    width: usize,
+    mut data: Dataset,
+    absent: f32,
+) -> Result<Dataset, TrainError> {
+    let columns = Columns::by_name(file, names, width, &data.columns, absent)?;
+    data.features = columns.pick(data.features);
+    data.columns = columns.features;
+    Ok(data)
+}
+
 /// A model of several outputs scores every row for each of them, whatever is judged: one list per output.
 fn every_output(data: &mut Dataset, rows: usize, model: &Model) {
     let header = model.header();

@@ -187,12 +187,7 @@ impl<'a> Trainer<'a> {
         let stream = Stream::new(self.config.seed, "train").at_step(self.position.total);
         let task = Task { model: &*self.model, goal: &stage.goal, examples: self.train };
         let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
-        let statistics = ranges(self.model.blocks(), |block| block.role == Role::Statistic);
-        let measured: Vec<f32> =
-            statistics.iter().flat_map(|range| self.gradient[range.clone()].iter().copied()).collect();
-        for range in &statistics {
-            self.gradient[range.clone()].fill(0.0);
-        }
+        let statistics = Statistics::take(self.model.blocks(), &mut self.gradient);
         let most = if self.config.clip > 0.0 { self.config.clip } else { f64::INFINITY };
         let norm = clip(&mut self.gradient, most);
         if !seen.loss.is_finite() || !norm.is_finite() {
@@ -210,10 +205,7 @@ impl<'a> Trainer<'a> {
             .then_some(self.gradient_previous.as_slice());
         self.optimiser.step(&step, &mut self.parameters, &self.gradient, previous);
         self.model.project(&mut self.parameters);
-        let places = statistics.into_iter().flatten();
-        for (place, measured) in places.zip(measured) {
-            self.parameters[place] += STATISTIC_RATE * (measured - self.parameters[place]);
-        }
+        statistics.follow(&mut self.parameters);
         self.average.add(self.position.step, stage.steps, &self.parameters);
         self.position.stepped(seen.loss, norm, seen.counts.idle, two);
         Ok((seen.loss, rate))
@@ -311,6 +303,31 @@ impl Learner for Trainer<'_> {
 
     fn kept(&self) -> Result<Scoring, TrainError> {
         Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
+    }
+}
+
+/// What a batch measured of the blocks that are not learned.
+pub(crate) struct Statistics {
+    places: Vec<Range<usize>>,
+    measured: Vec<f32>,
+}
+
+impl Statistics {
+    /// Takes it out of the gradient, which is 0 there from now on.
+    pub(crate) fn take(blocks: &[Block], gradient: &mut [f32]) -> Statistics {
+        let places = ranges(blocks, |block| block.role == Role::Statistic);
+        let measured = places.iter().flat_map(|range| gradient[range.clone()].iter().copied()).collect();
+        for range in &places {
+            gradient[range.clone()].fill(0.0);
+        }
+        Statistics { places, measured }
+    }
+
+    /// Lets the running statistics among the parameters follow it.
+    pub(crate) fn follow(self, parameters: &mut [f32]) {
+        for (place, measured) in self.places.into_iter().flatten().zip(self.measured) {
+            parameters[place] += STATISTIC_RATE * (measured - parameters[place]);
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod cell;
 mod columnar;
 pub mod csv;
 mod entries;
+pub mod idx;
 pub mod interactions;
 pub mod letor;
 pub mod mulan_xml;
@@ -47,6 +48,7 @@ pub static FORMATS: &[Format] = &[
     arrow::FORMAT,
     crate::mapped::FORMAT,
     arff::FORMAT,
+    idx::FORMAT,
     interactions::FORMAT,
     adjacency::FORMAT,
     csv::FORMAT,

@@ -1,6 +1,7 @@
 //! Performance at the top: what objectives of areas, thresholds and duals promise beyond the contract. Identities between
 //! them, limits, derivatives at exact thresholds, states that reach their closed forms, numbers that do not overflow.
 
+mod contrastive;
 mod derivatives;
 mod duals;
 mod exponentials;

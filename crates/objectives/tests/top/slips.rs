@@ -30,6 +30,10 @@ What LibAUC 2.0.1 fell for in losses, optimisers and samplers of this kind, and 
 | the top push cannot run | top/identities.rs `the_top_push_is_a_one_way_area_that_ends_at_the_first_other` |
 | focal loss multiplies a column by a row | peers.rs `where_a_peer_slips_we_do_not` |
 | ln(1 + e^x) overflows | peers.rs `where_a_peer_slips_we_do_not`, contract.rs `far_apart_huge_and_equal_scores_stay_finite` |
+| a learned temperature keeps the graph of every step: memory without bound | top/contrastive.rs `what_is_kept_of_a_query_does_not_grow` |
+| one seen item of a batch makes all unseen ones start at γ times their value | top/contrastive.rs `a_query_seen_for_the_first_time_starts_at_its_own_estimate_whatever_else_is_in_the_batch` |
+| a sum over negatives instead of a mean | traps.rs `an_average_over_others_does_not_change_when_every_other_item_comes_twice`, top/contrastive.rs `a_batch_of_more_others_does_not_make_a_longer_gradient` |
+| the gradient of a learned temperature lacks terms (none is learned here) | top/contrastive.rs `the_temperature_is_given_and_not_learned` |
 | a pass of the sampler does not show every positive, more negatives than there are is an error, two labels are taken for one | ../../train/src/sampler/tests.rs `a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly`, `every_row_comes_once_per_pass_with_all_of_its_judged_labels` |
 | the user's random numbers are reset | ../../train/src/sampler/tests.rs `draws_are_a_function_of_seed_and_step` |
 */

@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 
-MetricName = Literal["ndcg", "dcg", "err", "map", "ap", "mrr", "rr", "recip_rank", "p", "precision", "recall", "success", "hit", "hits", "f1", "rprec", "r-prec", "rbp", "iprec", "iprec_at_recall", "11pt", "11pt_avg", "bpref", "judged", "rbp-residual", "auroc", "auc", "pauc", "auprc", "pap", "top-push", "p-norm-push", "pairs", "kendall", "tau", "spearman"]
+MetricName = Literal["ndcg", "dcg", "err", "map", "ap", "mauprc", "mrr", "rr", "recip_rank", "p", "precision", "recall", "success", "hit", "hits", "f1", "rprec", "r-prec", "rbp", "iprec", "iprec_at_recall", "11pt", "11pt_avg", "bpref", "judged", "rbp-residual", "auroc", "auc", "pauc", "auprc", "pap", "top-push", "p-norm-push", "pairs", "kendall", "tau", "spearman"]
 
-ObjectiveName = Literal["song", "song-v1", "song-v2", "song-minibatch", "song-storm", "ap", "soprc", "listwise-ce", "precision", "recall", "p-norm-push", "auroc", "pauc-kl", "tpauc-kl", "top-push-kl", "k-song", "k-song-v1", "k-song-v2", "k-song-rank", "top-ap", "precision-threshold", "recall-threshold", "precision-at-recall", "pauc-bilevel", "tpauc-bilevel", "pap", "top-push-bilevel", "auroc-minmax", "auroc-margin", "pauc-cvar", "tpauc-minmax", "top-push", "p-norm-push-minmax", "squared", "logistic", "cross-entropy", "focal", "ordinal", "ranknet", "ranksvm", "squared-hinge", "margin", "bpr", "lambdarank", "lambdamart", "lambda-map", "lambda-mrr", "lambda-err", "lambda-p", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2pp", "listnet", "softmax", "listmle", "p-listmle", "rankcosine", "xe-ndcg", "approx-ndcg", "gumbel-ndcg", "approx-mrr", "neural-ndcg", "neural-ndcg-stochastic", "pirank", "smoothi", "softrank", "yetirank"]
+ObjectiveName = Literal["song", "song-v1", "song-v2", "song-minibatch", "song-storm", "ap", "soprc", "listwise-ce", "precision", "recall", "p-norm-push", "auroc", "pauc-kl", "tpauc-kl", "top-push-kl", "k-song", "k-song-v1", "k-song-v2", "k-song-rank", "top-ap", "precision-threshold", "recall-threshold", "precision-at-recall", "pauc-bilevel", "tpauc-bilevel", "pap", "top-push-bilevel", "auroc-minmax", "auroc-margin", "pauc-cvar", "tpauc-minmax", "top-push", "p-norm-push-minmax", "squared", "logistic", "cross-entropy", "focal", "ordinal", "ranknet", "ranksvm", "squared-hinge", "margin", "bpr", "lambdarank", "lambdamart", "lambda-map", "lambda-mrr", "lambda-err", "lambda-p", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2pp", "listnet", "softmax", "listmle", "p-listmle", "rankcosine", "xe-ndcg", "approx-ndcg", "gumbel-ndcg", "approx-mrr", "neural-ndcg", "neural-ndcg-stochastic", "pirank", "smoothi", "softrank", "yetirank", "global-contrastive", "nca", "log-nca", "sup-con", "smooth-ap", "fast-ap", "contrastive", "triplet", "multi-similarity"]
 
 class Classifier:
     """Learns to put positives above negatives: binary data, or several labels over the same rows.
@@ -342,6 +342,33 @@ class Objective:
     @overload
     def __init__(self, name: Literal["yetirank"], *, seed: int = 1, samples: float | str = ..., decay: float | str = ...) -> None:
         """logistic loss of neighbours in random orders"""
+    @overload
+    def __init__(self, name: Literal["global-contrastive"], *, seed: int = 1, temperature: float | str = ..., epsilon: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """one relevant item against the tracked mean of all others (SogCLR)"""
+    @overload
+    def __init__(self, name: Literal["nca"], *, seed: int = 1, temperature: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """share of the relevant items in a softmax, tracked"""
+    @overload
+    def __init__(self, name: Literal["log-nca"], *, seed: int = 1, temperature: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """logarithm of the share of the relevant items in a softmax, tracked"""
+    @overload
+    def __init__(self, name: Literal["sup-con"], *, seed: int = 1, temperature: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
+        """supervised contrastive loss with one tracked normaliser per list"""
+    @overload
+    def __init__(self, name: Literal["smooth-ap"], *, seed: int = 1, temperature: float | str = ..., relevant: float | str = ...) -> None:
+        """average precision of the batch with sigmoid ranks"""
+    @overload
+    def __init__(self, name: Literal["fast-ap"], *, seed: int = 1, bins: float | str = ..., relevant: float | str = ...) -> None:
+        """average precision of the batch from soft histograms"""
+    @overload
+    def __init__(self, name: Literal["contrastive"], *, seed: int = 1, near: float | str = ..., far: float | str = ..., over: float | str = ..., relevant: float | str = ...) -> None:
+        """relevant items near, others far, by two margins"""
+    @overload
+    def __init__(self, name: Literal["triplet"], *, seed: int = 1, margin: float | str = ..., mining: float | str = ..., over: float | str = ..., relevant: float | str = ...) -> None:
+        """relevant items more similar than others by a margin, with mining"""
+    @overload
+    def __init__(self, name: Literal["multi-similarity"], *, seed: int = 1, alpha: float | str = ..., beta: float | str = ..., base: float | str = ..., epsilon: float | str = ..., relevant: float | str = ...) -> None:
+        """soft maxima over hard relevant items and hard others"""
     @overload
     def __init__(self, name: str, *, seed: int = 1, **params: Any) -> None: ...
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -8,10 +8,9 @@ use toprank_embeddings::Rows;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::config::Config;
-use super::file::{numbers, numbers_of};
 use super::interactions::Interactions;
 use super::trainer::{Parameters, Trainer};
-use crate::container::{self, Loaded, Tensor, Values};
+use crate::container::{self, Loaded, Tensor, Values, numbers, numbers_of};
 use crate::error::TrainError;
 use crate::learner::Position;
 

@@ -20,7 +20,7 @@ use super::fold_in::fold_in;
 use super::interactions::{Interactions, Known, labelled};
 use super::judge::{Judged, Seen, judge, popular};
 use super::trainer::Parameters;
-use crate::container::{self, Loaded, Tensor, Values};
+use crate::container::{self, Loaded, Number, Tensor, Values, numbers, numbers_of};
 use crate::error::TrainError;
 
 const KIND: &str = "recommender";
@@ -429,41 +429,6 @@ fn find(names: &Names, name: &str, what: &str, expected: &str) -> Result<u32, Pa
             if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
         ParamError::new(what, name, &format!("{expected}{hint}"))
     })
-}
-
-/// Whole numbers that are kept as little-endian bytes.
-pub(super) trait Number: Copy {
-    const BYTES: usize;
-    fn put(self, to: &mut Vec<u8>);
-    fn get(from: &[u8]) -> Self;
-}
-
-macro_rules! number {
-    ($type:ty) => {
-        impl Number for $type {
-            const BYTES: usize = size_of::<$type>();
-            fn put(self, to: &mut Vec<u8>) {
-                to.extend_from_slice(&self.to_le_bytes());
-            }
-            fn get(from: &[u8]) -> $type {
-                <$type>::from_le_bytes(std::array::from_fn(|i| from[i]))
-            }
-        }
-    };
-}
-number!(u32);
-number!(u64);
-
-pub(super) fn numbers<T: Number>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
-    for value in values {
-        value.put(&mut bytes);
-    }
-    bytes
-}
-
-pub(super) fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
-    bytes.chunks_exact(T::BYTES).map(T::get).collect()
 }
 
 /// All names in one text, and where each ends.

@@ -1,0 +1,282 @@
+//! `toprank retrieve`: the nearest rows of a query, and how often they are of its class.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use toprank::core::Policy;
+use toprank::data::Dataset;
+use toprank::metrics::{Evaluation, Measure, bootstrap};
+use toprank::train::retrieval::{Best, Classes, Vectors};
+use toprank::train::{Embedder, Search};
+
+use crate::embed::{Wanted, absent, read};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::reading::Reading;
+use crate::table::{Style, Table, counted, csv_cell};
+use crate::{Common, print, print_json};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toprank retrieve --model emb.toprank --queries test.csv --class letter
+  toprank retrieve --model emb.toprank --queries letters.csv --class letter --part test --metrics map,success@1,success@10
+  toprank retrieve --model emb.toprank --queries q.csv --gallery g.csv --k 10 -o nearest.csv
+
+The search is exact: the cosine of every query with every row of the gallery. Without --gallery each query is searched among
+all other rows of its own file.
+
+Where the rows have classes (--class, or a label), what is of a query's class is relevant and the ranking is judged: map is the
+mean AUPRC (mAUPRC) of retrieval papers, success@k their Recall@k (at least one hit in the first k). A query whose class is
+nowhere else leaves the mean. --part keeps only the classes that the embedding was trained on, validated on, or never saw.";
+
+/// Search the nearest rows by an embedding, and judge what is found
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct Retrieve {
+    /// The embedding
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// Rows that are searched for
+    #[arg(long, value_name = "FILE")]
+    queries: String,
+    /// Rows that are searched in [default: the queries, each among all others]
+    #[arg(long, value_name = "FILE")]
+    gallery: Option<String>,
+    /// Column of the class [default: the label, if there is one]
+    #[arg(long, value_name = "COLUMN")]
+    class: Option<String>,
+    /// Keep only the classes of this part of the split of training
+    #[arg(long, value_enum, value_name = "PART")]
+    part: Option<Part>,
+    /// Metrics, separated by commas (see `toprank metrics`)
+    #[arg(long, short, value_name = "METRICS", default_value = "map,success@1,success@10")]
+    metrics: String,
+    /// Rows to list for each query
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    k: u32,
+    /// Write query,rank,item,score as CSV to this file (- is standard output)
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write the metrics of every query to a CSV file
+    #[arg(long, value_name = "FILE")]
+    per_query: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    output: Style,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Learned from
+    Train,
+    /// Looked at for early stopping
+    Valid,
+    /// Never looked at
+    Test,
+}
+
+/// Rows of one file.
+struct Rows {
+    names: Vec<String>,
+    /// Names of the classes, and the class of each row, if they have any.
+    classes: Option<(Vec<String>, Vec<u32>)>,
+    vectors: Vectors,
+}
+
+impl Retrieve {
+    /// Loads, embeds, searches, judges, prints.
+    pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
+        let embedder = Embedder::load(&self.model)?;
+        let queries = self.rows(&embedder, &self.queries, common)?;
+        let gallery = self.gallery.as_ref().map(|path| self.rows(&embedder, path, common)).transpose()?;
+        if queries.names.is_empty() || gallery.as_ref().is_some_and(|gallery| gallery.names.is_empty()) {
+            return Err(Failure::data("no rows; expected at least one query and one row to search in"));
+        }
+        let search =
+            Search { queries: &queries.vectors, gallery: gallery.as_ref().map(|gallery| &gallery.vectors) };
+        let judged = match classes_of(&queries, gallery.as_ref()) {
+            None => None,
+            Some(_) if measures.is_empty() => None,
+            Some((of_queries, of_gallery)) => {
+                let _spinner = Progress::spinner(common.quiet, "ranking".to_string());
+                Some(search.judge(&of_queries, &of_gallery, &measures)?)
+            }
+        };
+        if let (Some(path), Some(judged)) = (&self.per_query, &judged) {
+            write_per_query(path, &queries.names, judged)?;
+        }
+        // Without classes what is found is the result.
+        let listed = self.out.is_some() || judged.is_none();
+        let found = if listed { search.nearest(self.k as usize) } else { Vec::new() };
+        let items = gallery.as_ref().map_or(&queries.names, |gallery| &gallery.names);
+        if let Some(path) = &self.out {
+            let mut text = String::from("query,rank,item,score\n");
+            for (query, found) in queries.names.iter().zip(&found) {
+                for (rank, best) in (1..).zip(found) {
+                    let item = csv_cell(&items[best.item as usize]);
+                    text += &format!("{},{rank},{item},{}\n", csv_cell(query), best.score);
+                }
+            }
+            toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?;
+            if judged.is_none() || path.as_os_str() == "-" {
+                return Ok(());
+            }
+        }
+        let rows = [queries.names.len(), items.len()];
+        match judged {
+            Some(judged) => self.report(&judged, rows, common),
+            None => self.list(&queries.names, items, &found, common),
+        }
+    }
+
+    fn rows(&self, embedder: &Embedder, path: &str, common: &Common) -> Result<Rows, Failure> {
+        let class = self.class.as_deref();
+        let wanted =
+            if class.is_some() || self.part.is_some() { Wanted::Classes } else { Wanted::ClassesIfAny };
+        let data = read(path, class, &self.reading, wanted, common.quiet)?;
+        let unjudged = class.is_none() && data.lists.labels.iter().all(|label| label.is_nan());
+        if unjudged {
+            let (names, vectors) = self.embed(embedder, path, data)?;
+            return Ok(Rows { names, classes: None, vectors });
+        }
+        let mut classes = Classes::of(data)?;
+        if let Some(part) = self.part {
+            let parts = &embedder.header().parts;
+            let names = match part {
+                Part::Train => &parts.train,
+                Part::Valid => &parts.valid,
+                Part::Test => &parts.test,
+            };
+            if names.is_empty() {
+                let part = format!("{part:?}").to_lowercase();
+                let words = format!("{}: no classes are of the part {part}", self.model.display());
+                return Err(Failure::usage(format!("{words}; train with --split that gives it a share")));
+            }
+            classes = classes.only(names)?;
+        }
+        let known = Some((classes.names(), classes.of_rows()));
+        let (names, vectors) = self.embed(embedder, path, classes.data)?;
+        Ok(Rows { names, classes: known, vectors })
+    }
+
+    fn embed(
+        &self,
+        embedder: &Embedder,
+        path: &str,
+        data: Dataset,
+    ) -> Result<(Vec<String>, Vectors), Failure> {
+        let names = (0..data.rows()).map(|row| data.item_name(row)).collect();
+        Ok((names, embedder.embed(path, data, absent(&self.reading))?))
+    }
+
+    fn report(
+        &self,
+        judged: &Evaluation,
+        [queries, rows]: [usize; 2],
+        common: &Common,
+    ) -> Result<(), Failure> {
+        let options = bootstrap::IntervalOptions::default();
+        let intervals: Vec<_> = judged
+            .results
+            .iter()
+            .map(|result| bootstrap::interval(&result.per_list, None, &options))
+            .collect();
+        if common.json || self.output == Style::Json {
+            let metrics: serde_json::Map<String, Value> =
+                judged.results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();
+            let bounds: serde_json::Map<String, Value> = judged
+                .results
+                .iter()
+                .zip(&intervals)
+                .map(|(result, interval)| (result.name.clone(), json!([interval.low, interval.high])))
+                .collect();
+            let used = judged.results.iter().map(|result| result.counts.used).max();
+            return print_json(&json!({
+                "metrics": metrics, "intervals": bounds, "queries": queries, "used": used, "gallery": rows,
+                "each_among_the_others": self.gallery.is_none(),
+                "part": self.part.map(|part| format!("{part:?}").to_lowercase()),
+                "policy": Policy::default(),
+            }));
+        }
+        let mut table = Table::new(["metric", "value", "95 % interval", "queries"]);
+        for (result, interval) in judged.results.iter().zip(&intervals) {
+            table.row([
+                result.name.clone(),
+                result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
+                format!("[{:.4}, {:.4}]", interval.low, interval.high),
+                result.counts.used.to_string(),
+            ]);
+        }
+        if self.output != Style::Table {
+            return print(&table.render(self.output));
+        }
+        let among = if self.gallery.is_some() { "in" } else { "each among all others of" };
+        print(&format!(
+            "exact search: {} {among} {}; map is the mean AUPRC, success@k the Recall@k of retrieval papers\n{}",
+            counted(queries, "query"),
+            counted(rows, "row"),
+            table.render(Style::Table),
+        ))
+    }
+
+    fn list(
+        &self,
+        queries: &[String],
+        items: &[String],
+        found: &[Vec<Best>],
+        common: &Common,
+    ) -> Result<(), Failure> {
+        if common.json || self.output == Style::Json {
+            let lines: Vec<Value> = queries
+                .iter()
+                .zip(found)
+                .map(|(query, found)| {
+                    let items: Vec<Value> = found
+                        .iter()
+                        .map(|best| json!({"item": items[best.item as usize], "score": best.score}))
+                        .collect();
+                    json!({"query": query, "items": items})
+                })
+                .collect();
+            return print_json(&json!({"k": self.k, "nearest": lines}));
+        }
+        let mut table = Table::new(["query", "rank", "item", "score"]).words(0).words(2);
+        for (query, found) in queries.iter().zip(found) {
+            for (rank, best) in (1..).zip(found) {
+                let item = items[best.item as usize].clone();
+                table.row([query.clone(), rank.to_string(), item, format!("{:.4}", best.score)]);
+            }
+        }
+        print(&table.render(self.output))
+    }
+}
+
+/// The classes of the rows of both files in one numbering; `None`: a file has none.
+fn classes_of(queries: &Rows, gallery: Option<&Rows>) -> Option<(Vec<u32>, Vec<u32>)> {
+    let (names, of_queries) = queries.classes.as_ref()?;
+    let Some(gallery) = gallery else { return Some((of_queries.clone(), Vec::new())) };
+    let (others, of_gallery) = gallery.classes.as_ref()?;
+    let known: HashMap<&String, u32> = names.iter().zip(0..).collect();
+    let unknown = names.len() as u32;
+    let numbers: Vec<u32> = others.iter().map(|name| known.get(name).copied().unwrap_or(unknown)).collect();
+    Some((of_queries.clone(), of_gallery.iter().map(|class| numbers[*class as usize]).collect()))
+}
+
+fn write_per_query(path: &std::path::Path, names: &[String], judged: &Evaluation) -> Result<(), Failure> {
+    let mut text = String::from("query");
+    for result in &judged.results {
+        text += &format!(",{}", csv_cell(&result.name));
+    }
+    for (query, name) in names.iter().enumerate() {
+        text += &format!("\n{}", csv_cell(name));
+        for result in &judged.results {
+            text += &format!(",{}", result.per_list[query]);
+        }
+    }
+    text += "\n";
+    Ok(toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?)
+}

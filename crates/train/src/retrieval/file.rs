@@ -1,0 +1,207 @@
+/*!
+Trained embeddings: vectors of new rows, kept in a file, checked when they come back.
+
+The file (see [`crate::container`]) holds the network, the names of its features, the fitted transforms, the names of the classes
+of every part, and a self-test: some rows with their vectors, which are computed again at every load.
+*/
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toprank_core::{Differentiable, Lists};
+use toprank_data::transform::Pipeline;
+use toprank_data::{Dataset, Matrix};
+
+use super::config::Config;
+use super::cosines::normalise;
+use super::search::Vectors;
+use crate::container::{self, Loaded, Tensor, Values};
+use crate::engine::score_rows;
+use crate::error::TrainError;
+use crate::model_file::Probes;
+use crate::predict::by_name;
+use crate::scoring::Scoring;
+
+const KIND: &str = "embedder";
+/// Difference of a number of a unit vector that another processor may make.
+const TOLERANCE: f32 = 1e-4;
+
+/// What a file says about its embedding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// What it was trained with.
+    pub config: Config,
+    /// What it reached.
+    pub reached: Reached,
+    /// Features per row, before the transforms.
+    pub width: usize,
+    /// Names of the features.
+    pub features: Vec<String>,
+    /// Steps on the features, fitted.
+    pub transforms: Pipeline,
+    /// The classes of each part.
+    pub parts: Parts,
+}
+
+/// Names of classes, part by part; no class is in two.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parts {
+    /// What was learned from.
+    pub train: Vec<String>,
+    /// What early stopping looked at.
+    pub valid: Vec<String>,
+    /// What was not looked at.
+    pub test: Vec<String>,
+}
+
+/// What training reached.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reached {
+    /// Rows it was trained on.
+    pub rows: usize,
+    /// Steps.
+    pub steps: u64,
+    /// Passes.
+    pub epochs: u32,
+    /// Best pass, and the metric of validation there.
+    pub best: Option<(u32, f64)>,
+    /// Loss of the last pass.
+    pub loss: Option<f64>,
+}
+
+/// A trained embedding.
+#[derive(Clone)]
+pub struct Embedder {
+    header: Header,
+    model: Arc<dyn Differentiable>,
+    parameters: Vec<f32>,
+    probes: Vec<f32>,
+}
+
+impl std::fmt::Debug for Embedder {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Embedder").field("header", &self.header).finish_non_exhaustive()
+    }
+}
+
+impl Embedder {
+    pub(super) fn new(
+        header: Header,
+        model: Arc<dyn Differentiable>,
+        parameters: Vec<f32>,
+        probes: &Probes,
+    ) -> Embedder {
+        Embedder { header, model, parameters, probes: probes.values().to_vec() }
+    }
+
+    /// What its file says about it.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Numbers that were learned.
+    pub fn parameters(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// The vector of every row, of length 1, in the order of the rows of `data`. Columns are found by name; `file` is the name
+    /// of the data in errors, `absent` what a numbered feature is worth that a text never states.
+    ///
+    /// # Errors
+    /// If the data lack features of the model, or a row has missing ones that no transform fills.
+    pub fn embed(&self, file: &str, data: Dataset, absent: f32) -> Result<Vectors, TrainError> {
+        let rows = data.rows();
+        let mut data = by_name(file, &self.header.features, self.header.width, data, absent)?;
+        self.header.transforms.apply(&mut data)?;
+        vectors(&*self.model, &self.parameters, &data, rows)
+    }
+
+    fn self_test(&self) -> Result<Vectors, TrainError> {
+        let width = self.header.width.max(1);
+        let rows = self.probes.len() / width;
+        let mut data = Dataset {
+            lists: Lists::from_lengths(&[rows], vec![0.0; rows]),
+            features: Matrix::Dense { width, values: self.probes.clone() },
+            ..Dataset::default()
+        };
+        self.header.transforms.apply(&mut data)?;
+        vectors(&*self.model, &self.parameters, &data, rows)
+    }
+
+    /// Writes it; the old file stays until the new one is whole.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), TrainError> {
+        let vectors = self.self_test()?;
+        let (rows, width) = (vectors.rows(), self.header.width);
+        let table = |name: &str, shape, values| Tensor { name: name.into(), shape, values };
+        let tensors = vec![
+            table("probe.features", vec![rows, width], Values::F32(&self.probes)),
+            table("probe.vectors", vec![rows, vectors.width], Values::F32(&vectors.values)),
+        ];
+        let scoring = Scoring::Network(Arc::clone(&self.model), self.parameters.clone());
+        scoring.with_tensors(tensors, |tensors| container::save(path, KIND, &self.header, tensors))
+    }
+
+    /// Reads an embedding; every byte is checked and its self-test is run.
+    ///
+    /// # Errors
+    /// If the file is no embedding, damaged, or computes other vectors here.
+    pub fn load(path: &Path) -> Result<Embedder, TrainError> {
+        let loaded: Loaded<Header> = container::load(path, KIND)?;
+        let header = loaded.header.clone();
+        let dimensions = header.config.dimensions as usize;
+        let width = header.transforms.width_after();
+        let Scoring::Network(model, parameters) =
+            Scoring::load(&loaded, &header.config.model, width, dimensions)?
+        else {
+            return Err(loaded.wrong("trees", "a network that gives vectors"));
+        };
+        let (shape, probes) = loaded.f32("probe.features")?;
+        if shape.len() != 2 || shape[1] != header.width {
+            return Err(loaded.wrong(format!("a self-test of shape {shape:?}"), "whole rows"));
+        }
+        let embedder = Embedder { header, model, parameters, probes };
+        let (_, expected) = loaded.f32("probe.vectors")?;
+        let found = embedder.self_test()?;
+        if found.values.len() != expected.len() {
+            return Err(
+                loaded.wrong(format!("{} numbers in the self-test", expected.len()), "a vector per row")
+            );
+        }
+        for (place, (found, expected)) in found.values.iter().zip(&expected).enumerate() {
+            // Not a number: fails, too.
+            if (found - expected).abs().partial_cmp(&TOLERANCE).is_none_or(std::cmp::Ordering::is_gt) {
+                let row = place / dimensions.max(1);
+                let found = format!("a self-test that fails: a number of row {row} is {found}");
+                let other = "this build computes something else than the one that trained it";
+                return Err(loaded.wrong(found, format!("{expected}; {other}")));
+            }
+        }
+        Ok(embedder)
+    }
+
+    /// True if the file at `path` looks like an embedding, whole or not.
+    pub fn is_one(path: &Path) -> bool {
+        container::looks_like(path, KIND)
+    }
+}
+
+/// The vectors of all rows of data that are transformed already.
+pub(super) fn vectors(
+    model: &dyn Differentiable,
+    parameters: &[f32],
+    data: &Dataset,
+    rows: usize,
+) -> Result<Vectors, TrainError> {
+    let width = model.outputs();
+    let raw = score_rows(model, parameters, &data.features, rows)?;
+    let mut found = Vectors { width, values: Vec::with_capacity(raw.len()) };
+    normalise(&raw, width, &mut found.values, &mut Vec::new());
+    Ok(found)
+}
