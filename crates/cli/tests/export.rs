@@ -101,3 +101,22 @@ fn both_sides_of_a_recommender_are_exported_and_proved() {
     let refused = shell.fails(3, "export --model rec.toprank --format onnx -o x.onnx");
     assert!(refused.contains("neumf") && refused.contains("mf or two-tower"), "{refused}");
 }
+
+#[test]
+fn an_embedding_is_exported_with_its_unit_vectors() {
+    let shell = Toprank::new();
+    let line = |i: usize| {
+        format!("{},{},{},{}\n", i % 7, (i * 37 % 11) as f32 / 3.0, i % 5, ["a", "b", "c", "d"][i % 4])
+    };
+    shell.file("rows.csv", &format!("x,y,z,class\n{}", (0..80).map(line).collect::<String>()));
+    shell.ok(
+        "embed train --data rows.csv --class class --model mlp:hidden=8 --dimensions 3 --objective triplet --split 100/0/0 \
+         --epochs 2 -o e.toprank --quiet",
+    );
+    let done = json(&shell.ok(&format!(
+        "export --model e.toprank --format onnx --probes 100 {} -o e.onnx --json --quiet",
+        onnxruntime()
+    )));
+    assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{done}");
+    assert!(shell.read("e.onnx.probe.csv").starts_with("score0,score1,score2,"));
+}

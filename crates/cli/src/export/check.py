@@ -27,13 +27,13 @@ if len(sessions) == 2:  # the two sides of a recommender: user, item, score, the
     found = (vectors[0] * vectors[1]).sum(1, keepdims=True)
 else:  # [list,] score or score0, score1, …, then the features
     lists = int(head[0] == "list")
-    outputs = sessions[0].get_outputs()[0].shape[1]
+    name, outputs = sessions[0].get_outputs()[0].name, sessions[0].get_outputs()[0].shape[1]
     score = np.array([[float(value) for value in row[lists : lists + outputs]] for row in rows])
     x = numbers(range(lists + outputs, len(head)))
     cuts = [0, len(rows)]
     if lists:
         cuts = [i for i in range(len(rows)) if i == 0 or rows[i][0] != rows[i - 1][0]] + [len(rows)]
-    found = np.concatenate([sessions[0].run(["scores"], {"features": x[a:b]})[0] for a, b in zip(cuts, cuts[1:])])
+    found = np.concatenate([sessions[0].run([name], {"features": x[a:b]})[0] for a, b in zip(cuts, cuts[1:])])
 difference = np.abs(found - score)
 print(json.dumps({
     "version": ort.__version__,

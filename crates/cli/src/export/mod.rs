@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use toprank::core::Features;
 use toprank::data::{Source, sink};
+use toprank::train::retrieval::Embedder;
 use toprank::train::scoring::Trees;
 use toprank::train::{Model, Recommender, TrainError};
 use toprank::trees::interop::{self, Export as Written, Missing, probe_rows};
@@ -34,7 +35,7 @@ format keeps leaves in single precision they differ by at most 1e-6 of the large
 
 Networks (linear, mlp, context) are written for ONNX with their transforms: features go in as they were read. A model that
 looks at whole lists takes the items of one list a run. A recommender of the kinds mf and two-tower becomes two files, one for
-users and one for items, whose vectors' dot product is the score. The written bytes are read back and computed by a plain
+users and one for items, whose vectors' dot product is the score; an embedding gives vectors of length 1. The written bytes are read back and computed by a plain
 twin on probe rows; --onnxruntime PYTHON runs them in the real one as well, before it says done.";
 
 /// Write a model for LightGBM, XGBoost, RankLib, Solr or ONNX, and prove that it scores the same
@@ -87,6 +88,9 @@ impl Export {
         }
         if Recommender::is_one(&self.model) {
             return self.towers(common);
+        }
+        if Embedder::is_one(&self.model) {
+            return self.embedding(common);
         }
         let model = Model::load(&self.model)?;
         let Some(trees) = model.scoring().trees() else { return self.network(&model, common) };

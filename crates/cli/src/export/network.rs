@@ -6,7 +6,8 @@ use serde_json::json;
 use toprank::core::Features;
 use toprank::data::sink;
 use toprank::train::onnx::{self, TOLERANCE};
-use toprank::train::{Model, Recommender};
+use toprank::train::retrieval::Embedder;
+use toprank::train::{Model, Recommender, TrainError};
 
 use super::runtime::checked;
 use super::{Export, beside, cells, features_head};
@@ -35,21 +36,51 @@ impl Export {
     pub(super) fn network(&self, model: &Model, common: &Common) -> Result<(), Failure> {
         let header = model.header();
         self.must_be_onnx(&header.config.model)?;
+        let written = self.spinning(common, |rows| onnx::write(model, rows))?;
+        self.written(&header.config.model, &header.features, &written, common)
+    }
+
+    /// An embedding with its transforms.
+    pub(super) fn embedding(&self, common: &Common) -> Result<(), Failure> {
+        let embedder = Embedder::load(&self.model)?;
+        let header = embedder.header();
+        self.must_be_onnx(&header.config.model)?;
+        let written = self.spinning(common, |rows| onnx::write_embedding(&embedder, rows))?;
+        self.written(&header.config.model, &header.features, &written, common)
+    }
+
+    fn spinning<T>(
+        &self,
+        common: &Common,
+        write: impl FnOnce(usize) -> Result<T, TrainError>,
+    ) -> Result<T, Failure> {
         let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
-        let written = onnx::write(model, self.probes.map_or(ROWS, |rows| rows as usize))?;
+        let written = write(self.probes.map_or(ROWS, |rows| rows as usize))?;
         drop(spinner);
+        Ok(written)
+    }
+
+    fn written(
+        &self,
+        model: &str,
+        names: &[String],
+        written: &onnx::Written,
+        common: &Common,
+    ) -> Result<(), Failure> {
+        let (rows, width) = (written.rows.rows(), written.rows.features.width());
+        let outputs = written.scores.len() / rows.max(1);
         sink::write_file(&self.output, |out| out.write_all(&written.bytes))?;
         let mut head = Vec::new();
         if written.list_by_list {
             head.push("list".to_string());
         }
-        head.extend(features_head(&header.features, header.outputs, header.width));
+        head.extend(features_head(names, outputs, width));
         let mut table = Table::new(head);
-        let mut values = vec![0.0; header.width];
+        let mut values = vec![0.0; width];
         for list in 0..written.rows.lists.len() {
             for row in written.rows.lists.range(list) {
                 written.rows.features.gather(&[row as u32], &mut values);
-                let scores = &written.scores[row * header.outputs..][..header.outputs];
+                let scores = &written.scores[row * outputs..][..outputs];
                 let list = written.list_by_list.then(|| list.to_string());
                 table.row(list.into_iter().chain(cells(scores, &values)));
             }
@@ -61,8 +92,8 @@ impl Export {
         let what = if written.list_by_list { ", one list a run" } else { "" };
         Done {
             files: std::slice::from_ref(&self.output),
-            about: format!("{} for ONNX{what}", header.config.model),
-            proved: counted(written.rows.rows(), "row"),
+            about: format!("{} for ONNX{what}", model),
+            proved: counted(rows, "row"),
             parity: written.parity,
             probes: &probes,
             run,
@@ -76,9 +107,7 @@ impl Export {
         let recommender = Recommender::load(&self.model)?;
         let model = &recommender.header().config.model;
         self.must_be_onnx(model)?;
-        let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
-        let towers = onnx::towers(&recommender, self.probes.map_or(ROWS, |rows| rows as usize))?;
-        drop(spinner);
+        let towers = self.spinning(common, |pairs| onnx::towers(&recommender, pairs))?;
         let data = recommender.data();
         let known = [&data.user_features, &data.item_features];
         let mut head: Vec<String> = ["user", "item", "score"].map(String::from).to_vec();

@@ -18,14 +18,14 @@ mod towers;
 mod transforms;
 
 use toprank_core::stream::Random;
-use toprank_core::{Features, Lists, ModelError, Stream};
+use toprank_core::{Differentiable, Features, Lists, ModelError, Stream};
 use toprank_data::transform::{Pipeline, Step};
 use toprank_data::{Column, Dataset, Matrix};
-use toprank_onnx::{Array, Graph, Kind, Program};
+use toprank_onnx::{Array, Attribute, Graph, Kind, Program, Value};
 
 use crate::error::TrainError;
 use crate::model_file::{Header, Model};
-#[cfg(feature = "neural")]
+use crate::retrieval::Embedder;
 use crate::scoring::Scoring;
 
 pub use towers::{Towers, towers};
@@ -97,20 +97,82 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
     let header = model.header();
     let list_by_list = model.scoring().couples_items()
         || header.transforms.steps.iter().any(|step| matches!(step, Step::PerList { .. }));
+    let columns = columns(header);
     let mut graph = Graph::default();
     let features = graph.input("features", Kind::Float, &[None, Some(header.width)]);
-    let ready = transforms::say(&header.transforms, &categories(header), &mut graph, &features);
-    let scores = network(model, &mut graph, &ready)?;
+    let ready = transforms::say(&header.transforms, &categories(&columns), &mut graph, &features);
+    let scores = match model.scoring() {
+        Scoring::Network(model, parameters) => {
+            network(&header.config.model, &**model, parameters, &mut graph, &ready)?
+        }
+        Scoring::Trees(_) => {
+            return Err(
+                ModelError::new("a model of trees", "a network; trees have a form of their own").into()
+            );
+        }
+    };
     graph.output("scores", &scores, Kind::Double, &[None, Some(header.outputs)]);
     let about = if list_by_list { "one list at a time" } else { "any rows" };
     let names = header.features.join(" ");
     let bytes =
         graph.write("toprank", &[("features", &names), ("model", &header.config.model), ("rows", about)]);
 
-    let rows = probes(model, rows.max(1), list_by_list);
+    let rows = probes(columns, &header.transforms, model.probes(), rows.max(1), list_by_list);
     let scores = all_scores(model, &rows)?;
+    prove(bytes, "scores", rows, scores, list_by_list)
+}
+
+/// Writes an embedding with its transforms and proves it on `rows` rows: `scores` of the result are the vectors, one after the
+/// other.
+///
+/// # Errors
+/// If its network has no form in ONNX, or what was written says something else.
+pub fn write_embedding(embedder: &Embedder, rows: usize) -> Result<Written, TrainError> {
+    let header = embedder.header();
+    let column = |name: &String| Column { name: name.clone(), levels: None };
+    let columns: Vec<Column> = match header.features.len() == header.width {
+        true => header.features.iter().map(column).collect(),
+        false => (0..header.width).map(|f| column(&format!("f{f}"))).collect(),
+    };
+    let mut graph = Graph::default();
+    let features = graph.input("features", Kind::Float, &[None, Some(header.width)]);
+    let ready = transforms::say(&header.transforms, &categories(&columns), &mut graph, &features);
+    let (model, parameters) = embedder.network();
+    let z = network(&header.config.model, model, parameters, &mut graph, &ready)?;
+    let vector = unit(&mut graph, &z);
+    let dimensions = header.config.dimensions as usize;
+    graph.output("vector", &vector, Kind::Float, &[None, Some(dimensions)]);
+    let names = header.features.join(" ");
+    let bytes = graph.write("toprank", &[("features", &names), ("model", &header.config.model)]);
+
+    let rows = probes(columns, &header.transforms, embedder.probes(), rows.max(1), false);
+    let vectors = embedder.embed("the probe rows", rows.clone(), 0.0)?;
+    prove(bytes, "vector", rows, vectors.values.into_iter().map(f64::from).collect(), false)
+}
+
+/// Rows of length 1; a row of zeros has no direction and stays.
+fn unit(graph: &mut Graph, z: &Value) -> Value {
+    let squares = graph.node("Mul", &[z, z], &[]);
+    let numbers = graph.wholes(&[1]);
+    let sum = graph.node("ReduceSum", &[&squares, &numbers], &[Attribute::Whole("keepdims", 1)]);
+    let length = graph.node("Sqrt", &[&sum], &[]);
+    let (least, zero) = (graph.doubles(&[1], &[crate::retrieval::LEAST]), graph.doubles(&[1], &[0.0]));
+    let points = graph.node("Less", &[&least, &length], &[]);
+    let scaled = graph.node("Div", &[z, &length], &[]);
+    let vector = graph.node("Where", &[&points, &scaled, &zero], &[]);
+    graph.cast(&vector, Kind::Float)
+}
+
+/// Reads the bytes back and compares what they say of the rows with what the model says.
+fn prove(
+    bytes: Vec<u8>,
+    output: &str,
+    rows: Dataset,
+    scores: Vec<f64>,
+    list_by_list: bool,
+) -> Result<Written, TrainError> {
+    let width = rows.features.width();
     let program = Program::read(&bytes)?;
-    let width = header.width;
     let mut found = Vec::with_capacity(scores.len());
     for list in 0..rows.lists.len() {
         let range = rows.lists.range(list);
@@ -118,7 +180,7 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
         rows.features.gather(&range.clone().map(|row| row as u32).collect::<Vec<_>>(), &mut values);
         let values = values.into_iter().map(f64::from).collect();
         let outputs = program.run(&[("features", Array::new(&[range.len(), width], values))])?;
-        found.extend_from_slice(&outputs["scores"].values);
+        found.extend_from_slice(&outputs[output].values);
     }
     let parity = Parity::of(&found, &scores)?;
     Ok(Written { bytes, rows, scores, parity, list_by_list })
@@ -126,22 +188,23 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
 
 #[cfg(feature = "neural")]
 fn network(
-    model: &Model,
+    text: &str,
+    model: &dyn Differentiable,
+    parameters: &[f32],
     graph: &mut Graph,
-    rows: &toprank_onnx::Value,
-) -> Result<toprank_onnx::Value, TrainError> {
-    match model.scoring() {
-        Scoring::Network(network, parameters) => {
-            Ok(toprank_neural::onnx::say(&model.header().config.model, &**network, parameters, graph, rows)?)
-        }
-        Scoring::Trees(_) => {
-            Err(ModelError::new("a model of trees", "a network; trees have a form of their own").into())
-        }
-    }
+    rows: &Value,
+) -> Result<Value, TrainError> {
+    Ok(toprank_neural::onnx::say(text, model, parameters, graph, rows)?)
 }
 
 #[cfg(not(feature = "neural"))]
-fn network(_: &Model, _: &mut Graph, _: &toprank_onnx::Value) -> Result<toprank_onnx::Value, TrainError> {
+fn network(
+    _: &str,
+    _: &dyn Differentiable,
+    _: &[f32],
+    _: &mut Graph,
+    _: &Value,
+) -> Result<Value, TrainError> {
     Err(ModelError::new("a build without networks", "one with the feature `neural`").into())
 }
 
@@ -163,8 +226,8 @@ fn all_scores(model: &Model, rows: &Dataset) -> Result<Vec<f64>, TrainError> {
 }
 
 /// Which features hold categories.
-fn categories(header: &Header) -> Vec<bool> {
-    (0..header.width).map(|feature| header.levels.contains_key(&feature)).collect()
+fn categories(columns: &[Column]) -> Vec<bool> {
+    columns.iter().map(|column| column.levels.is_some()).collect()
 }
 
 fn columns(header: &Header) -> Vec<Column> {
@@ -176,13 +239,17 @@ fn columns(header: &Header) -> Vec<Column> {
 }
 
 /// Rows made from those of the self-test.
-fn probes(model: &Model, rows: usize, list_by_list: bool) -> Dataset {
-    let header = model.header();
-    let width = header.width;
-    let known = model.probes();
+fn probes(
+    columns: Vec<Column>,
+    transforms: &Pipeline,
+    known: &[f32],
+    rows: usize,
+    list_by_list: bool,
+) -> Dataset {
+    let width = columns.len();
     let mut random = Stream::new(0, "rows to prove a model on").open();
-    let fills = filled(&header.transforms, &columns(header));
-    let categories = categories(header);
+    let fills = filled(transforms, &columns);
+    let categories = categories(&columns);
     let mut values = Vec::with_capacity(rows * width);
     for _ in 0..rows {
         for feature in 0..width {
@@ -203,7 +270,7 @@ fn probes(model: &Model, rows: usize, list_by_list: bool) -> Dataset {
     Dataset {
         lists: Lists::from_lengths(&lengths, vec![0.0; rows]),
         features: Matrix::Dense { width, values },
-        columns: columns(header),
+        columns,
         ..Dataset::default()
     }
 }

@@ -13,7 +13,7 @@ A row that the network maps to 0 has no direction: its cosines are 0 and it is n
 use toprank_core::matrix::{View, product};
 
 /// Below this length a vector has no direction.
-const LEAST: f64 = 1e-12;
+pub(crate) const LEAST: f64 = 1e-12;
 
 /// Vectors of length 1 out of any: `to` row after row, and the lengths that they had.
 pub(crate) fn normalise(z: &[f64], width: usize, to: &mut Vec<f32>, lengths: &mut Vec<f64>) {

@@ -103,6 +103,16 @@ impl Embedder {
         &self.header
     }
 
+    /// The network and its parameters.
+    pub(crate) fn network(&self) -> (&dyn Differentiable, &[f32]) {
+        (&*self.model, &self.parameters)
+    }
+
+    /// The features of its self-test, row after row.
+    pub(crate) fn probes(&self) -> &[f32] {
+        &self.probes
+    }
+
     /// Numbers that were learned.
     pub fn parameters(&self) -> usize {
         self.parameters.len()

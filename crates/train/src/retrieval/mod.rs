@@ -54,6 +54,7 @@ mod views;
 pub use checkpoint::about;
 pub use classes::Classes;
 pub use config::{Config, Settings};
+pub(crate) use cosines::LEAST;
 pub use file::{Embedder, Header, Parts, Reached};
 pub use prepared::Prepared;
 pub use search::{Search, Vectors};
