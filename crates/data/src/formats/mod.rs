@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::error::ReadError;
+use crate::graph_items;
 use crate::mapped::MappedDataset;
 use crate::source::Source;
 use letor::Outline;
@@ -124,6 +125,19 @@ pub struct ReadOptions {
     pub label_xml: Option<String>,
     /// Most features a row may have; a larger index is an error, not an allocation. `None`: 1,048,576.
     pub max_features: Option<u32>,
+    /// Column of molecules written as SMILES: items are graphs then (module `graph_items`).
+    pub smiles: Option<String>,
+    /// Column that names the graph of an item; its `nodes` and `edges` are in tables of their own.
+    pub graph: Option<String>,
+    /// Table of the nodes of all graphs.
+    pub nodes: Option<String>,
+    /// Table of the edges of all graphs.
+    pub edges: Option<String>,
+    /// Leave out rows whose graph cannot be read; they are listed in [`crate::GraphItems::left_out`]. Otherwise the first of
+    /// them is an error.
+    pub skip_bad_items: bool,
+    /// Tables: columns of words without another use are categorical features.
+    pub words_are_categories: bool,
     /// Accept a table without the label column (rows to be scored): every label is then NaN, not judged.
     pub label_optional: bool,
 }
@@ -150,7 +164,8 @@ pub fn by_extension(source: &Source) -> Option<&'static Format> {
 /// content.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     let (format, source) = choose(source, options)?;
-    (format.read)(&source, options)
+    let rows = graph_items::row_options(source.name(), options)?;
+    graph_items::attach((format.read)(&source, &rows)?, source.name(), options)
 }
 
 /// Data opened as cheaply as their format allows.
@@ -173,6 +188,9 @@ pub enum Opened {
 /// assert!(matches!(open(&text, &ReadOptions::default()).unwrap(), Opened::Memory(_)));
 /// ```
 pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened, ReadError> {
+    if options.smiles.is_some() || options.graph.is_some() {
+        return Ok(Opened::Memory(Box::new(read(source, options)?)));
+    }
     if let Some(path) = source.as_path()
         && MappedDataset::is_one(path)
     {

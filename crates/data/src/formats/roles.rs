@@ -14,7 +14,7 @@ Which column of a table plays which role: decided here once for CSV, TSV, Parque
 | position    |                 | `shown_position`                                                           |
 | first score |                 | `init_score`                                                               |
 | features    | `features`      | every numeric column that has a name and no other role                     |
-| categories  | `categorical`   | Arrow dictionary columns of text                                           |
+| categories  | `categorical`   | Arrow dictionary columns of text; every text with `words_are_categories`   |
 | kept text   | `keep`          | none                                                                       |
 
 The first name of a line of this table that is there is taken. `labels`, `features`, `categorical` and `keep` take
@@ -157,6 +157,9 @@ impl Roles {
                 match holds(column) {
                     #[cfg(feature = "parquet")]
                     Holds::Categories => features.push(Feature { column, categorical: true }),
+                    Holds::Text if !is_named && options.words_are_categories => {
+                        features.push(Feature { column, categorical: true });
+                    }
                     Holds::Text if !is_named => {}
                     Holds::Text | Holds::Numbers => features.push(Feature { column, categorical: false }),
                 }

@@ -34,6 +34,7 @@ use rayon::prelude::*;
 use crate::error::ReadError;
 use crate::group::Interner;
 
+pub(crate) use edges::{SOURCE as EDGE_SOURCE, TARGET as EDGE_TARGET};
 pub use edges::{EdgeOptions, read_edges};
 pub use queries::{EdgeFeatures, GraphFiles, GraphTables, JudgedNodes, QueryGraphs};
 pub use sessions::{SessionOptions, Sessions, read_sessions};
