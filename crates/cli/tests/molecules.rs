@@ -39,14 +39,14 @@ fn shell() -> Toprank {
 }
 
 const RUN: &str = "train --data parts/train.csv --valid parts/vali.csv --smiles smiles --quiet";
-const SMALL: &str = "--model gin:layers=2:hidden=8:dropout=0.1 --rate 0.01 --epochs 12 --patience 0";
+const SMALL: &str = "--model gin:layers=2:hidden=8:dropout=0.1 --rate 0.01 --patience 0";
 
 #[test]
 fn molecules_are_split_learned_from_scored_and_judged() {
     let shell = shell();
     assert!(shell.read("parts/train.csv").starts_with("label,smiles\n"));
     let trained =
-        json(&shell.ok(&format!("{RUN} --objective auprc {SMALL} --seed 1 -o model.toprank --json")));
+        json(&shell.ok(&format!("{RUN} --objective auprc {SMALL} --epochs 12 --seed 1 -o model.toprank --json")));
     assert_eq!(trained["config"]["transforms"], "");
     assert!(trained["best"]["value"].as_f64().unwrap() > 0.8, "{trained}");
     // The column of the training data is the default.
@@ -138,7 +138,7 @@ fn the_model_has_the_same_bytes_on_any_number_of_threads() {
 #[cfg(unix)]
 fn killed_again_and_again_and_taken_up_the_model_is_the_same_to_the_byte() {
     let shell = shell();
-    let settings = format!("{SMALL} --objective top-ap@10 --checkpoint-every 0");
+    let settings = format!("{SMALL} --epochs 12 --objective top-ap@10 --checkpoint-every 0");
     shell.ok(&format!("{RUN} {settings} -o whole.toprank"));
     let mut kills = 0;
     let mut command = format!("{RUN} {settings} -o killed.toprank");
@@ -162,9 +162,9 @@ fn bad_molecules_and_models_that_read_no_graphs_are_told() {
     assert!(error.contains(words) && error.contains("--bad-items skip"), "{error}");
     shell.ok("split bad.csv -m lists:shares=50/50 --smiles smiles --bad-items skip -o halves");
     for (code, args, words) in [
-        (2, "--data all.csv --smiles smiles --model mlp", "expected --model gin"),
+        (3, "--data all.csv --smiles smiles --model mlp", "expected --model gin"),
         (2, "--data all.csv --smiles smiles --model trees", "gin: items are graphs"),
-        (2, "--data all.csv --model gin", "name the column of molecules with --smiles"),
+        (3, "--data all.csv --model gin", "name the column of molecules with --smiles"),
         (2, "--data all.csv --smiles smiles --model gin --transforms log1p", "transforms must be left out"),
         (2, "--data all.csv --smiles smile --model gin", "no column is called smile"),
         (2, "--data all.csv --smiles smiles --graph id --model gin", "cannot be used with"),

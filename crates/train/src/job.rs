@@ -181,9 +181,15 @@ impl Job {
             Some(from) => from.header().graphs.clone(),
             None => GraphReading::fit(&train),
         };
-        if graphs.is_some() && models::is_trees(&config.model) {
-            let expected = "gin: items are graphs, not rows of numbers";
-            return Err(ParamError::new("model", &config.model, expected).into());
+        match (&graphs, models::parse(&config.model)) {
+            (Some(graphs), Ok(models::Model::Network(architecture))) => {
+                architecture.build_for_graphs(&graphs.coding.shape(), train.outputs())?;
+            }
+            (Some(_), Ok(models::Model::Trees(_))) => {
+                let expected = "gin: items are graphs, not rows of numbers";
+                return Err(ParamError::new("model", &config.model, expected).into());
+            }
+            _ => {}
         }
         if graphs.is_some() && !config.transforms.is_empty() {
             let expected = "left out: the features of graphs are coded, not transformed";

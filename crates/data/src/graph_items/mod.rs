@@ -11,7 +11,7 @@ rows (splits, folds, samplers, writers) therefore works as for any other data.
 | `degree` | number of bonds to atoms that are nodes |
 | `charge` | formal charge: -1, 0, +1 … |
 | `hydrogens` | hydrogens that are no nodes |
-| `aromatic`, `ring` | yes, no: written as aromatic; part of a ring |
+| `aromatic`, `ring` | yes, no: written as aromatic, or found to be (Hückel's rule on single rings); part of a ring |
 | `chirality` | stated, none |
 
 | an edge of a molecule | words |
@@ -27,6 +27,7 @@ as hydrogens of their neighbour.
 Nodes and edges of other graphs have the columns of their tables, numbers or words, and nodes also the words of `degree`.
 */
 
+mod aromaticity;
 mod coding;
 mod edge_list;
 mod elements;

@@ -1,5 +1,6 @@
 //! Molecules: atoms and bonds, and what follows from them (hydrogens, rings, conjugation).
 
+use super::aromaticity;
 use super::elements::{self, HYDROGEN, SYMBOLS};
 
 /// An atom as it was written.
@@ -13,7 +14,7 @@ pub struct Atom {
     pub charge: i8,
     /// Hydrogens bonded to it that are no atoms of their own.
     pub hydrogens: u8,
-    /// True if it was written as aromatic.
+    /// True if it was written as aromatic or is part of a ring that was found to be.
     pub aromatic: bool,
     /// True if a handedness is stated.
     pub chiral: bool,
@@ -143,6 +144,14 @@ impl Molecule {
             }
         }
         self.fold_hydrogens(&neighbours);
+        // Two aromatic atoms in different rings are joined by a single bond.
+        let rings = self.ring_bonds();
+        for (bond, _) in self.bonds.iter_mut().zip(&rings).filter(|(_, ring)| !**ring) {
+            if bond.order == Order::Aromatic {
+                bond.order = Order::Single;
+            }
+        }
+        aromaticity::perceive(self);
         Ok(())
     }
 

@@ -11,7 +11,8 @@ ring     = digit | % digit digit
 
 What is read: the organic subset, brackets with isotope, chirality (`@`, `@@`, `@TH1` …), hydrogens, charge and class,
 aromatic atoms, branches, rings up to number 99 (numbers may be used again), dots, all bonds with cis and trans marks. A
-lower-case atom is aromatic as written; no aromaticity is perceived. Valences of atoms in brackets are the writer's.
+lower-case atom is aromatic as written, and rings of single and double bonds are marked aromatic where Hückel's rule says so
+(module `aromaticity`). `\\` is read as one mark: texts that went through JSON double it. Valences of atoms in brackets are the writer's.
 
 Source: Weininger, "SMILES, a chemical language and information system", 1988; the OpenSMILES specification.
 Cost: one pass, O(characters).
@@ -198,6 +199,9 @@ impl Reader<'_> {
         };
         self.bond = Some(Pending { at, order: Some(order), marked: matches!(byte, b'/' | b'\\') });
         self.at += 1;
+        if byte == b'\\' && self.peek() == Some(b'\\') {
+            self.at += 1;
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Molecules divided by scaffold.
 //!
-//! Molecules of one scaffold stay together. Groups, the largest first and of equal ones the one that begins first, go to
+//! Molecules of one scaffold stay together. Groups, the largest first and of equal ones the one that begins last, go to
 //! train while they fit into its share, else to vali while train and vali fit into theirs, else to test: what is tested is
 //! unlike what was learned from. Molecules without a ring are one group.
 //!
@@ -36,7 +36,7 @@ pub(super) fn plan(data: &Dataset, spec: &Spec) -> Result<Vec<Part>, ParamError>
         groups.entry(key).or_default().push(row as u32);
     }
     let mut groups: Vec<Vec<u32>> = groups.into_values().collect();
-    groups.sort_unstable_by_key(|rows| (std::cmp::Reverse(rows.len()), rows[0]));
+    groups.sort_unstable_by_key(|rows| std::cmp::Reverse((rows.len(), rows[0])));
     let mut parts: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
     for group in groups {
         let mut before = 0;
