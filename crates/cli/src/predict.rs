@@ -80,7 +80,8 @@ impl Predict {
         let model = Model::load(&self.model)?;
         let Some(data) = &self.data else { return jsonl::answer(&model, self.probability) };
         let spinner = Progress::spinner(common.quiet, format!("scoring {data}"));
-        let options = ReadOptions { label_optional: true, ..self.reading.as_trained(&model).options(Vec::new()) };
+        let options =
+            ReadOptions { label_optional: true, ..self.reading.as_trained(&model).options(Vec::new()) };
         let opened = formats::open(&Source::path(data), &options)?;
         let absent = if options.absent == Absent::Missing { f32::NAN } else { 0.0 };
         if let Opened::Memory(read) = &opened {

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use toprank::data::graph_items::GraphKind;
 use toprank::data::mapped::MappedDataset;
 use toprank::data::{Absent, Dataset, ReadOptions, Source, formats};
-use toprank::data::graph_items::GraphKind;
 use toprank::train::{Data, Model};
 
 use crate::failure::Failure;

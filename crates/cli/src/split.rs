@@ -36,7 +36,9 @@ pub struct Split {
 
 fn after_help() -> String {
     let listed = catalog_help(SPLITS.iter().map(|split| (split.name, split.about, split.params)));
-    format!("Methods:\n{listed}\nExample: toprank split data.csv -m k-fold:k=5 --seed 7 -o folds\n         toprank split hiv.csv -m scaffold --smiles smiles -o parts")
+    format!(
+        "Methods:\n{listed}\nExample: toprank split data.csv -m k-fold:k=5 --seed 7 -o folds\n         toprank split hiv.csv -m scaffold --smiles smiles -o parts"
+    )
 }
 
 impl Split {

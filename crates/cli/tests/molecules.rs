@@ -45,8 +45,9 @@ const SMALL: &str = "--model gin:layers=2:hidden=8:dropout=0.1 --rate 0.01 --pat
 fn molecules_are_split_learned_from_scored_and_judged() {
     let shell = shell();
     assert!(shell.read("parts/train.csv").starts_with("label,smiles\n"));
-    let trained =
-        json(&shell.ok(&format!("{RUN} --objective auprc {SMALL} --epochs 12 --seed 1 -o model.toprank --json")));
+    let trained = json(
+        &shell.ok(&format!("{RUN} --objective auprc {SMALL} --epochs 12 --seed 1 -o model.toprank --json")),
+    );
     assert_eq!(trained["config"]["transforms"], "");
     assert!(trained["best"]["value"].as_f64().unwrap() > 0.8, "{trained}");
     // The column of the training data is the default.
@@ -64,7 +65,10 @@ fn molecules_are_split_learned_from_scored_and_judged() {
         text.lines().map(|line| line.parse().unwrap()).collect()
     };
     let (one, other) = (of("--data one.csv"), of("--data other.csv --smiles molecule"));
-    assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-4) && one[0] > one[1], "{one:?} {other:?}");
+    assert!(
+        one.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-4) && one[0] > one[1],
+        "{one:?} {other:?}"
+    );
     // An element that was never seen is scored like every rare one.
     shell.file("new.csv", "smiles\nCc1ccnc([Pt])c1\n[Xe]\n");
     assert!(of("--data new.csv").iter().all(|score| score.is_finite()));
@@ -76,7 +80,9 @@ fn molecules_are_split_learned_from_scored_and_judged() {
 fn several_labels_some_of_them_missing_are_several_outputs_and_folds_hold_out_molecules() {
     let shell = shell();
     let labels = "--smiles smiles --labels ring,nitrogen --quiet";
-    shell.ok(&format!("train --data two.csv {labels} --objective top-ap@10 {SMALL} --epochs 4 --folds 2 -o m.toprank"));
+    shell.ok(&format!(
+        "train --data two.csv {labels} --objective top-ap@10 {SMALL} --epochs 4 --folds 2 -o m.toprank"
+    ));
     assert_eq!(shell.read("m.toprank.oof.txt").lines().count(), 140);
     let text = shell.ok("predict --model m.toprank --data two.csv --quiet");
     assert!(text.lines().all(|line| line.split([' ', '\t', ',']).count() == 2), "{text}");
@@ -90,8 +96,11 @@ fn several_labels_some_of_them_missing_are_several_outputs_and_folds_hold_out_mo
 #[test]
 fn graphs_in_tables_of_nodes_and_edges_are_learned_from() {
     let shell = Toprank::new();
-    let mut tables =
-        [String::from("id,label\n"), String::from("graph,node,kind,size\n"), String::from("graph,from,to,length\n")];
+    let mut tables = [
+        String::from("id,label\n"),
+        String::from("graph,node,kind,size\n"),
+        String::from("graph,from,to,length\n"),
+    ];
     // Rings are relevant, paths are not.
     for g in 0..60 {
         let nodes = 3 + g % 5;
@@ -110,8 +119,12 @@ fn graphs_in_tables_of_nodes_and_edges_are_learned_from() {
         shell.file(name, text);
     }
     let graphs = "--graph id --nodes nodes.csv --edges edges.csv --quiet";
-    shell.ok(&format!("train --data items.csv {graphs} --objective auroc {SMALL} --epochs 20 -o model.toprank"));
-    shell.ok("predict --model model.toprank --data items.csv --nodes nodes.csv --edges edges.csv -o s.txt --quiet");
+    shell.ok(&format!(
+        "train --data items.csv {graphs} --objective auroc {SMALL} --epochs 20 -o model.toprank"
+    ));
+    shell.ok(
+        "predict --model model.toprank --data items.csv --nodes nodes.csv --edges edges.csv -o s.txt --quiet",
+    );
     let judged =
         json(&shell.ok("evaluate --data items.csv --label label --scores s.txt --metrics auroc --json"));
     assert!(judged.to_string().contains("auroc"), "{judged}");

@@ -8,8 +8,8 @@ never sees a label, an objective or a file.
 
 use std::fmt;
 
-use crate::graphs::{GraphShape, Graphs};
 use crate::Stream;
+use crate::graphs::{GraphShape, Graphs};
 
 /// Rows of features, wherever they lie: in memory, in a mapped file, behind a transform.
 pub trait Features: Send + Sync {

@@ -23,7 +23,11 @@ pub static MODELS: &[Entry<dyn Architecture>] = &[
     line!("linear", linear, "a weighted sum of the features"),
     line!("mlp", mlp, "layers of weighted sums with a bend between them, each item by itself"),
     line!("context", context, "self-attention over the items of a list, then a score for each"),
-    line!("gin", gin, "items that are graphs, as molecules: nodes hear their neighbours, a graph is the sum of its nodes"),
+    line!(
+        "gin",
+        gin,
+        "items that are graphs, as molecules: nodes hear their neighbours, a graph is the sum of its nodes"
+    ),
 ];
 
 /// The line of a name.

@@ -14,11 +14,31 @@ use crate::squash::{OUTPUT, Output};
 use crate::{BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
 
 pub(crate) const PARAMS: &[Param] = &[
-    Param { name: "layers", default: "5", range: "a whole number from 1 to 64", about: "how many times nodes hear their neighbours" },
-    Param { name: "hidden", default: "300", range: "a whole number from 1 to 4096", about: "numbers per node" },
+    Param {
+        name: "layers",
+        default: "5",
+        range: "a whole number from 1 to 64",
+        about: "how many times nodes hear their neighbours",
+    },
+    Param {
+        name: "hidden",
+        default: "300",
+        range: "a whole number from 1 to 4096",
+        about: "numbers per node",
+    },
     Param { name: "pool", default: "sum", range: "sum or mean", about: "what a graph takes from its nodes" },
-    Param { name: "norm", default: "batch", range: "batch or none", about: "what is normalised before each bend" },
-    Param { name: "dropout", default: "0.5", range: "[0, 1)", about: "share of a layer's numbers switched off in training" },
+    Param {
+        name: "norm",
+        default: "batch",
+        range: "batch or none",
+        about: "what is normalised before each bend",
+    },
+    Param {
+        name: "dropout",
+        default: "0.5",
+        range: "[0, 1)",
+        about: "share of a layer's numbers switched off in training",
+    },
     OUTPUT,
 ];
 

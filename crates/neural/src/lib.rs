@@ -58,8 +58,8 @@ mod squash;
 mod tests;
 
 pub use burn;
-pub use graphs::{GraphBatch, Messages};
 pub use catalog::{MODELS, find, parse};
+pub use graphs::{GraphBatch, Messages};
 pub use init::{he_uniform, xavier_uniform};
 pub use layers::{Activation, BatchNorm};
 pub use network::{Network, RankModule};

@@ -5,8 +5,8 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use toprank_core::stream::Random;
 use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Role, Stream};
 
-use crate::leaves::{Blocks, Collect, Fill};
 use crate::graphs::GraphBatch;
+use crate::leaves::{Blocks, Collect, Fill};
 use crate::pass::Pass;
 use crate::xavier_uniform;
 

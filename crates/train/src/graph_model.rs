@@ -6,13 +6,15 @@ in the same way. The self-test of a model file holds a few graphs as the model s
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{Features, GraphShape, Graphs};
+use toprank_core::{Features, GraphShape, Graphs, ParamError};
 use toprank_data::graph_items::{Coding, GraphKind};
 use toprank_data::{Dataset, GraphItems};
 
+use crate::config::Config;
 use crate::container::{Loaded, Tensor, Values};
 use crate::error::TrainError;
 use crate::job::Data;
+use crate::models::{self, Model};
 
 /// How the graphs of a model are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +34,36 @@ impl GraphReading {
         let used = (0..data.rows()).map(|row| data.features.get(row, 0) as usize);
         Some(GraphReading { kind: items.kind, coding: Coding::fit(items, used) })
     }
+}
+
+/// Refuses a model that does not read what the items of the training data are.
+pub(crate) fn check(
+    reading: Option<&GraphReading>,
+    config: &Config,
+    train: &Data,
+) -> Result<(), TrainError> {
+    let (model, none) = (models::parse(&config.model), train.features().width() == 0);
+    match (reading, model) {
+        (Some(reading), Ok(Model::Network(architecture))) => {
+            architecture.build_for_graphs(&reading.coding.shape(), train.outputs())?;
+        }
+        (Some(_), Ok(Model::Trees(_))) => {
+            let expected = "gin: items are graphs, not rows of numbers";
+            return Err(ParamError::new("model", &config.model, expected).into());
+        }
+        // A model of graphs says more than that there are no numbers.
+        (None, Ok(Model::Network(architecture))) if none => drop(architecture.build(1, train.outputs())?),
+        _ => {}
+    }
+    if none {
+        let expected = "data with features: a model learns from them";
+        return Err(ParamError::new("the training data", "without features", expected).into());
+    }
+    if reading.is_some() && !config.transforms.is_empty() {
+        let expected = "left out: the features of graphs are coded, not transformed";
+        return Err(ParamError::new("transforms", &config.transforms, expected).into());
+    }
+    Ok(())
 }
 
 /// Data with their graphs as a model sees them; an error where one has graphs and the other has not.
@@ -54,7 +86,8 @@ pub(crate) fn code_items(reading: Option<&GraphReading>, data: &mut Dataset) -> 
             Err(mismatch("rows without graphs", expected))
         }
         (Some(reading), Some(items)) => {
-            let store = reading.coding.apply(items).map_err(|(found, expected)| mismatch(&found, &expected))?;
+            let store =
+                reading.coding.apply(items).map_err(|(found, expected)| mismatch(&found, &expected))?;
             data.graphs = Some(Arc::new(GraphItems {
                 kind: items.kind,
                 store,
@@ -68,7 +101,7 @@ pub(crate) fn code_items(reading: Option<&GraphReading>, data: &mut Dataset) -> 
 }
 
 fn mismatch(found: &str, expected: &str) -> TrainError {
-    toprank_core::ParamError::new("the items of the data", found, expected).into()
+    ParamError::new("the items of the data", found, expected).into()
 }
 
 /// The graphs of a few rows, renumbered by row.

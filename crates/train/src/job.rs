@@ -78,7 +78,7 @@ impl Data {
         }
     }
 
-    fn features(&self) -> &dyn Features {
+    pub(crate) fn features(&self) -> &dyn Features {
         match self {
             Data::Memory(data) => &**data,
             Data::Mapped(data) => &data.features,
@@ -92,7 +92,7 @@ impl Data {
         }
     }
 
-    fn outputs(&self) -> usize {
+    pub(crate) fn outputs(&self) -> usize {
         let lists = self.lists();
         lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| usize::from(o) + 1)
     }
@@ -166,10 +166,6 @@ impl Job {
         config.check()?;
         let steps = StepConfig::parse_all(&config.transforms)?;
         let width = train.features().width();
-        if width == 0 {
-            let expected = "data with features: a model learns from them";
-            return Err(ParamError::new("the training data", "without features", expected).into());
-        }
         if let Some(valid) = &valid
             && valid.features().width() != width
         {
@@ -181,27 +177,16 @@ impl Job {
             Some(from) => from.header().graphs.clone(),
             None => GraphReading::fit(&train),
         };
-        match (&graphs, models::parse(&config.model)) {
-            (Some(graphs), Ok(models::Model::Network(architecture))) => {
-                architecture.build_for_graphs(&graphs.coding.shape(), train.outputs())?;
-            }
-            (Some(_), Ok(models::Model::Trees(_))) => {
-                let expected = "gin: items are graphs, not rows of numbers";
-                return Err(ParamError::new("model", &config.model, expected).into());
-            }
-            _ => {}
-        }
-        if graphs.is_some() && !config.transforms.is_empty() {
-            let expected = "left out: the features of graphs are coded, not transformed";
-            return Err(ParamError::new("transforms", &config.transforms, expected).into());
-        }
+        graph_model::check(graphs.as_ref(), config, &train)?;
         for data in [Some(&mut train), valid.as_mut()].into_iter().flatten() {
             graph_model::code(graphs.as_ref(), data)?;
         }
         let probes = Probes::take(train.lists(), train.features());
         let columns = match &graphs {
             // Not the words: every molecule of the training data is one.
-            Some(_) => train.columns().iter().map(|column| Column { levels: None, ..column.clone() }).collect(),
+            Some(_) => {
+                train.columns().iter().map(|column| Column { levels: None, ..column.clone() }).collect()
+            }
             None => train.columns().to_vec(),
         };
         let transforms = match (&mut train, from) {

@@ -212,7 +212,9 @@ impl<'a> Predictor<'a> {
     /// the columns of the model.
     fn score_shared_rows(&self) -> Result<Vec<f64>, TrainError> {
         let data = match &self.rows {
-            Rows::Mapped(mapped, _) if self.columns.places.is_none() && self.model.header().graphs.is_none() => {
+            Rows::Mapped(mapped, _)
+                if self.columns.places.is_none() && self.model.header().graphs.is_none() =>
+            {
                 let transforms = &self.model.header().transforms;
                 let features = OnTheFly::new(&mapped.features, &mapped.columns, transforms)?;
                 return self.model.score_transformed(&self.data().lists, &features);

@@ -47,7 +47,8 @@ impl Settings {
         let labels = lists.are_labels();
         let mapped = [&self.data, &self.valid].into_iter().flatten().any(MappedDataset::is_one);
         let trees = models::is_trees(self.model.as_deref().unwrap_or_default());
-        let graphs = self.model.as_deref().is_some_and(|model| Spec::parse(model).is_ok_and(|s| s.name == "gin"));
+        let graphs =
+            self.model.as_deref().is_some_and(|model| Spec::parse(model).is_ok_and(|s| s.name == "gin"));
         if (labels || mapped) && !trees && !graphs {
             self.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
         }

@@ -34,8 +34,8 @@ use rayon::prelude::*;
 use crate::error::ReadError;
 use crate::group::Interner;
 
-pub(crate) use edges::{SOURCE as EDGE_SOURCE, TARGET as EDGE_TARGET};
 pub use edges::{EdgeOptions, read_edges};
+pub(crate) use edges::{SOURCE as EDGE_SOURCE, TARGET as EDGE_TARGET};
 pub use queries::{EdgeFeatures, GraphFiles, GraphTables, JudgedNodes, QueryGraphs};
 pub use sessions::{SessionOptions, Sessions, read_sessions};
 

@@ -13,7 +13,7 @@ repeat over rings of 3 to 8 bonds (the shortest through each bond) until nothing
 | carbon with a double bond to O, N or S outside of all rings | 0 |
 | N, P with three bonds, O, S, Se, Te with two, negative carbon or nitrogen, none of them double | 2 |
 | boron with three bonds, positive carbon, none of them double | 0 |
-| any other | not aromatic |
+| any other, also all with more than three bonds | not aromatic |
 
 Marks only ever help other rings, so the result does not depend on the order of atoms. Atoms written as aromatic stay so.
 
@@ -32,8 +32,13 @@ const MOST_RINGS: usize = 16;
 /// Marks atoms and bonds of aromatic rings.
 pub(super) fn perceive(molecule: &mut Molecule) {
     let ring_bonds = molecule.ring_bonds();
-    let written_out = |bond: usize| ring_bonds[bond] && molecule.bonds[bond].order == Order::Double;
-    if !(0..molecule.bonds.len()).any(written_out) {
+    let shares = |bond: usize| {
+        let ends = molecule.bonds[bond].ends;
+        let aromatic = ends.iter().any(|&end| molecule.atoms[end as usize].aromatic);
+        ring_bonds[bond] && (aromatic || molecule.bonds[bond].order == Order::Double)
+    };
+    // Saturated rings are most of the rest.
+    if !(0..molecule.bonds.len()).any(shares) {
         return;
     }
     let neighbours = Neighbours::new(molecule);
@@ -43,6 +48,7 @@ pub(super) fn perceive(molecule: &mut Molecule) {
     }
     rings.sort_unstable();
     rings.dedup();
+    rings.retain(|ring| ring.iter().any(|&bond| molecule.bonds[bond].order != Order::Aromatic));
     let written = molecule.clone();
     loop {
         let mut changed = false;
@@ -88,7 +94,8 @@ fn electrons(
     let bonds = neighbours.of(atom).iter().map(|&bond| bond as usize);
     let connections = bonds.clone().count() + usize::from(a.hydrogens);
     let double = bonds.clone().find(|&bond| written.bonds[bond].order == Order::Double);
-    if bonds.clone().any(|bond| matches!(written.bonds[bond].order, Order::Triple | Order::Quadruple)) {
+    let multiple = |bond: usize| matches!(written.bonds[bond].order, Order::Triple | Order::Quadruple);
+    if connections > 3 || bonds.clone().any(multiple) {
         return None;
     }
     let lone_pair = match symbol {
@@ -210,9 +217,15 @@ mod tests {
 
     #[test]
     fn rings_that_are_not_aromatic_stay_as_they_are() {
-        for smiles in
-            ["C1=CCCCC1", "C1=CC=CC1", "C1=CC=CC=CC=C1", "O=C1C=CC(=O)C=C1", "C=C1C=CC=CC1", "C1=CC1", "C1CCCCC1"]
-        {
+        for smiles in [
+            "C1=CCCCC1",
+            "C1=CC=CC1",
+            "C1=CC=CC=CC=C1",
+            "O=C1C=CC(=O)C=C1",
+            "C=C1C=CC=CC1",
+            "C1=CC1",
+            "C1CCCCC1",
+        ] {
             let molecule = read_smiles(smiles).unwrap();
             assert!(molecule.atoms.iter().all(|atom| !atom.aromatic), "{smiles}");
         }

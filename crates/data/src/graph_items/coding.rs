@@ -150,10 +150,16 @@ fn recoded(
                 Some(levels.iter().map(|word| code.get(word).copied().unwrap_or(0) as f32).collect())
             }
             (Values::Number { .. }, Some(_)) => {
-                return Err((format!("{what} with words in {}", coding.name), "numbers, as in training".into()));
+                return Err((
+                    format!("{what} with words in {}", coding.name),
+                    "numbers, as in training".into(),
+                ));
             }
             (Values::Words(_), None) => {
-                return Err((format!("{what} with numbers in {}", coding.name), "words, as in training".into()));
+                return Err((
+                    format!("{what} with numbers in {}", coding.name),
+                    "words, as in training".into(),
+                ));
             }
         };
         columns.push((place, &coding.values, codes));
@@ -165,7 +171,13 @@ fn recoded(
         for (place, coding, codes) in &columns {
             let value = values[row * width + place];
             out.push(match (coding, codes) {
-                (_, Some(codes)) => if value.is_nan() { 0.0 } else { codes[value as usize] },
+                (_, Some(codes)) => {
+                    if value.is_nan() {
+                        0.0
+                    } else {
+                        codes[value as usize]
+                    }
+                }
                 (Values::Number { mean, spread }, None) if !value.is_nan() && *spread > 0.0 => {
                     ((f64::from(value) - mean) / spread) as f32
                 }

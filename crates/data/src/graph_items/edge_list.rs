@@ -112,8 +112,11 @@ pub fn read_edge_list(nodes: &Source, edges: &Source) -> Result<EdgeList, ReadEr
             let mut ends = [0; 2];
             for (end, node) in ends.iter_mut().zip([sources.get(row), targets.get(row)]) {
                 let Some(number) = found.find(&key(graph, node)) else {
-                    let what =
-                        format!("an edge with node {} of graph {}", show(node.as_bytes()), show(name.as_bytes()));
+                    let what = format!(
+                        "an edge with node {} of graph {}",
+                        show(node.as_bytes()),
+                        show(name.as_bytes())
+                    );
                     return Err(refuse(what, "nodes that the table of nodes has"));
                 };
                 degrees[number as usize] += 1;

@@ -90,7 +90,12 @@ fn asked<'o>(file: &str, options: &'o ReadOptions) -> Result<Option<(GraphKind, 
         (Some(column), _) if given == 0 => Ok(Some((GraphKind::Smiles, column))),
         (None, Some(column)) if given == 3 => Ok(Some((GraphKind::Edges, column))),
         _ => {
-            let named = [("smiles", &options.smiles), ("graph", tables[0]), ("nodes", tables[1]), ("edges", tables[2])];
+            let named = [
+                ("smiles", &options.smiles),
+                ("graph", tables[0]),
+                ("nodes", tables[1]),
+                ("edges", tables[2]),
+            ];
             let named: Vec<&str> =
                 named.into_iter().filter(|(_, option)| option.is_some()).map(|(name, _)| name).collect();
             let expected = "smiles alone, or all of graph, nodes and edges";

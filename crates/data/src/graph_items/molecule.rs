@@ -236,9 +236,8 @@ impl Molecule {
         for bond in self.bonds.iter().filter(|bond| bond.order != Order::Single) {
             bond.ends.iter().for_each(|&end| multiple[end as usize] = true);
         }
-        let joins = |bond: &Bond| {
-            bond.order == Order::Single && bond.ends.iter().all(|&end| multiple[end as usize])
-        };
+        let joins =
+            |bond: &Bond| bond.order == Order::Single && bond.ends.iter().all(|&end| multiple[end as usize]);
         let mut beside = vec![false; self.atoms.len()];
         for bond in self.bonds.iter().filter(|bond| joins(bond)) {
             bond.ends.iter().for_each(|&end| beside[end as usize] = true);
@@ -257,9 +256,8 @@ impl Molecule {
         for bond in self.bonds.iter().filter(|bond| bond.marked) {
             bond.ends.iter().for_each(|&end| marked[end as usize] = true);
         }
-        let stated = |bond: &Bond| {
-            bond.order == Order::Double && bond.ends.iter().all(|&end| marked[end as usize])
-        };
+        let stated =
+            |bond: &Bond| bond.order == Order::Double && bond.ends.iter().all(|&end| marked[end as usize]);
         self.bonds.iter().map(stated).collect()
     }
 

@@ -12,7 +12,7 @@ also knows the size of the smallest ring (up to 64) through every bond, cannot t
 chirality and isotopes are left out. A molecule without a ring has the empty scaffold.
 
 Source: Bemis, Murcko, "The properties of known drugs. 1. Molecular frameworks", J. Med. Chem. 1996 (here with elements,
-orders of bonds and exocyclic double bonds, as is usual in scaffold splits: Wu et al., "MoleculeNet", 2018).
+orders of bonds and exocyclic double bonds, as is usual in scaffold splits: Wu et al., "MoleculeNet: a benchmark for molecular machine learning", 2018).
 Cost: O(rounds × bonds) and a search of a ring for every ring bond.
 */
 
@@ -125,7 +125,8 @@ fn ring_sizes(molecule: &Molecule, neighbours: &Neighbours, bonds: &[usize]) -> 
             if atom == to || distance[atom] == LARGEST_RING {
                 break;
             }
-            for &way in neighbours.of(atom).iter().filter(|&&way| way as usize != bond && ring[way as usize]) {
+            for &way in neighbours.of(atom).iter().filter(|&&way| way as usize != bond && ring[way as usize])
+            {
                 for other in molecule.bonds[way as usize].ends.map(|end| end as usize) {
                     if distance[other] == u64::MAX {
                         distance[other] = distance[atom] + 1;

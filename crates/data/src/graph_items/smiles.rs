@@ -170,7 +170,8 @@ impl Reader<'_> {
         if let Some((_, at)) = self.branches.last() {
             return Err(self.error(*at, "a branch that is never closed,", "a ) after it"));
         }
-        if let Some((number, open)) = self.rings.iter().enumerate().find_map(|(n, open)| Some((n, (*open)?))) {
+        if let Some((number, open)) = self.rings.iter().enumerate().find_map(|(n, open)| Some((n, (*open)?)))
+        {
             let found = format!("ring {number}, which is never closed,");
             return Err(self.error(open.at, found, format!("{number} once more")));
         }
@@ -207,7 +208,8 @@ impl Reader<'_> {
 
     fn read_ring(&mut self) -> Result<(), SmilesError> {
         let at = self.at;
-        let digit = |at: usize| self.text.get(at).filter(|byte| byte.is_ascii_digit()).map(|byte| byte - b'0');
+        let digit =
+            |at: usize| self.text.get(at).filter(|byte| byte.is_ascii_digit()).map(|byte| byte - b'0');
         let number = match digit(at) {
             Some(one) => {
                 self.at += 1;

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn molecule(smiles: &str) -> Molecule {
@@ -211,7 +213,11 @@ fn tables_of_nodes_and_edges_become_graphs_with_numbers_words_and_degrees() {
 #[test]
 fn wrong_tables_are_told_with_line_and_name() {
     for (nodes, edges, words) in [
-        (NODES, "graph,from,to\nx,a,d\n", "edges.csv:2: an edge with node \"d\" of graph \"x\"; expected nodes"),
+        (
+            NODES,
+            "graph,from,to\nx,a,d\n",
+            "edges.csv:2: an edge with node \"d\" of graph \"x\"; expected nodes",
+        ),
         (NODES, "graph,from,to\nz,a,b\n", "edges.csv:2: an edge of graph \"z\"; expected a graph"),
         ("graph,node\nx,a\nx,a\n", EDGES, "nodes.csv:3: node \"a\" again in the same graph"),
         ("node,kind\na,b\n", EDGES, "no column is called graph"),
@@ -245,7 +251,10 @@ fn rare_and_unknown_words_share_a_code_and_numbers_are_standardised() {
     let seen = coding.apply(list.items()).unwrap();
     let size = |node: usize| seen.node(node)[1];
     let deviation = (2.0f32 / 3.0).sqrt();
-    assert!((size(0) + 1.0 / deviation).abs() < 1e-6 && size(1) == 0.0 && size(2) == 0.0, "missing is the mean");
+    assert!(
+        (size(0) + 1.0 / deviation).abs() < 1e-6 && size(1) == 0.0 && size(2) == 0.0,
+        "missing is the mean"
+    );
     let other = edge_list("graph,node,kind\nx,a,1\n", "graph,from,to,length\nx,a,a,1\n").unwrap();
     let (found, expected) = coding.apply(other.items()).unwrap_err();
     assert_eq!((found.as_str(), expected.as_str()), ("nodes with numbers in kind", "words, as in training"));
@@ -277,4 +286,28 @@ fn a_scaffold_split_keeps_scaffolds_together_and_puts_the_largest_into_train() {
     let plain = csv("label,f\n1,2\n", &ReadOptions::default()).unwrap();
     let error = crate::split::plan(&plain, &toprank_core::Spec::parse("scaffold").unwrap(), 1).unwrap_err();
     assert!(error.to_string().contains("name their column with --smiles"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic_and_what_it_accepts_is_sound(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "C", "c", "N", "n", "O", "o", "Cl", "[NH+]", "[H]", "[13C@@H]", "(", ")", "1", "2", "%10", "=", "#", "-", "/", ".", "*", "é", "[",
+            ]),
+            0..30,
+        )
+    ) {
+        let text = parts.concat();
+        if let Ok(molecule) = read_smiles(&text) {
+            let atoms = molecule.atoms.len() as u32;
+            prop_assert!(atoms > 0);
+            prop_assert!(molecule.bonds.iter().all(|b| b.ends[0] != b.ends[1] && b.ends.iter().all(|&e| e < atoms)));
+            prop_assert_eq!(scaffold_key(&molecule).is_some(), molecule.ring_bonds().contains(&true));
+            let words: Names = [text.as_str()].into_iter().collect();
+            let (items, faults) = molecules(&words);
+            prop_assert_eq!(items.store.fault(), None);
+            prop_assert_eq!(&faults[0], &None);
+        }
+    }
 }

@@ -30,9 +30,9 @@ pub(super) fn plan(data: &Dataset, spec: &Spec) -> Result<Vec<Part>, ParamError>
     let mut groups: HashMap<Option<u64>, Vec<u32>> = HashMap::new();
     for row in 0..data.rows() {
         let word = data.features.get(row, 0) as usize;
-        let key = *key_of_word
-            .entry(word)
-            .or_insert_with(|| read_smiles(words.get(word)).ok().and_then(|molecule| scaffold_key(&molecule)));
+        let key = *key_of_word.entry(word).or_insert_with(|| {
+            read_smiles(words.get(word)).ok().and_then(|molecule| scaffold_key(&molecule))
+        });
         groups.entry(key).or_default().push(row as u32);
     }
     let mut groups: Vec<Vec<u32>> = groups.into_values().collect();

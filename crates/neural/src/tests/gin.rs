@@ -156,11 +156,14 @@ fn plain(network: &dyn Differentiable, at: &[f32], graphs: &Graphs, g: usize, la
     };
     let linear = |name: &str, x: &[f64]| -> Vec<f64> {
         let ((weight, width), (bias, _)) = (block(&format!("{name}.weight")), block(&format!("{name}.bias")));
-        (0..width).map(|j| bias[j] + x.iter().enumerate().map(|(i, x)| x * weight[i * width + j]).sum::<f64>()).collect()
+        (0..width)
+            .map(|j| bias[j] + x.iter().enumerate().map(|(i, x)| x * weight[i * width + j]).sum::<f64>())
+            .collect()
     };
     let norm = |name: &str, x: Vec<f64>| -> Vec<f64> {
         let of = |part: &str| block(&format!("{name}.{part}")).0;
-        let (gamma, beta, mean, variance) = (of("gamma"), of("beta"), of("running_mean"), of("running_variance"));
+        let (gamma, beta, mean, variance) =
+            (of("gamma"), of("beta"), of("running_mean"), of("running_variance"));
         let one = |(i, x): (usize, f64)| gamma[i] * (x - mean[i]) / (variance[i] + 1e-5).sqrt() + beta[i];
         x.into_iter().enumerate().map(one).collect()
     };
