@@ -117,7 +117,10 @@ impl Reading {
             graph: flags.graph,
             nodes: flags.nodes,
             edges: flags.edges,
-            skip_bad_items: flags.bad_items == BadItems::Skip,
+            bad_items: match flags.bad_items {
+                BadItems::Error => formats::BadItems::Error,
+                BadItems::Skip => formats::BadItems::Skip,
+            },
             ..ReadOptions::default()
         }
     }

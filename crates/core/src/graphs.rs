@@ -131,7 +131,9 @@ impl Graphs {
         let whole = |offsets: &[usize], count: usize| {
             offsets.first() == Some(&0) && offsets.last() == Some(&count) && offsets.is_sorted()
         };
-        if self.node_values.len() % wide != 0 || self.edge_values.len() != self.ends.len() * edge_wide {
+        if !self.node_values.len().is_multiple_of(wide)
+            || self.edge_values.len() != self.ends.len() * edge_wide
+        {
             return Some("values that are no whole nodes or edges".into());
         }
         if !whole(&self.nodes, self.node_count())

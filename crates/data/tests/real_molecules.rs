@@ -15,7 +15,9 @@ const SETS: &[(&str, &[&str], usize, usize, usize)] = &[
 #[test]
 fn every_molecule_of_the_sets_is_read_and_scaffold_splits_hold_all_of_them() {
     for (name, labels, molecules, atoms, bonds) in SETS {
-        let Some(path) = toprank_testkit::real_data(&format!("binary/molecules/{name}.csv.gz")) else { return };
+        let Some(path) = toprank_testkit::real_data(&format!("binary/molecules/{name}.csv.gz")) else {
+            return;
+        };
         let options = ReadOptions {
             smiles: Some("smiles".into()),
             labels: labels.iter().map(ToString::to_string).collect(),

@@ -37,11 +37,7 @@ impl GraphReading {
 }
 
 /// Refuses a model that does not read what the items of the training data are.
-pub(crate) fn check(
-    reading: Option<&GraphReading>,
-    config: &Config,
-    train: &Data,
-) -> Result<(), TrainError> {
+pub(crate) fn check(reading: Option<&GraphReading>, config: &Config, train: &Data) -> Result<(), TrainError> {
     let (model, none) = (models::parse(&config.model), train.features().width() == 0);
     match (reading, model) {
         (Some(reading), Ok(Model::Network(architecture))) => {

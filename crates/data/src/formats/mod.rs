@@ -87,6 +87,28 @@ pub enum Absent {
     Missing,
 }
 
+/// What to do with rows whose graph cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadItems {
+    /// The first of them is an error.
+    #[default]
+    Error,
+    /// They are left out and listed in [`crate::GraphItems::left_out`].
+    Skip,
+}
+
+/// What columns of words are that have no other use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Words {
+    /// Not read.
+    #[default]
+    Ignored,
+    /// Categorical features.
+    Categories,
+}
+
 /// Options of all readers; each reader uses those that mean something to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -133,11 +155,10 @@ pub struct ReadOptions {
     pub nodes: Option<String>,
     /// Table of the edges of all graphs.
     pub edges: Option<String>,
-    /// Leave out rows whose graph cannot be read; they are listed in [`crate::GraphItems::left_out`]. Otherwise the first of
-    /// them is an error.
-    pub skip_bad_items: bool,
-    /// Tables: columns of words without another use are categorical features.
-    pub words_are_categories: bool,
+    /// What to do with rows whose graph cannot be read.
+    pub bad_items: BadItems,
+    /// What columns of words without another use are.
+    pub words: Words,
     /// Accept a table without the label column (rows to be scored): every label is then NaN, not judged.
     pub label_optional: bool,
 }

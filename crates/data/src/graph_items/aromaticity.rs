@@ -61,8 +61,12 @@ pub(super) fn perceive(molecule: &mut Molecule) {
             if electrons.is_none_or(|electrons| electrons % 4 != 2) {
                 return true;
             }
-            atoms.iter().for_each(|&atom| molecule.atoms[atom].aromatic = true);
-            ring.iter().for_each(|&bond| molecule.bonds[bond].order = Order::Aromatic);
+            for &atom in &atoms {
+                molecule.atoms[atom].aromatic = true;
+            }
+            for &bond in ring {
+                molecule.bonds[bond].order = Order::Aromatic;
+            }
             changed = true;
             false
         });

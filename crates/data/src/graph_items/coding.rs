@@ -165,7 +165,7 @@ fn recoded(
         columns.push((place, &coding.values, codes));
     }
     let width = found.len();
-    let rows = if width == 0 { 0 } else { values.len() / width };
+    let rows = values.len().checked_div(width).unwrap_or(0);
     let mut out = Vec::with_capacity(rows * wanted.len());
     for row in 0..rows {
         for (place, coding, codes) in &columns {

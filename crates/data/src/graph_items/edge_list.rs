@@ -15,7 +15,7 @@ use toprank_core::{GraphShape, Graphs};
 use super::{GraphItems, GraphKind, WordFault};
 use crate::dataset::{Column, Dataset};
 use crate::error::{ReadError, show};
-use crate::formats::{self, ReadOptions};
+use crate::formats::{self, ReadOptions, Words};
 use crate::graph::{EDGE_SOURCE, EDGE_TARGET};
 use crate::group::Interner;
 use crate::names::Names;
@@ -35,7 +35,7 @@ pub struct EdgeList {
 fn table(source: &Source, item: &str, keep: &[&str]) -> Result<Dataset, ReadError> {
     let options = ReadOptions {
         unlabelled: true,
-        words_are_categories: true,
+        words: Words::Categories,
         list: Some(GRAPH.into()),
         item: Some(item.into()),
         keep: keep.iter().map(|name| (*name).to_string()).collect(),

@@ -50,7 +50,7 @@ pub use smiles::{SmilesError, read_smiles};
 
 use crate::dataset::{Column, Dataset};
 use crate::error::{ReadError, show};
-use crate::formats::ReadOptions;
+use crate::formats::{BadItems, ReadOptions};
 use crate::group::Interner;
 use crate::names::Names;
 use crate::source::Source;
@@ -153,7 +153,7 @@ pub(crate) fn attach(mut data: Dataset, file: &str, options: &ReadOptions) -> Re
         if let Some(line) = data.lines.of(row) {
             error = error.at_line(line);
         }
-        if !options.skip_bad_items {
+        if options.bad_items == BadItems::Error {
             return Err(error.advice("Correct it, or leave out what cannot be read with --bad-items skip."));
         }
         items.left_out.push(error);

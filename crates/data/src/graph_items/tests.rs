@@ -166,12 +166,13 @@ fn a_bad_smiles_is_an_error_with_its_line_or_is_left_out_and_listed() {
         "t.csv:3: column smiles: \"C1CC\": ring 1, which is never closed, at character 2; expected 1 once more.\n\
          Correct it, or leave out what cannot be read with --bad-items skip."
     );
-    let data = csv(text, &ReadOptions { skip_bad_items: true, ..smiles() }).unwrap();
+    let data = csv(text, &ReadOptions { bad_items: BadItems::Skip, ..smiles() }).unwrap();
     assert_eq!(data.lists.labels, [1.0, 0.0]);
     let left_out = &data.graphs.as_ref().unwrap().left_out;
     assert_eq!(left_out.iter().map(ReadError::line).collect::<Vec<_>>(), [Some(3), Some(4)]);
     assert!(left_out[1].to_string().contains("an empty cell; expected the graph of the item"));
-    let error = csv("smiles,label\nx,1\n", &ReadOptions { skip_bad_items: true, ..smiles() }).unwrap_err();
+    let error =
+        csv("smiles,label\nx,1\n", &ReadOptions { bad_items: BadItems::Skip, ..smiles() }).unwrap_err();
     assert!(error.to_string().contains("none with a graph that can be read"), "{error}");
     let error = csv("smile,label\nC,1\n", &smiles()).unwrap_err().to_string();
     assert!(error.contains("no column is called smiles"), "{error}");
@@ -179,7 +180,7 @@ fn a_bad_smiles_is_an_error_with_its_line_or_is_left_out_and_listed() {
 
 #[test]
 fn labels_that_are_missing_leave_their_molecule_out_of_that_list_only() {
-    let options = ReadOptions { labels: vec!["a".into(), "b".into()], skip_bad_items: true, ..smiles() };
+    let options = ReadOptions { labels: vec!["a".into(), "b".into()], bad_items: BadItems::Skip, ..smiles() };
     let data = csv("a,b,smiles\n1,,CC\n0,1,C(\n0,1,CO\n", &options).unwrap();
     assert_eq!(data.lists.offsets, [0, 2, 3]);
     assert_eq!(data.lists.rows, Some(vec![0, 1, 1]));

@@ -230,7 +230,9 @@ fn the_order_of_nodes_and_edges_does_not_matter() {
         let mut order: Vec<usize> = nodes.clone().collect();
         draws.shuffle(&mut order);
         let place = |end: u32| order.iter().position(|v| *v == nodes.start + end as usize).unwrap() as u32;
-        order.iter().for_each(|&v| turned.node_values.extend_from_slice(items.0.node(v)));
+        for &v in &order {
+            turned.node_values.extend_from_slice(items.0.node(v));
+        }
         let mut edges: Vec<usize> = items.0.edges_of(g).collect();
         draws.shuffle(&mut edges);
         for edge in edges {
