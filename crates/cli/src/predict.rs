@@ -5,13 +5,14 @@ pub mod output;
 
 use std::path::PathBuf;
 
+use toprank::data::formats::Opened;
 use toprank::data::{Absent, ReadOptions, Source, formats, sink};
 use toprank::train::{Model, Predictor, TrainError};
 
 use self::output::{Form, Output};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::reading::Reading;
+use crate::reading::{Reading, note_left_out};
 use crate::table::counted;
 use crate::{Common, note};
 
@@ -27,6 +28,7 @@ Scores stand one a line in the order of the data's rows, as `toprank evaluate --
 number per label. Data without a label column are scored too. --probability gives the chance of being relevant instead,
 in the same order of items: the model must have been trained with --folds or --valid (see `toprank train --calibrate`). Mapped files
 (.toprank-data) and LETOR text are scored piece by piece, so they may be larger than memory.
+Models of molecules read the column of SMILES that they were trained on, or that of --smiles.
 With --jsonl each line of standard input is one list, {\"id\": …, \"features\": [[…], …]}, features in the order of the
 model (`toprank inspect MODEL`) or by name, [{\"bm25\": 1.5, …}, …]; null or left out is missing. Each is answered at once:
 {\"id\": …, \"scores\": […]}.";
@@ -78,9 +80,13 @@ impl Predict {
         let model = Model::load(&self.model)?;
         let Some(data) = &self.data else { return jsonl::answer(&model, self.probability) };
         let spinner = Progress::spinner(common.quiet, format!("scoring {data}"));
-        let options = ReadOptions { label_optional: true, ..self.reading.options(Vec::new()) };
+        let options =
+            ReadOptions { label_optional: true, ..self.reading.as_trained(&model).options(Vec::new()) };
         let opened = formats::open(&Source::path(data), &options)?;
         let absent = if options.absent == Absent::Missing { f32::NAN } else { 0.0 };
+        if let Opened::Memory(read) = &opened {
+            note_left_out(read, data, common.quiet);
+        }
         let mut predictor = Predictor::new(&model, data, opened, absent)?;
         if self.probability {
             predictor = predictor.probabilities()?;

@@ -18,7 +18,7 @@ use crate::{Common, print, print_json};
 pub struct Split {
     /// Data file; - is standard input
     data: String,
-    /// How: lists, k-fold, stratified, leave-last-out, with parameters as in lists:shares=80/20
+    /// How: lists, k-fold, stratified, leave-last-out, within-lists, scaffold, with parameters as in lists:shares=80/20
     #[arg(long, short, default_value = "lists")]
     method: String,
     /// Seed of the draws
@@ -36,7 +36,9 @@ pub struct Split {
 
 fn after_help() -> String {
     let listed = catalog_help(SPLITS.iter().map(|split| (split.name, split.about, split.params)));
-    format!("Methods:\n{listed}\nExample: toprank split data.csv -m k-fold:k=5 --seed 7 -o folds")
+    format!(
+        "Methods:\n{listed}\nExample: toprank split data.csv -m k-fold:k=5 --seed 7 -o folds\n         toprank split hiv.csv -m scaffold --smiles smiles -o parts"
+    )
 }
 
 impl Split {

@@ -33,6 +33,7 @@ Examples:
   toprank train --data train.txt --valid vali.txt --objective song:gamma=0.3 --model linear -o model.toprank
   toprank train --data train.txt --valid vali.txt --model trees --objective lambdamart:k=10 --trees 300 --leaves 31 -o model.toprank
   toprank train --data train.csv --label label --objective auprc --model mlp --folds 5 --seed 1 -o model.toprank
+  toprank train --data train.csv --smiles smiles --valid vali.csv --objective auprc --model gin:hidden=64 -o model.toprank
   toprank train --config run.toml --rate 0.003 --curves curves
   toprank train --data new.txt --from model.toprank --model trees --trees 50 -o newer.toprank
   toprank train --resume model.toprank
@@ -43,7 +44,8 @@ override it. While it trains, MODEL.checkpoint beside the model holds everything
 step, --resume takes it up, and the model is the same to the byte as if it had never stopped. With --valid the model of
 the best pass is kept, otherwise that of the last. --model trees boosts trees under the objective: a round is a pass.
 
-A table without a list column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label
+With --smiles (molecules) or --graph, --nodes and --edges items are graphs, which --model gin scores. A table without a list
+column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label
 data: one list and one output per label. With --folds k the data are cut into k folds (binary and multi-label data by rows, each
 label in its share; queries by list), k models are judged on what they did not see, and the model that is kept is then trained
 on all rows. Beside it stand MODEL.folds.json (values per fold, mean, pooled) and MODEL.oof.txt: the out-of-fold score of every
@@ -98,7 +100,7 @@ pub struct Flags {
     /// Objective that is to serve the metric, instead of the chosen one
     #[arg(long, value_name = "NAME")]
     pub algorithm: Option<String>,
-    /// linear, mlp, context or trees, with parameters: mlp:hidden=256-128, trees:l2=1 (see `toprank models`) [default: mlp]
+    /// linear, mlp, context, gin or trees, with parameters: mlp:hidden=256-128, trees:l2=1 (see `toprank models`) [default: mlp]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// sgd, momentum, adam, adamw or storm, with parameters [default: adam]
@@ -291,7 +293,7 @@ impl Train {
             from: settings.from.as_deref().map(absolute).transpose()?,
             curves: self.curves.clone(),
             metrics: self.metrics.clone(),
-            reading: self.reading.clone(),
+            reading: self.reading.absolute()?,
         };
         Ok((Start::Asked(Box::new(settings)), origin))
     }

@@ -1,5 +1,5 @@
 //! **Which words do all rooms share?** Lists of scored and labelled items, the policy that decides what a
-//! measure means at its edges, the grammar and tables of every catalog, what a model is, the matrix product, random streams, ordered
+//! measure means at its edges, the grammar and tables of every catalog, what a model is, graphs as items, the matrix product, random streams, ordered
 //! sums.
 //!
 //! Invariants:
@@ -9,6 +9,7 @@
 
 pub mod catalog;
 pub mod choices;
+pub mod graphs;
 pub mod list;
 pub mod matrix;
 pub mod model;
@@ -19,6 +20,7 @@ pub mod sum;
 
 pub use catalog::{Args, Entry, Param, ParamError, Spec};
 pub use choices::Choices;
+pub use graphs::{GraphFeature, GraphShape, Graphs};
 pub use list::{List, Lists, ListsError, Ragged};
 pub use model::{Architecture, Backward, Block, Differentiable, Features, ModelError, ModelInput, Role};
 pub use policy::{Divisor, Empty, Gain, Ideal, Policy, Relevant, ScoreBits, Short, Ties};

@@ -9,6 +9,7 @@ never sees a label, an objective or a file.
 use std::fmt;
 
 use crate::Stream;
+use crate::graphs::{GraphShape, Graphs};
 
 /// Rows of features, wherever they lie: in memory, in a mapped file, behind a transform.
 pub trait Features: Send + Sync {
@@ -27,6 +28,11 @@ pub trait Features: Send + Sync {
     /// Why some row gathered until now cannot be trusted; `None`: all can. Rows in a damaged part of a file read as
     /// missing, so whoever gathers asks here before anything is learned or written.
     fn fault(&self) -> Option<String> {
+        None
+    }
+
+    /// Where items are graphs: all of them. A row then holds one number, that of its graph.
+    fn graphs(&self) -> Option<&Graphs> {
         None
     }
 }
@@ -65,6 +71,11 @@ pub trait Differentiable: Send + Sync {
     /// True if the score of an item depends on the other items of its list: then a shard holds whole lists.
     fn couples_items(&self) -> bool {
         false
+    }
+
+    /// Rows below which a shard is not worth a graph of its own. Where a row is much work, few are enough.
+    fn rows_worth_a_shard(&self) -> usize {
+        192
     }
 
     /// Fresh parameters.
@@ -130,6 +141,15 @@ pub enum Role {
 pub trait Architecture: Send + Sync {
     /// The model for rows of `width` features and `outputs` scores each.
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError>;
+
+    /// The model for items that are graphs with these features; most models score rows of numbers only.
+    fn build_for_graphs(
+        &self,
+        _shape: &GraphShape,
+        _outputs: usize,
+    ) -> Result<Box<dyn Differentiable>, ModelError> {
+        Err(ModelError::new("a model of rows of numbers for items that are graphs", "--model gin"))
+    }
 }
 
 /// Something a model cannot do.

@@ -9,8 +9,11 @@ list names      labels, weights,     item names, feature values,
 ```
 */
 
-use toprank_core::{Features, Lists};
+use std::sync::Arc;
 
+use toprank_core::{Features, Graphs, Lists};
+
+use crate::graph_items::GraphItems;
 use crate::names::Names;
 
 /// Lists of items with features, labels, weights and names, and the line each row came from.
@@ -22,6 +25,8 @@ pub struct Dataset {
     pub features: Matrix,
     /// Names and kinds of the features, one per column of `features`.
     pub columns: Vec<Column>,
+    /// Where items are graphs: what the words of the only feature mean.
+    pub graphs: Option<Arc<GraphItems>>,
     /// Name of each row.
     pub item_names: Option<Names>,
     /// Name of each list.
@@ -304,6 +309,10 @@ impl Features for Dataset {
 
     fn gather(&self, rows: &[u32], out: &mut [f32]) {
         self.features.gather(rows, out);
+    }
+
+    fn graphs(&self) -> Option<&Graphs> {
+        self.graphs.as_ref().map(|items| &items.store)
     }
 }
 

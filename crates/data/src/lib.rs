@@ -15,6 +15,7 @@ pub mod error;
 pub mod formats;
 pub mod generate;
 pub mod graph;
+pub mod graph_items;
 pub mod group;
 #[cfg(feature = "parquet")]
 mod guard;
@@ -34,6 +35,7 @@ pub use dataset::{Column, Dataset, Matrix, Sparse};
 pub use error::{Fault, ReadError};
 pub use formats::{Absent, Format, ReadOptions, read, write};
 pub use graph::{Graph, QueryGraphs};
+pub use graph_items::GraphItems;
 pub use judged::{
     Aligned, JoinOptions, Joined, MissingLists, Qrels, Run, align, join, read_qrels, read_run, write_run,
 };

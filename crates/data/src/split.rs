@@ -15,6 +15,7 @@ assert_eq!(lists, [6, 2, 2]); // train, vali, test
 */
 
 mod multi_label;
+mod scaffold;
 mod subset;
 
 use toprank_core::{Param, ParamError, Spec, Stream};
@@ -40,6 +41,8 @@ const SHARES: Param = Param {
     range: "two or three shares ≥ 0 separated by /",
     about: "train/vali/test, or train/test",
 };
+
+const SCAFFOLD_SHARES: Param = Param { default: "80/10/10", ..SHARES };
 
 /// Every way to divide a data set.
 pub static SPLITS: &[Split] = &[
@@ -71,6 +74,12 @@ pub static SPLITS: &[Split] = &[
             about: "what last means; equal times count in file order",
         }],
         plan: leave_last_out,
+    },
+    Split {
+        name: "scaffold",
+        about: "molecules by scaffold, as in MoleculeNet: the largest groups are train, no scaffold stands in two parts; no draws",
+        params: &[SCAFFOLD_SHARES],
+        plan: |data, spec, _| scaffold::plan(data, spec),
     },
     Split {
         name: "within-lists",
@@ -236,7 +245,8 @@ fn strata(data: &Dataset) -> Result<Units, ParamError> {
 
 /// The names of the parts, and the share of the data at which each ends.
 fn shares(spec: &Spec) -> Result<(&'static [&'static str], Vec<f64>), ParamError> {
-    let text = spec.args.get(SHARES.name).unwrap_or(SHARES.default);
+    let default = if spec.name == "scaffold" { SCAFFOLD_SHARES.default } else { SHARES.default };
+    let text = spec.args.get(SHARES.name).unwrap_or(default);
     let refuse = || ParamError::new(SHARES.name, text, SHARES.range);
     let shares: Vec<f64> = text.split('/').map(str::parse).collect::<Result<_, _>>().map_err(|_| refuse())?;
     let total: f64 = shares.iter().sum();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use toprank_data::graph::{EdgeOptions, QueryGraphs, SessionOptions, read_edges, read_sessions};
+use toprank_data::graph_items::{Coding, read_edge_list, read_smiles, scaffold_key};
 use toprank_data::scores::read_scores;
 use toprank_data::{ReadOptions, Source, formats};
 
@@ -37,10 +38,27 @@ fn replay(name: &str, bytes: &[u8]) -> bool {
         }
         let _ = QueryGraphs::read_folder(folder.path());
     }
+    if name == "smiles" {
+        for line in String::from_utf8_lossy(bytes).lines() {
+            let Ok(molecule) = read_smiles(line) else { continue };
+            assert_eq!(scaffold_key(&molecule).is_some(), molecule.ring_bonds().contains(&true), "{line}");
+        }
+    }
+    if name == "edge_list" {
+        let mut tables = bytes.splitn(2, |byte| *byte == 0);
+        let mut next = |name: &str| Source::bytes(name, tables.next().unwrap_or_default());
+        let (nodes, edges) = (next("nodes.csv"), next("edges.csv"));
+        if let Ok(list) = read_edge_list(&nodes, &edges) {
+            let seen = Coding::fit(list.items(), 0..list.len()).apply(list.items()).unwrap();
+            assert_eq!(seen.fault(), None);
+        }
+    }
     // Qrels and runs have their own test, models of trees theirs in that room.
     name == "scores"
         || name == "mulan_xml"
         || name == "graph"
+        || name == "smiles"
+        || name == "edge_list"
         || name == "qrels"
         || name.starts_with("run")
         || name.ends_with("_model")

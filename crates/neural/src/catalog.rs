@@ -2,7 +2,7 @@
 
 use toprank_core::{Architecture, Entry, ParamError, catalog};
 
-use crate::{context, linear, mlp};
+use crate::{context, gin, linear, mlp};
 
 /// A line whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
 macro_rules! line {
@@ -23,6 +23,11 @@ pub static MODELS: &[Entry<dyn Architecture>] = &[
     line!("linear", linear, "a weighted sum of the features"),
     line!("mlp", mlp, "layers of weighted sums with a bend between them, each item by itself"),
     line!("context", context, "self-attention over the items of a list, then a score for each"),
+    line!(
+        "gin",
+        gin,
+        "items that are graphs, as molecules: nodes hear their neighbours, a graph is the sum of its nodes"
+    ),
 ];
 
 /// The line of a name.
@@ -51,7 +56,7 @@ mod tests {
     fn errors_name_the_parameter_and_what_is_allowed() {
         for (text, message) in [
             ("", "model must be name[:key=value]…, but is "),
-            ("mpl", "model must be one of linear, mlp, context (did you mean mlp?), but is mpl"),
+            ("mpl", "model must be one of linear, mlp, context, gin (did you mean mlp?), but is mpl"),
             ("linear:bias=1", "a parameter of linear must be one of noise, output, but is bias"),
             ("mlp@3", "the cut-off of mlp must be left out: it has none, but is 3"),
             (

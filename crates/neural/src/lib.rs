@@ -1,5 +1,5 @@
-//! **Score by a network, learn from ∂loss/∂score.** Linear models, multi-layer perceptrons and the context-aware ranker,
-//! built from burn modules; a user's own module trains the same way.
+//! **Score by a network, learn from ∂loss/∂score.** Linear models, multi-layer perceptrons, the context-aware ranker and a network
+//! for graphs, built from burn modules; a user's own module trains the same way.
 //!
 //! Invariants:
 //! - a network is a function of one flat slice of parameters; each shard builds its own leaves from it;
@@ -43,6 +43,8 @@
 mod catalog;
 pub mod context;
 mod direct;
+pub mod gin;
+mod graphs;
 mod init;
 mod layers;
 mod leaves;
@@ -58,6 +60,7 @@ mod tests;
 
 pub use burn;
 pub use catalog::{MODELS, find, parse};
+pub use graphs::{GraphBatch, Messages};
 pub use init::{he_uniform, xavier_uniform};
 pub use layers::{Activation, BatchNorm};
 pub use network::{Network, RankModule};

@@ -5,9 +5,15 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use toprank_core::stream::Random;
 use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Role, Stream};
 
+use crate::graphs::GraphBatch;
 use crate::leaves::{Blocks, Collect, Fill};
 use crate::pass::Pass;
 use crate::xavier_uniform;
+
+/// Graphs scored at once in prediction, so that their nodes stay in the cache.
+const GRAPHS_AT_ONCE: usize = 256;
+/// Graphs below which a shard is not worth its own way through the network; a molecule has about 25 nodes.
+const GRAPHS_WORTH_A_SHARD: usize = 32;
 
 /// A burn module that scores rows. Implement this for a module of your own and [`Network::new`] makes it trainable.
 ///
@@ -20,6 +26,11 @@ pub trait RankModule: Module + Sync + 'static {
 
     /// True if the score of an item depends on the other items of its list.
     fn couples_items(&self) -> bool {
+        false
+    }
+
+    /// True if rows are graphs: each holds the number of its graph, and [`Pass::graphs`] has them.
+    fn reads_graphs(&self) -> bool {
         false
     }
 
@@ -122,10 +133,14 @@ impl<M: RankModule> Network<M> {
         let mut features = vec![0.0; rows * self.width];
         input.features.gather(input.rows, &mut features);
         self.check_features(input.rows, &features)?;
+        let numbers = if self.module.reads_graphs() { features.clone() } else { Vec::new() };
         let x = Tensor::from_data(TensorData::new(features, [rows, self.width]), (device, self.dtype));
         let mut fill = Fill { rest: parameters, blocks: self.blocks.iter(), device, dtype: self.dtype };
         let module = self.module.clone().map(&mut fill);
         let mut pass = Pass::new(input.offsets, train, device.clone(), self.dtype);
+        if let Some(graphs) = input.features.graphs().filter(|_| self.module.reads_graphs()) {
+            pass.graphs = Some(GraphBatch::new(graphs, &numbers, device, self.dtype)?);
+        }
         let out = module.forward(x, &mut pass);
         if out.dims() != [rows, self.outputs] {
             let found = format!("scores of shape {:?} from the module", out.dims());
@@ -150,6 +165,9 @@ impl<M: RankModule> Network<M> {
             if found != expected {
                 return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
             }
+        }
+        if self.module.reads_graphs() && input.features.graphs().is_none() {
+            return Err(ModelError::new("rows without graphs", "items that are graphs"));
         }
         let offsets = input.offsets;
         let cover = offsets.first() == Some(&0) && offsets.last() == Some(&rows);
@@ -191,6 +209,10 @@ impl<M: RankModule> Differentiable for Network<M> {
         self.module.couples_items()
     }
 
+    fn rows_worth_a_shard(&self) -> usize {
+        if self.module.reads_graphs() { GRAPHS_WORTH_A_SHARD } else { 192 }
+    }
+
     fn init(&self, stream: Stream, parameters: &mut [f32]) {
         parameters.copy_from_slice(&self.start);
         let mut rest = parameters;
@@ -219,8 +241,18 @@ impl<M: RankModule> Differentiable for Network<M> {
 
     fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
         self.check(parameters, input, scores)?;
-        if !input.rows.is_empty() {
-            self.run(parameters, input, None, &Device::flex(), scores)?;
+        if !self.module.reads_graphs() {
+            if !input.rows.is_empty() {
+                self.run(parameters, input, None, &Device::flex(), scores)?;
+            }
+            return Ok(());
+        }
+        // Few graphs at once: they have many nodes.
+        let parts = scores.chunks_mut(GRAPHS_AT_ONCE * self.outputs);
+        for (rows, scores) in input.rows.chunks(GRAPHS_AT_ONCE).zip(parts) {
+            let offsets = [0, rows.len()];
+            let input = ModelInput { rows, offsets: &offsets, lists: &[], ..*input };
+            self.run(parameters, &input, None, &Device::flex(), scores)?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use toprank_core::Stream;
 use toprank_core::stream::Random;
 
+use crate::graphs::GraphBatch;
 use crate::leaves::floats;
 
 /// What a module may ask while it scores a shard: where its lists are, whether it is being trained, masks and noise.
@@ -16,6 +17,7 @@ pub struct Pass<'a> {
     device: Device,
     dtype: DType,
     padding: Option<Padding>,
+    pub(crate) graphs: Option<GraphBatch>,
     pub(crate) statistics: Vec<(ParamId, Vec<f32>)>,
 }
 
@@ -33,7 +35,15 @@ struct Padding {
 
 impl<'a> Pass<'a> {
     pub(crate) fn new(offsets: &'a [usize], train: Option<Stream>, device: Device, dtype: DType) -> Pass<'a> {
-        Pass { offsets, random: Layers::new(train), device, dtype, padding: None, statistics: Vec::new() }
+        Pass {
+            offsets,
+            random: Layers::new(train),
+            device,
+            dtype,
+            padding: None,
+            graphs: None,
+            statistics: Vec::new(),
+        }
     }
 
     /// True in training, where dropout, noise and the statistics of the shard apply.
@@ -44,6 +54,11 @@ impl<'a> Pass<'a> {
     /// List d of the shard is rows `offsets()[d]..offsets()[d + 1]`.
     pub fn offsets(&self) -> &[usize] {
         self.offsets
+    }
+
+    /// The graphs of the shard's rows, for a module that [reads graphs](crate::RankModule::reads_graphs).
+    pub fn graphs(&self) -> Option<GraphBatch> {
+        self.graphs.clone()
     }
 
     /// In training: each number is 0 with probability `share`, else divided by 1 − share (in steps of 2⁻¹⁶).

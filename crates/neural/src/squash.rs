@@ -84,6 +84,10 @@ impl Differentiable for Squashed {
         self.network.couples_items()
     }
 
+    fn rows_worth_a_shard(&self) -> usize {
+        self.network.rows_worth_a_shard()
+    }
+
     fn init(&self, stream: Stream, parameters: &mut [f32]) {
         self.network.init(stream, parameters);
     }

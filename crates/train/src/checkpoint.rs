@@ -141,5 +141,16 @@ pub(crate) fn fingerprint(examples: Examples) -> String {
     for value in values {
         hash.update(&value.to_bits().to_le_bytes());
     }
+    if let Some(graphs) = examples.features.graphs() {
+        for number in graphs.nodes.iter().chain(&graphs.edges) {
+            hash.update(&number.to_le_bytes());
+        }
+        for end in graphs.ends.iter().flatten() {
+            hash.update(&end.to_le_bytes());
+        }
+        for value in graphs.node_values.iter().chain(&graphs.edge_values) {
+            hash.update(&value.to_bits().to_le_bytes());
+        }
+    }
     format!("{:016x}", hash.digest())
 }

@@ -243,6 +243,8 @@ impl Defaults {
         match model {
             "trees" => TREES,
             "linear" => Defaults { rate: 0.03, ..BASE },
+            // Codes of graphs are no numbers to transform.
+            "gin" => Defaults { rate: 0.001, transforms: "", ..BASE },
             "context" => Defaults { rate: 0.001, sampler: "slates:batch=32:items=100", ..BASE },
             _ => BASE,
         }

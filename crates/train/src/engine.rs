@@ -18,8 +18,6 @@ use crate::optimiser::NEGLIGIBLE;
 
 /// Most shards of a batch: enough for eight cores, few enough that small batches are not all overhead.
 pub const MOST_SHARDS: usize = 8;
-/// Rows below which a shard is not worth its own graph.
-const LEAST_ROWS: usize = 192;
 /// Rows scored at once in prediction.
 pub(crate) const SCORED_AT_ONCE: usize = 4096;
 /// Parameters added up by one task.
@@ -198,28 +196,28 @@ impl Plan {
         if model.couples_items() {
             self.offsets.extend(draws.offsets.iter().map(|&offset| offset as usize));
             self.lists.extend_from_slice(&draws.lists);
-            self.cut_between_lists();
+            self.cut_between_lists(model.rows_worth_a_shard());
         } else {
-            self.cut_between_rows();
+            self.cut_between_rows(model.rows_worth_a_shard());
         }
     }
 
     /// Rows by themselves, whatever list they are of, with all their outputs.
-    pub(crate) fn lay_rows(&mut self, rows: &[u32], outputs: usize) {
+    pub(crate) fn lay_rows(&mut self, rows: &[u32], outputs: usize, worth_a_shard: usize) {
         *self = Plan { rows: rows.to_vec(), outputs, ..Plan::default() };
-        self.cut_between_rows();
+        self.cut_between_rows(worth_a_shard);
     }
 
-    fn cut_between_rows(&mut self) {
-        let shards = self.rows.len().div_ceil(LEAST_ROWS).clamp(1, MOST_SHARDS);
+    fn cut_between_rows(&mut self, least: usize) {
+        let shards = self.rows.len().div_ceil(least).clamp(1, MOST_SHARDS);
         self.offsets.extend((0..=shards).map(|k| self.rows.len() * k / shards));
         self.cuts.extend(0..=shards);
     }
 
     /// Shards of about the same number of rows, none in the middle of a list.
-    fn cut_between_lists(&mut self) {
+    fn cut_between_lists(&mut self, least: usize) {
         let lists = self.offsets.len() - 1;
-        let shards = self.rows.len().div_ceil(LEAST_ROWS).clamp(1, MOST_SHARDS.min(lists.max(1)));
+        let shards = self.rows.len().div_ceil(least).clamp(1, MOST_SHARDS.min(lists.max(1)));
         self.cuts.push(0);
         for k in 1..shards {
             let wanted = self.rows.len() * k / shards;

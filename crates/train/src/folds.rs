@@ -146,7 +146,7 @@ struct Header {
 
 impl Header {
     fn of(fold: &Fold, config: &Config, data: &Dataset) -> Header {
-        let data = fingerprint(Examples { lists: &data.lists, features: &data.features });
+        let data = fingerprint(Examples { lists: &data.lists, features: data });
         Header { config: config.clone(), data, fold: fold.number }
     }
 }

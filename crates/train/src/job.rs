@@ -22,7 +22,7 @@ assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 
 use std::collections::BTreeMap;
 
-use toprank_core::{Features, Lists, ParamError, Spec};
+use toprank_core::{Features, Graphs, Lists, ParamError, Spec};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
@@ -33,6 +33,7 @@ use crate::boost::{Binning, Boost, Start};
 use crate::config::Config;
 use crate::engine::Examples;
 use crate::error::TrainError;
+use crate::graph_model::{self, GraphReading};
 use crate::learner::Learner;
 use crate::model_file::{Header, Model, Probes, Reached};
 use crate::models;
@@ -77,7 +78,7 @@ impl Data {
         }
     }
 
-    fn features(&self) -> &dyn Features {
+    pub(crate) fn features(&self) -> &dyn Features {
         match self {
             Data::Memory(data) => &**data,
             Data::Mapped(data) => &data.features,
@@ -91,7 +92,7 @@ impl Data {
         }
     }
 
-    fn outputs(&self) -> usize {
+    pub(crate) fn outputs(&self) -> usize {
         let lists = self.lists();
         lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| usize::from(o) + 1)
     }
@@ -113,6 +114,8 @@ pub struct Job {
     probes: Probes,
     columns: Vec<Column>,
     width: usize,
+    /// How graphs are read, where items are graphs.
+    graphs: Option<GraphReading>,
     /// Where it begins, if not at the beginning.
     from: Option<Scoring>,
 }
@@ -163,10 +166,6 @@ impl Job {
         config.check()?;
         let steps = StepConfig::parse_all(&config.transforms)?;
         let width = train.features().width();
-        if width == 0 {
-            let expected = "data with features: a model learns from them";
-            return Err(ParamError::new("the training data", "without features", expected).into());
-        }
         if let Some(valid) = &valid
             && valid.features().width() != width
         {
@@ -174,9 +173,24 @@ impl Job {
             let expected = format!("of the {width} features of the training data");
             return Err(ParamError::new("the validation data", &found, &expected).into());
         }
+        let graphs = match from {
+            Some(from) => from.header().graphs.clone(),
+            None => GraphReading::fit(&train),
+        };
+        graph_model::check(graphs.as_ref(), config, &train)?;
+        for data in [Some(&mut train), valid.as_mut()].into_iter().flatten() {
+            graph_model::code(graphs.as_ref(), data)?;
+        }
         let probes = Probes::take(train.lists(), train.features());
-        let columns = train.columns().to_vec();
+        let columns = match &graphs {
+            // Not the words: every molecule of the training data is one.
+            Some(_) => {
+                train.columns().iter().map(|column| Column { levels: None, ..column.clone() }).collect()
+            }
+            None => train.columns().to_vec(),
+        };
         let transforms = match (&mut train, from) {
+            (Data::Memory(_), _) if graphs.is_some() => Pipeline { width, steps: Vec::new() },
             (Data::Memory(data), None) => Pipeline::fit_apply(data, &steps)?,
             (Data::Mapped(data), None) => data.fit(&steps, None)?,
             (Data::Memory(data), Some(from)) => {
@@ -186,6 +200,7 @@ impl Job {
             (Data::Mapped(_), Some(from)) => from.header().transforms.clone(),
         };
         match &mut valid {
+            Some(Data::Memory(_)) if graphs.is_some() => {}
             Some(Data::Memory(data)) => {
                 as_in_training(data, &columns);
                 transforms.apply(data)?;
@@ -193,7 +208,7 @@ impl Job {
             Some(Data::Mapped(_)) | None => {}
         }
         let from = from.map(|model| model.scoring().clone());
-        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, from })
+        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, graphs, from })
     }
 
     /// The training data, transformed where they lie in memory.
@@ -245,7 +260,10 @@ impl Job {
         let outputs = self.train.outputs();
         Ok(match (models::parse(&self.config.model)?, &views.binning) {
             (models::Model::Network(architecture), _) => {
-                let network = architecture.build(self.transforms.width_after(), outputs)?;
+                let network = match &self.graphs {
+                    Some(graphs) => architecture.build_for_graphs(&graphs.coding.shape(), outputs)?,
+                    None => architecture.build(self.transforms.width_after(), outputs)?,
+                };
                 let mut trainer = Trainer::new(&self.config, network, train, valid)?;
                 if let Some(Scoring::Network(_, parameters)) = &self.from {
                     trainer.start_at(parameters)?;
@@ -318,6 +336,7 @@ impl Job {
                 loss: learner.records().last().map(|record| record.loss),
             },
             probes: Vec::new(),
+            graphs: self.graphs.clone(),
             position_bias: learner.position_bias(),
             calibration: Vec::new(),
         };
@@ -355,5 +374,9 @@ impl Features for Borrowed<'_> {
 
     fn gather(&self, rows: &[u32], out: &mut [f32]) {
         self.0.gather(rows, out);
+    }
+
+    fn graphs(&self) -> Option<&Graphs> {
+        self.0.graphs()
     }
 }

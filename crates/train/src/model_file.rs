@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{Features, Lists};
+use toprank_core::{Features, Graphs, Lists};
 use toprank_data::transform::Pipeline;
-use toprank_data::{Dataset, Matrix};
+use toprank_data::{Dataset, GraphItems, Matrix};
 use toprank_trees::interop::{Imported, probe_rows};
 
 use crate::calibration::Calibration;
@@ -21,6 +21,7 @@ use crate::config::{Config, Settings};
 use crate::container::{self, Loaded, Tensor, Values};
 use crate::engine::Examples;
 use crate::error::TrainError;
+use crate::graph_model::{self, Flat, GraphReading};
 use crate::position_bias::PositionBias;
 use crate::scoring::{Scoring, Trees};
 
@@ -56,6 +57,9 @@ pub struct Header {
     /// What places added to clicks in the training data; scores are free of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position_bias: Option<PositionBias>,
+    /// How graphs are read, where items are graphs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graphs: Option<GraphReading>,
     /// From scores to probabilities, one map per output; empty: the model gives scores only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
@@ -85,6 +89,8 @@ pub struct Model {
     scoring: Scoring,
     /// Features of the self-test, as they were read.
     probes: Vec<f32>,
+    /// Graphs of the self-test, as the model sees them.
+    probe_graphs: Option<Graphs>,
 }
 
 impl std::fmt::Debug for Model {
@@ -97,7 +103,7 @@ impl Model {
     /// A model that scores so; its self-test looks at the first items of `probes`, data as they were read.
     pub fn new(header: Header, scoring: Scoring, probes: &Probes) -> Model {
         let header = Header { probes: probes.lengths.clone(), ..header };
-        Model { header, scoring, probes: probes.values.clone() }
+        Model { header, scoring, probes: probes.values.clone(), probe_graphs: probes.graphs.clone() }
     }
 
     /// Trees of another tool, as [`interop::read`](toprank_trees::interop::read) found them.
@@ -122,6 +128,7 @@ impl Model {
             reached: Reached { epochs: ensemble.rounds() as u32, ..Reached::default() },
             features: names,
             probes: Vec::new(),
+            graphs: None,
             position_bias: None,
             calibration: Vec::new(),
         };
@@ -147,8 +154,14 @@ impl Model {
 
     /// Scores of every entry of `data`, whose features are as they were read; they are transformed here.
     pub fn score(&self, mut data: Dataset) -> Result<Vec<f64>, TrainError> {
+        graph_model::code_items(self.header.graphs.as_ref(), &mut data)?;
+        self.score_coded(data)
+    }
+
+    /// The same of data whose graphs are as the model sees them.
+    fn score_coded(&self, mut data: Dataset) -> Result<Vec<f64>, TrainError> {
         self.header.transforms.apply(&mut data)?;
-        self.score_transformed(&data.lists, &data.features)
+        self.score_transformed(&data.lists, &data)
     }
 
     /// Scores of lists whose features are already transformed (a mapped file behind its transforms).
@@ -184,8 +197,9 @@ impl Model {
     /// Writes it, with its self-test; the old file stays until the new one is whole.
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
         let width = self.header.width;
-        let scores = self.score(probe_data(&self.header.probes, width, self.probes.clone()))?;
-        let tensors = vec![
+        let scores = self.score_probes()?;
+        let flat = self.probe_graphs.as_ref().map(Flat::of);
+        let mut tensors = vec![
             Tensor {
                 name: "probe.features".into(),
                 shape: vec![self.probes.len() / width.max(1), width],
@@ -193,7 +207,24 @@ impl Model {
             },
             Tensor::flat("probe.scores", Values::F64(&scores)),
         ];
+        if let (Some(flat), Some(graphs)) = (&flat, &self.probe_graphs) {
+            tensors.extend(flat.tensors(graphs));
+        }
         self.scoring.with_tensors(tensors, |tensors| container::save(path, KIND, &self.header, tensors))
+    }
+
+    fn score_probes(&self) -> Result<Vec<f64>, TrainError> {
+        let mut data = probe_data(&self.header.probes, self.header.width, self.probes.clone());
+        if let (Some(reading), Some(graphs)) = (&self.header.graphs, &self.probe_graphs) {
+            data.graphs = Some(Arc::new(GraphItems {
+                kind: reading.kind,
+                store: graphs.clone(),
+                node_columns: Vec::new(),
+                edge_columns: Vec::new(),
+                left_out: Vec::new(),
+            }));
+        }
+        self.score_coded(data)
     }
 
     /// True if the file at `path` looks like a model, whole or not.
@@ -214,15 +245,22 @@ impl Model {
             return Err(loaded.wrong(fault, "one that never decreases"));
         }
         let width = header.transforms.width_after();
-        let scoring = Scoring::load(&loaded, &header.config.model, width, header.outputs)?;
+        let shape = header.graphs.as_ref().map(|graphs| graphs.coding.shape());
+        let scoring = Scoring::load(&loaded, &header.config.model, width, shape.as_ref(), header.outputs)?;
         let (_, probes) = loaded.f32("probe.features")?;
         if probes.len() != header.probes.iter().sum::<usize>() * header.width {
             return Err(loaded.wrong(format!("{} numbers in the self-test", probes.len()), "whole rows"));
         }
-        let model = Model { header, scoring, probes };
+        let probe_graphs = shape.map(|shape| graph_model::load(&loaded, shape)).transpose()?;
+        if let Some(graphs) = &probe_graphs
+            && graphs.len() != probes.len()
+        {
+            let found = format!("{} graphs in the self-test", graphs.len());
+            return Err(loaded.wrong(found, format!("{}, one per row", probes.len())));
+        }
+        let model = Model { header, scoring, probes, probe_graphs };
         let expected = loaded.f64("probe.scores")?;
-        let found =
-            model.score(probe_data(&model.header.probes, model.header.width, model.probes.clone()))?;
+        let found = model.score_probes()?;
         if found.len() != expected.len() {
             return Err(loaded.wrong(format!("{} scores in the self-test", expected.len()), "one per row"));
         }
@@ -243,6 +281,7 @@ impl Model {
 pub struct Probes {
     lengths: Vec<usize>,
     values: Vec<f32>,
+    graphs: Option<Graphs>,
 }
 
 impl Probes {
@@ -268,6 +307,11 @@ impl Probes {
         }
         probes.values.resize(rows.len() * features.width(), 0.0);
         features.gather(&rows, &mut probes.values);
+        probes.graphs = graph_model::of_rows(features, &probes.values);
+        if probes.graphs.is_some() {
+            // The graphs of the self-test are its own: row i has graph i.
+            probes.values.iter_mut().enumerate().for_each(|(row, value)| *value = row as f32);
+        }
         probes
     }
 }

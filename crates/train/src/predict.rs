@@ -81,7 +81,11 @@ impl<'a> Predictor<'a> {
             }
         };
         let (header, data) = (model.header(), rows.data());
-        let columns = Columns::new(file, header, &data.columns, absent)?;
+        let columns = match header.graphs {
+            // Whatever the column of graphs is called.
+            Some(_) => Columns::as_they_are(&data.columns, absent),
+            None => Columns::new(file, header, &data.columns, absent)?,
+        };
         if data.outputs() > header.outputs {
             return Err(TrainError::Format {
                 file: file.into(),
@@ -131,7 +135,7 @@ impl<'a> Predictor<'a> {
     /// Hands the scores of all entries, in order, to `of`, chunk by chunk.
     pub fn each<E: From<TrainError>>(&self, mut of: impl FnMut(&[f64]) -> Result<(), E>) -> Result<(), E> {
         let lists = &self.data().lists;
-        if lists.rows.is_some() {
+        if lists.rows.is_some() || self.model.header().graphs.is_some() {
             let mut scores = self.score_shared_rows()?;
             self.check(0, &scores)?;
             if self.probabilities {
@@ -204,18 +208,20 @@ impl<'a> Predictor<'a> {
         Ok(scores)
     }
 
-    /// Scores of lists that share rows, each row once: only lists and scores are in memory, if the file is mapped and has
+    /// Scores of lists that share rows, each row once, and of graphs: only lists and scores are in memory, if the file is mapped and has
     /// the columns of the model.
     fn score_shared_rows(&self) -> Result<Vec<f64>, TrainError> {
         let data = match &self.rows {
-            Rows::Mapped(mapped, _) if self.columns.places.is_none() => {
+            Rows::Mapped(mapped, _)
+                if self.columns.places.is_none() && self.model.header().graphs.is_none() =>
+            {
                 let transforms = &self.model.header().transforms;
                 let features = OnTheFly::new(&mapped.features, &mapped.columns, transforms)?;
                 return self.model.score_transformed(&self.data().lists, &features);
             }
             Rows::Mapped(mapped, data) => Dataset { lists: data.lists.clone(), ..mapped.read()? },
             Rows::Memory(data) => (**data).clone(),
-            Rows::Text(_) => unreachable!("the rows of a text belong to one list each"),
+            Rows::Text(outline) => Dataset { lists: outline.data().lists.clone(), ..Dataset::default() },
         };
         let features = self.columns.pick(data.features);
         self.model.score(Dataset { features, columns: self.columns.features.clone(), ..data })
@@ -395,6 +401,17 @@ struct Columns {
 }
 
 impl Columns {
+    fn as_they_are(columns: &[Column], absent_is: f32) -> Columns {
+        Columns {
+            places: None,
+            features: columns.to_vec(),
+            absent_is,
+            absent: Vec::new(),
+            unused: Vec::new(),
+            codes: Vec::new(),
+        }
+    }
+
     fn new(file: &str, header: &Header, found: &[Column], absent_is: f32) -> Result<Columns, TrainError> {
         let mut columns = Columns::by_name(file, &header.features, header.width, found, absent_is)?;
         for (&place, words) in &header.levels {
@@ -411,20 +428,12 @@ impl Columns {
         found: &[Column],
         absent_is: f32,
     ) -> Result<Columns, TrainError> {
-        let as_they_are = |columns: &[Column]| Columns {
-            places: None,
-            features: columns.to_vec(),
-            absent_is,
-            absent: Vec::new(),
-            unused: Vec::new(),
-            codes: Vec::new(),
-        };
         if wanted.iter().eq(found.iter().map(|column| &column.name)) {
-            return Ok(as_they_are(found));
+            return Ok(Columns::as_they_are(found, absent_is));
         }
         // A model of nameless features knows only how many there are.
         if wanted.len() != width && found.len() == width {
-            return Ok(as_they_are(found));
+            return Ok(Columns::as_they_are(found, absent_is));
         }
         let by_name: HashMap<&str, usize> =
             found.iter().enumerate().map(|(place, column)| (column.name.as_str(), place)).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toprank_core::Differentiable;
+use toprank_core::{Differentiable, GraphShape};
 use toprank_trees::{Columns, Ensemble, Scorer};
 
 use crate::container::{Loaded, Tensor, Values};
@@ -105,18 +105,22 @@ impl Scoring {
         }
     }
 
-    /// What [`Scoring::with_tensors`] saved of the model that `text` names, for rows of `width` features.
+    /// What [`Scoring::with_tensors`] saved of the model that `text` names, for rows of `width` features or for graphs.
     pub(crate) fn load<H>(
         loaded: &Loaded<H>,
         text: &str,
         width: usize,
+        graphs: Option<&GraphShape>,
         outputs: usize,
     ) -> Result<Scoring, TrainError> {
         let architecture = match models::parse(text)? {
             Model::Trees(_) => return Ok(Scoring::Trees(Arc::new(Trees::new(ensemble(loaded, width)?)?))),
             Model::Network(architecture) => architecture,
         };
-        let network = architecture.build(width, outputs)?;
+        let network = match graphs {
+            Some(shape) => architecture.build_for_graphs(shape, outputs)?,
+            None => architecture.build(width, outputs)?,
+        };
         let mut parameters = Vec::with_capacity(network.parameters());
         for block in network.blocks() {
             let name = format!("model.{}", block.name);

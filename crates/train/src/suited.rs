@@ -17,7 +17,7 @@ Settings that follow from the data, where the user says nothing.
 | | `rate` | `0.05` for trees | the same |
 | mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
 
-Networks that look at whole lists (`context`) keep their sampler.
+Networks that look at whole lists (`context`) keep their sampler; those of graphs (`gin`) have no transforms.
 */
 
 use toprank_core::{Lists, ParamError, Spec};
@@ -47,7 +47,9 @@ impl Settings {
         let labels = lists.are_labels();
         let mapped = [&self.data, &self.valid].into_iter().flatten().any(MappedDataset::is_one);
         let trees = models::is_trees(self.model.as_deref().unwrap_or_default());
-        if (labels || mapped) && !trees {
+        let graphs =
+            self.model.as_deref().is_some_and(|model| Spec::parse(model).is_ok_and(|s| s.name == "gin"));
+        if (labels || mapped) && !trees && !graphs {
             self.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
         }
         if trees && !labels && lists.entries() < FEW_ROWS {

@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::error::ReadError;
+use crate::graph_items;
 use crate::mapped::MappedDataset;
 use crate::source::Source;
 use letor::Outline;
@@ -88,6 +89,28 @@ pub enum Absent {
     Missing,
 }
 
+/// What to do with rows whose graph cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadItems {
+    /// The first of them is an error.
+    #[default]
+    Error,
+    /// They are left out and listed in [`crate::GraphItems::left_out`].
+    Skip,
+}
+
+/// What columns of words are that have no other use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Words {
+    /// Not read.
+    #[default]
+    Ignored,
+    /// Categorical features.
+    Categories,
+}
+
 /// Options of all readers; each reader uses those that mean something to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -126,6 +149,18 @@ pub struct ReadOptions {
     pub label_xml: Option<String>,
     /// Most features a row may have; a larger index is an error, not an allocation. `None`: 1,048,576.
     pub max_features: Option<u32>,
+    /// Column of molecules written as SMILES: items are graphs then (module `graph_items`).
+    pub smiles: Option<String>,
+    /// Column that names the graph of an item; its `nodes` and `edges` are in tables of their own.
+    pub graph: Option<String>,
+    /// Table of the nodes of all graphs.
+    pub nodes: Option<String>,
+    /// Table of the edges of all graphs.
+    pub edges: Option<String>,
+    /// What to do with rows whose graph cannot be read.
+    pub bad_items: BadItems,
+    /// What columns of words without another use are.
+    pub words: Words,
     /// Accept a table without the label column (rows to be scored): every label is then NaN, not judged.
     pub label_optional: bool,
 }
@@ -152,7 +187,8 @@ pub fn by_extension(source: &Source) -> Option<&'static Format> {
 /// content.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     let (format, source) = choose(source, options)?;
-    (format.read)(&source, options)
+    let rows = graph_items::row_options(source.name(), options)?;
+    graph_items::attach((format.read)(&source, &rows)?, source.name(), options)
 }
 
 /// Data opened as cheaply as their format allows.
@@ -175,6 +211,9 @@ pub enum Opened {
 /// assert!(matches!(open(&text, &ReadOptions::default()).unwrap(), Opened::Memory(_)));
 /// ```
 pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened, ReadError> {
+    if options.smiles.is_some() || options.graph.is_some() {
+        return Ok(Opened::Memory(Box::new(read(source, options)?)));
+    }
     if let Some(path) = source.as_path()
         && MappedDataset::is_one(path)
     {

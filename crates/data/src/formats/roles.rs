@@ -14,7 +14,7 @@ Which column of a table plays which role: decided here once for CSV, TSV, Parque
 | position    |                 | `shown_position`                                                           |
 | first score |                 | `init_score`                                                               |
 | features    | `features`      | every numeric column that has a name and no other role                     |
-| categories  | `categorical`   | Arrow dictionary columns of text                                           |
+| categories  | `categorical`   | Arrow dictionary columns of text; every text with `words: categories`      |
 | kept text   | `keep`          | none                                                                       |
 
 The first name of a line of this table that is there is taken. `labels`, `features`, `categorical` and `keep` take
@@ -23,7 +23,7 @@ names and patterns with `*`. A pattern passes over columns with another role; a 
 
 use toprank_core::catalog::nearest;
 
-use super::ReadOptions;
+use super::{ReadOptions, Words};
 use crate::error::{ReadError, show_names};
 
 pub(crate) const LIST: &[&str] = &["qid", "query_id", "query", "list", "group"];
@@ -157,6 +157,9 @@ impl Roles {
                 match holds(column) {
                     #[cfg(feature = "parquet")]
                     Holds::Categories => features.push(Feature { column, categorical: true }),
+                    Holds::Text if !is_named && options.words == Words::Categories => {
+                        features.push(Feature { column, categorical: true });
+                    }
                     Holds::Text if !is_named => {}
                     Holds::Text | Holds::Numbers => features.push(Feature { column, categorical: false }),
                 }

@@ -35,6 +35,7 @@ use crate::error::ReadError;
 use crate::group::Interner;
 
 pub use edges::{EdgeOptions, read_edges};
+pub(crate) use edges::{SOURCE as EDGE_SOURCE, TARGET as EDGE_TARGET};
 pub use queries::{EdgeFeatures, GraphFiles, GraphTables, JudgedNodes, QueryGraphs};
 pub use sessions::{SessionOptions, Sessions, read_sessions};
 

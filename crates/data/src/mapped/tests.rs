@@ -30,6 +30,7 @@ fn everything() -> Dataset {
     let mut lines = LineNumbers::default();
     [1, 2, 9].into_iter().enumerate().for_each(|(row, line)| lines.push(row, line));
     Dataset {
+        graphs: None,
         lists: Lists {
             offsets: vec![0, 3, 3, 5],
             rows: Some(vec![0, 1, 2, 2, 0]),

@@ -114,6 +114,7 @@ impl Kept {
         };
         let mut part = Dataset {
             columns: data.columns.clone(),
+            graphs: data.graphs.clone(),
             list_names: data.list_names.as_ref().map(|names| gather_names(names, &kept)),
             output_names: data.output_names.clone(),
             times: data.times.as_ref().map(|times| gather(times, &entries)),

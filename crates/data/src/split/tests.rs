@@ -32,6 +32,7 @@ fn numbered(lengths: &[usize], sparse: bool) -> Dataset {
         Matrix::Dense { width: 2, values: per(1.0).flat_map(|x| [x as f32, -x as f32]).collect() }
     };
     Dataset {
+        graphs: None,
         lists,
         columns: (0..features.width()).map(|f| Column { name: f.to_string(), levels: None }).collect(),
         features,
@@ -306,7 +307,7 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
     for (spec, expected) in [
         (
             "random",
-            "the split must be one of lists, k-fold, stratified, leave-last-out, within-lists, but is random",
+            "the split must be one of lists, k-fold, stratified, leave-last-out, scaffold, within-lists, but is random",
         ),
         ("lists:k=3", "the parameter of lists must be one of shares, but is k"),
         ("lists:shares=1", "shares must be two or three shares ≥ 0 separated by /, but is 1"),

@@ -1,6 +1,7 @@
 //! What every network promises.
 
 mod direct;
+mod gin;
 mod gradients;
 mod layers;
 mod onnx;

@@ -133,7 +133,8 @@ fn every_parameter_of_the_catalog_changes_scores_or_gradients() {
             ],
         ),
     ];
-    for line in MODELS {
+    // What networks of graphs promise is in `gin.rs`.
+    for line in MODELS.iter().filter(|line| line.name != "gin") {
         let (_, base, changed) = others.iter().find(|(name, ..)| *name == line.name).expect(line.name);
         for param in line.params {
             let key = format!(":{}=", param.name);
@@ -148,7 +149,7 @@ fn every_parameter_of_the_catalog_changes_scores_or_gradients() {
 
 #[test]
 fn the_defaults_of_the_catalog_are_the_defaults() {
-    for line in MODELS {
+    for line in MODELS.iter().filter(|line| line.name != "gin") {
         let all: String = line.params.iter().map(|p| format!(":{}={}", p.name, p.default)).collect();
         let blocks = |text: &str| parse(text).unwrap().build(WIDTH, 1).unwrap().blocks().to_vec();
         assert_eq!(blocks(line.name), blocks(&format!("{}{all}", line.name)));

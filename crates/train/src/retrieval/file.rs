@@ -168,7 +168,7 @@ impl Embedder {
         let dimensions = header.config.dimensions as usize;
         let width = header.transforms.width_after();
         let Scoring::Network(model, parameters) =
-            Scoring::load(&loaded, &header.config.model, width, dimensions)?
+            Scoring::load(&loaded, &header.config.model, width, None, dimensions)?
         else {
             return Err(loaded.wrong("trees", "a network that gives vectors"));
         };

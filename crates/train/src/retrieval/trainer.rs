@@ -213,7 +213,7 @@ impl<'a> Trainer<'a> {
             shards,
             ..
         } = &mut self.work;
-        plan.lay_rows(batch, width);
+        plan.lay_rows(batch, width, model.rows_worth_a_shard());
         let back = forward(model, &self.parameters, plan, features, noise, raw)?;
         self.memory.beside(batch, far_rows, far);
         pairing.lay(&self.groups, batch, far_rows);
