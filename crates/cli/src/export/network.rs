@@ -92,7 +92,7 @@ impl Export {
         let what = if written.list_by_list { ", one list a run" } else { "" };
         Done {
             files: std::slice::from_ref(&self.output),
-            about: format!("{} for ONNX{what}", model),
+            about: format!("{model} for ONNX{what}"),
             proved: counted(rows, "row"),
             parity: written.parity,
             probes: &probes,
