@@ -139,10 +139,13 @@ fn latex_cell(text: &str) -> String {
     out
 }
 
-/// `1 list`, `2 lists`: the number and its word, which ends in s unless there is one.
+/// `1 list`, `2 lists`, `2 queries`: the number and its word.
 pub fn counted(number: usize, word: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {word}{plural}")
+    match word.strip_suffix('y') {
+        _ if number == 1 => format!("1 {word}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {word}s"),
+    }
 }
 
 #[cfg(test)]
