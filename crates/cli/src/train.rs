@@ -1,6 +1,7 @@
 //! `toprank train`: from files to a model.
 
 mod folds;
+pub(crate) mod kept_run;
 pub mod screen;
 
 use std::path::{Path, PathBuf};

@@ -6,16 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::train::retrieval::{self, Classes, Config, Prepared, Settings, Trainer};
-use toprank::train::{Course, Embedder, Keep, Outcome, TrainError};
+use toprank::train::{Embedder, Outcome};
 
 use super::{Wanted, read};
-use crate::curves::Curves;
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::reading::Reading;
 use crate::table::counted;
-use crate::train::screen::Screen;
-use crate::train::{absolute, beside, checkpoint_of};
+use crate::train::absolute;
+use crate::train::kept_run::{KeptRun, taken_up};
 use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -232,25 +230,18 @@ impl Train {
 
     /// The run that a checkpoint holds; `None`: it is finished, and the user was told.
     fn taken_up(&self, model: &Path, common: &Common) -> Result<Option<(Config, Origin, PathBuf)>, Failure> {
-        if self.flags.settings() != Settings::default() {
-            return Err(Failure::usage(
-                "--resume goes on as it was started: expected no other setting beside it",
-            ));
-        }
-        let Some(kept) = checkpoint_of(model)? else {
-            let epochs = Embedder::load(model)?.header().reached.epochs;
-            note(common, format!("{} is finished after {epochs} passes", model.display()));
-            return Ok(None);
-        };
-        let (config, origin) = retrieval::about(&kept)?;
-        let origin: Origin = serde_json::from_value(origin).map_err(|error| {
-            Failure::data(format!("{}: was not written by toprank embed train ({error})", kept.display()))
-        })?;
-        let origin =
-            Origin { out: model.to_path_buf(), curves: self.curves.clone().or(origin.curves), ..origin };
-        Ok(Some((config, origin, kept)))
+        let plain = self.flags.settings() == Settings::default();
+        let epochs = || Ok(Embedder::load(model)?.header().reached.epochs);
+        let run = taken_up(common, COMMAND, model, plain, epochs, retrieval::about)?;
+        Ok(run.map(|(config, origin, kept): (_, Origin, _)| {
+            let curves = self.curves.clone().or(origin.curves);
+            (config, Origin { out: model.to_path_buf(), curves, ..origin }, kept)
+        }))
     }
 }
+
+/// The words that start a run.
+const COMMAND: &str = "embed train";
 
 fn learn(
     common: &Common,
@@ -265,44 +256,22 @@ fn learn(
         note(common, "no classes for validation: the model of the last pass is kept");
     }
     let mut trainer = Trainer::new(config, data)?;
-    if let Some(kept) = kept {
-        trainer.load_checkpoint(kept)?;
-        note(common, format!("taken up after step {} of {}", trainer.steps_done(), trainer.steps()));
-    }
-    let checkpoint = beside(&origin.out, ".checkpoint");
-    let note_of_origin = serde_json::to_value(origin).map_err(Failure::failed)?;
-    interrupt::by_request();
-    let metrics = if judged { vec![config.metric.clone()] } else { Vec::new() };
-    let curves = origin.curves.as_deref();
-    let curves = curves.map(|folder| Curves::open(folder, &metrics, trainer.records())).transpose()?;
-    let words = format!("{} with {}", config.model, config.algorithm);
-    let mut screen = Screen::named(common, words, &config.metric, "", curves);
-    let keep = Keep { path: &checkpoint, every, origin: &note_of_origin };
-    let outcome = match trainer.run(&mut screen, Some(keep)) {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            if trainer.steps_done() > 0 && matches!(error, TrainError::NotFinite { .. }) {
-                trainer.embedder().save(&origin.out)?;
-                note(common, format!("{} holds the last good model", origin.out.display()));
-            }
-            return Err(error.into());
-        }
+    let run = KeptRun {
+        common,
+        command: COMMAND,
+        every,
+        out: &origin.out,
+        curves: origin.curves.as_deref(),
+        metric: &config.metric,
+        judged,
+        words: format!("{} with {}", config.model, config.algorithm),
+        origin: serde_json::to_value(origin).map_err(Failure::failed)?,
+        kept,
     };
-    let seconds = screen.started.elapsed().as_secs_f64();
-    screen.finish()?;
-    if outcome == Outcome::Interrupted {
-        return Err(Failure::interrupted(format!(
-            "stopped after step {} of {}; go on with `toprank embed train --resume {}`",
-            trainer.steps_done(),
-            trainer.steps(),
-            origin.out.display()
-        )));
-    }
-    let embedder = trainer.embedder();
-    embedder.save(&origin.out)?;
-    // The model is whole: nothing is left to take up.
-    std::fs::remove_file(&checkpoint)
-        .map_err(|error| Failure::failed(format!("{}: cannot be removed: {error}", checkpoint.display())))?;
+    let mut saved = None;
+    let mut save = |trainer: &Trainer| saved.insert(trainer.embedder()).save(&origin.out);
+    let (outcome, seconds) = run.go(&mut trainer, &mut save, &Failure::from)?;
+    let embedder = saved.unwrap_or_else(|| trainer.embedder());
     report(common, &embedder, origin, outcome, seconds)
 }
 

@@ -17,6 +17,7 @@ use self::runtime::checked;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Style, Table};
+use crate::train::beside;
 use crate::{Common, note, print, print_json};
 
 const AFTER_EXPORT: &str = "\
@@ -122,7 +123,7 @@ impl Export {
         let scores = ensemble.score(&seen).map_err(TrainError::from)?;
         drop(spinner);
         sink::write_file(&self.output, |out| out.write_all(&bytes))?;
-        let probes = beside(&self.output, "probe.csv");
+        let probes = beside(&self.output, ".probe.csv");
         write_probes(&probes, &names, &seen, &scores, ensemble.outputs)?;
         let run = self.onnxruntime.as_deref();
         let run = run
@@ -151,13 +152,6 @@ impl Export {
 
 /// Rows that trees are proved on unless told otherwise.
 const ROWS: u32 = 10_000;
-
-/// `model.onnx` → `model.onnx.ENDING`.
-fn beside(model: &Path, ending: &str) -> PathBuf {
-    let mut name = model.as_os_str().to_os_string();
-    name.push(format!(".{ending}"));
-    PathBuf::from(name)
-}
 
 /// Names of scores and features.
 fn features_head(names: &[String], outputs: usize, width: usize) -> impl Iterator<Item = String> {

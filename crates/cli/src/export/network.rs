@@ -10,10 +10,11 @@ use toprank::train::retrieval::Embedder;
 use toprank::train::{Model, Recommender, TrainError};
 
 use super::runtime::checked;
-use super::{Export, beside, cells, features_head};
+use super::{Export, cells, features_head};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Style, Table, counted};
+use crate::train::beside;
 use crate::{Common, print, print_json};
 
 /// Rows that a network is proved on unless told otherwise: the plain reading takes its time.
@@ -85,7 +86,7 @@ impl Export {
                 table.row(list.into_iter().chain(cells(scores, &values)));
             }
         }
-        let probes = beside(&self.output, "probe.csv");
+        let probes = beside(&self.output, ".probe.csv");
         sink::write_file(&probes, |out| out.write_all(table.render(Style::Csv).as_bytes()))?;
         let run = self.onnxruntime.as_deref();
         let run = run.map(|python| checked(python, &[&self.output], &probes, TOLERANCE)).transpose()?;
@@ -127,7 +128,7 @@ impl Export {
             }
             table.row(row);
         }
-        let probes = beside(&self.output, "probe.csv");
+        let probes = beside(&self.output, ".probe.csv");
         let files = ["user", "item"].map(|side| of_side(&self.output, side));
         for (file, bytes) in files.iter().zip(&towers.files) {
             sink::write_file(file, |out| out.write_all(bytes))?;
