@@ -154,3 +154,18 @@ fn a_triplet_loss_over_everything_is_the_hinge_of_all_pairs() {
     assert!(close(a.0, b.0, 1e-12), "{} {}", a.0, b.0);
     assert!(close_all(&a.1, &b.1, 1e-12));
 }
+
+#[test]
+fn the_second_visit_pushes_by_the_estimate_over_what_is_tracked() {
+    // e^s of one relevant item and two others: 2; 3, 5, then 4; 2, 6. u₊ = (2 + 4)/2, u₋ = (4 + 4)/2.
+    let lists = Lists::from_lengths(&[3], vec![1.0, 0.0, 0.0]);
+    let goal = goal("log-nca:temperature=1:gamma=0.5");
+    let mut state = goal.state(&lists).unwrap();
+    step(&goal, &lists, &[2f64, 3.0, 5.0].map(f64::ln), &mut state, 0);
+    let out = step(&goal, &lists, &[4f64, 2.0, 6.0].map(f64::ln), &mut state, 1);
+    let r = 2.0 * 4.0 / 3.0;
+    assert!(close(out.loss, (1f64 + r).ln(), 1e-14), "{}", out.loss);
+    let push = r / (1.0 + r);
+    let expected = [-push * 4.0 / 3.0, push * 2.0 / 8.0, push * 6.0 / 8.0];
+    assert!(close_all(&out.gradient, &expected, 1e-14), "{:?}", out.gradient);
+}
