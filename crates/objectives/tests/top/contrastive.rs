@@ -169,3 +169,15 @@ fn the_second_visit_pushes_by_the_estimate_over_what_is_tracked() {
     let expected = [-push * 4.0 / 3.0, push * 2.0 / 8.0, push * 6.0 / 8.0];
     assert!(close_all(&out.gradient, &expected, 1e-14), "{:?}", out.gradient);
 }
+
+#[test]
+fn each_pair_of_the_contrastive_loss_counts_by_its_weight() {
+    let lists = Lists {
+        item_weights: Some(vec![3.0, 1.0, 1.0, 1.0]),
+        ..Lists::from_lengths(&[4], vec![1.0, 1.0, 0.0, 0.0])
+    };
+    let goal = goal("contrastive");
+    let out = step(&goal, &lists, &[0.9, 0.4, 0.8, 0.6], &mut goal.state(&lists).unwrap(), 0);
+    assert!(close(out.loss, 0.75 * 0.1 + 0.25 * 0.6 + 0.5 * (0.3 + 0.1), 1e-14), "{}", out.loss);
+    assert!(close_all(&out.gradient, &[-0.75, -0.25, 0.5, 0.5], 1e-14), "{:?}", out.gradient);
+}
