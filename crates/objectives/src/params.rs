@@ -42,6 +42,15 @@ pub(crate) const fn join<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
     all
 }
 
+/// The spec with the defaults of `params` written out, where they are not those of the family.
+pub(crate) fn with_defaults(spec: &Spec, params: &[Param]) -> Spec {
+    let mut spec = spec.clone();
+    for param in params.iter().filter(|param| spec.args.get(param.name).is_none()).collect::<Vec<_>>() {
+        spec.args.0.push((param.name.to_string(), param.default.to_string()));
+    }
+    spec
+}
+
 /// A number > 0.
 pub(crate) fn positive(spec: &Spec, key: &str, default: f64) -> Result<f64, ParamError> {
     spec.args.number(key, default, "in (0, ∞)", |x| x > 0.0 && x.is_finite())

@@ -239,6 +239,11 @@ impl<'a> Problem<'a> {
         self.spread
     }
 
+    /// τ1 in units of the scores.
+    pub fn width(&self) -> f64 {
+        self.tau1 * self.spread
+    }
+
     /// K/N·(1 − K/N) with the half item: what an online step is measured by.
     pub fn balance(&self) -> f64 {
         self.kappa * (1.0 - self.kappa)

@@ -77,6 +77,8 @@ pub struct Scene<'a, 'b> {
     pub now: Thresholds,
     /// Thresholds one step ago, where the scores of that step are there.
     pub previous: Option<Thresholds>,
+    /// τ1·D of each block: how wide its threshold is, in units of the scores; a constant of the derivative.
+    pub widths: [f64; 2],
     /// Slopes of gates are wanted; else gates are constants, computed from the frozen scores.
     pub through_gate: bool,
 }
@@ -452,6 +454,7 @@ impl<U: Upper> Objective for Bilevel<U> {
             strata,
             now: thresholds(&|stand| Some(stand.lambda)),
             previous: before.map(|_| thresholds(&|stand| stand.previous.map(|(_, lambda)| lambda))),
+            widths: stands.map(|stand| stand.map_or(unit, |stand| stand.problem.width())),
             through_gate: self.lower.through_gate,
         };
 

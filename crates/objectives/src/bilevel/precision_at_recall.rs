@@ -14,7 +14,7 @@ const RECALL: Param = Param {
     range: "in (0, 1]",
     about: "ρ: the share of relevant items that the threshold lets pass",
 };
-pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[RECALL], &items::PARAMS]);
+pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[RECALL, items::SURROGATE], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision-at-recall:recall=0.9",
     "precision-at-recall:threshold=exact",
@@ -24,6 +24,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "precision-at-recall:absolute=true",
     "precision-at-recall:gamma=0.5",
     "precision-at-recall:surrogate=hinge",
+    "precision-at-recall:surrogate=step",
     "precision-at-recall:margin=2",
     "precision-at-recall:surrogate=sigmoid:temperature=0.5",
     "precision-at-recall:relevant=2",
@@ -41,6 +42,7 @@ struct AtRecall {
 
 impl Side for AtRecall {
     const OVER: Set = Set::Others;
+    const SURROGATE: Param = items::SURROGATE;
 
     fn block(&self, strata: &Strata) -> Option<Block> {
         // The ⌈ρN+⌉-th largest is the one below which ⌈ρN+⌉ − 1 stand above.

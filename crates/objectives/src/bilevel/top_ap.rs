@@ -3,13 +3,13 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::ranks::{self, GatedRanks, RankGated};
-use super::{Bilevel, Lower, Step};
+use super::{Bilevel, FORM, Lower, Step};
 use crate::compositional::ap::{AveragePrecision, inner};
 use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
 use crate::compositional::tracker::LAGGED;
 use crate::compositional::{Compositional, Rule, SELF, Tracker};
 use crate::objective::Objective;
-use crate::params::{CUT, RELEVANT, join, word};
+use crate::params::{CUT, RELEVANT, join, with_defaults, word};
 
 const GATE: Param = Param {
     name: "gate",
@@ -17,16 +17,21 @@ const GATE: Param = Param {
     range: "threshold or rank",
     about: "count items above λ, or items whose tracked rank is within K (SONG eq. 24)",
 };
+/// The gradient stops at the gate, as in SONG eq. 24: where more than K items are relevant, those at λ are relevant, too, and what
+/// goes through gate and threshold lifts and lowers the same items; of that a sample shows little more than noise.
+const STOPPED: Param = Param { default: "practical", ..FORM };
+/// A bounded one: u1/u2 of squared hinges is near 1 as soon as some relevant items stand far above all others.
+const BOUNDED: Param = Param { default: "sigmoid", ..PLAIN };
 pub(crate) const PARAMS: &[Param] = &join::<16>(&[
-    &[Param { default: "10", ..CUT }, GATE],
-    &ranks::PARAMS,
-    &[PLAIN, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT],
+    &[Param { default: "10", ..CUT }, GATE, STOPPED],
+    ranks::PARAMS.split_at(1).1,
+    &[BOUNDED, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT],
 ]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "top-ap@3",
     "top-ap@1000",
     "top-ap:gate=rank",
-    "top-ap:form=practical",
+    "top-ap:form=theoretical",
     "top-ap:threshold=exact",
     "top-ap:sharpness=5",
     "top-ap:tau1=0.5",
@@ -35,14 +40,15 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "top-ap:absolute=true",
     "top-ap:gamma=0.5",
     "top-ap:surrogate=hinge",
-    "top-ap:margin=2",
-    "top-ap:surrogate=sigmoid:temperature=0.5",
-    "top-ap:margin=0.5:self=one",
+    "top-ap:surrogate=squared-hinge:margin=2",
+    "top-ap:temperature=0.5",
+    "top-ap:self=one",
     "top-ap:lagged=true",
     "top-ap:relevant=2",
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let spec = &with_defaults(spec, &[STOPPED, BOUNDED]);
     let k = spec.cut.unwrap_or(10);
     let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
     let ranks = Compositional::from_spec(AveragePrecision, inner(spec)?, tracker, spec)?;

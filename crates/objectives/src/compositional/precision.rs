@@ -18,7 +18,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "softness",
         default: "1",
         range: "in (0, ∞)",
-        about: "ranks over which the cut-off is smeared",
+        about: "how wide the cut-off is smeared, in factors of e of the rank: small cuts hard",
     },
     SURROGATE,
     MARGIN,
@@ -58,14 +58,14 @@ struct Cut {
 }
 
 impl Cut {
-    /// σ((N g − K)/softness) and its slope in g, or g·slope in logs.
+    /// σ(ln(N g/K)/softness) and its slope in g, or g·slope in logs.
     fn at(self, anchor: &Anchor, u: f64, log: bool) -> (f64, f64) {
-        let rank = anchor.items * if log { u.exp() } else { u };
-        let missed = sigmoid((rank - self.k) / self.softness);
-        let by_rank = missed * (1.0 - missed) / self.softness;
-        // A rank beyond any number has no slope left.
-        let slope = if by_rank == 0.0 { 0.0 } else { by_rank * if log { rank } else { anchor.items } };
-        (missed, slope)
+        let ln_mean = if log { u } else { u.ln() };
+        // By the logarithm: smooth ranks are of the order of N long before any item comes near place K, and a step of
+        // some ranks' width would have no slope there at all.
+        let past = (ln_mean + (anchor.items / self.k).ln()) / self.softness;
+        let by_log = sigmoid(past) * sigmoid(-past) / self.softness;
+        (sigmoid(past), if log { by_log } else { by_log / u })
     }
 }
 
@@ -149,17 +149,31 @@ mod tests {
 
     #[test]
     fn two_equal_items_by_hand() {
-        // Both count 1 towards the rank of the relevant one, which is 2.
+        // Both count 1 towards the rank of the relevant one, which is 2; rank/(rank + K) of it is missed.
         for (text, loss) in [
-            ("precision@1", sigmoid(1.0)),
+            ("precision@1", 2.0 / 3.0),
             ("precision@2", 1.0 - 0.5 / 2.0),
-            ("recall@1", sigmoid(1.0)),
+            ("recall@1", 2.0 / 3.0),
             ("recall@2:softness=3", 0.5),
-            ("recall@1:softness=2", sigmoid(0.5)),
+            ("recall@1:softness=2", sigmoid(0.5 * f64::ln(2.0))),
+            ("recall@1:softness=0.5", 4.0 / 5.0),
         ] {
             let goal = Goal::parse(text, &Policy::default()).unwrap();
             let (found, _) = goal.of_list(&List::new(&[0.0, 0.0], &[1.0, 0.0])).unwrap();
             assert!((found - loss).abs() < 1e-15, "{text}: {found} is not {loss}");
+        }
+    }
+
+    #[test]
+    fn a_list_far_longer_than_k_has_a_gradient_before_anything_is_learned() {
+        // 4,000 equal scores: the smooth rank of every item is 4,000, and K is 10.
+        let labels: Vec<f32> = (0..4000).map(|j| f32::from(u8::from(j % 40 == 0))).collect();
+        for text in ["precision@10", "recall@10", "precision@10:surrogate=sigmoid"] {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            let (_, gradient) = goal.of_list(&List::new(&[0.0; 4000], &labels)).unwrap();
+            let lifted: f64 = gradient.iter().zip(&labels).map(|(g, y)| -g * f64::from(*y)).sum();
+            let scale: f64 = gradient.iter().map(|g| g.abs()).sum();
+            assert!(lifted > 1e-3 && lifted > 0.4 * scale, "{text}: {lifted} of {scale}");
         }
     }
 }

@@ -121,9 +121,9 @@ fn thresholds_select_the_enumerated_pairs_when_gates_are_hard() {
     all.sort_by(|a, b| b.total_cmp(a));
     let exact = "tau1=1e-4:tau2=0:threshold=exact";
     let recall = relevant.iter().map(|s| HINGE.at(all[20] - s).0).sum::<f64>() / 15.0;
-    let found = of(&format!("recall-threshold@20:{exact}"), &scores, &labels).0;
+    let found = of(&format!("recall-threshold@20:surrogate=squared-hinge:{exact}"), &scores, &labels).0;
     assert!(close(found, recall, 1e-6), "{found} for {recall}");
-    let found = of(&format!("precision-threshold@20:{exact}"), &scores, &labels).0;
+    let found = of(&format!("precision-threshold@20:surrogate=squared-hinge:{exact}"), &scores, &labels).0;
     assert!(close(found, 1.0 - (15.0 / 20.0) * (1.0 - recall), 1e-6), "{found}");
     for (rho, place) in [(0.8, 12), (0.81, 13), (1.0, 15), (0.01, 1)] {
         let twin = others.iter().map(|t| HINGE.at(t - relevant[place - 1]).0).sum::<f64>() / 75.0;
@@ -174,8 +174,8 @@ fn k_song_with_all_places_is_song_and_top_ap_is_ap() {
         ("k-song-v1@48", "song-v1"),
         ("k-song-v2@48", "song-v2"),
         ("k-song-rank@48", "song"),
-        ("top-ap@48", "ap"),
-        ("top-ap@48:gate=rank", "ap"),
+        ("top-ap@48", "ap:surrogate=sigmoid"),
+        ("top-ap@48:gate=rank", "ap:surrogate=sigmoid"),
     ] {
         let run = |text: &str| {
             let goal = goal(text);
@@ -196,9 +196,10 @@ fn k_song_with_all_places_is_song_and_top_ap_is_ap() {
 fn a_gate_of_ranks_is_open_above_place_k_and_shut_below() {
     // Five items far above all others: soft ranks, sums of squared hinges, are below 6 there and above 2000 elsewhere.
     let scores: Vec<f64> = (0..60).map(|j| if j < 5 { 10.0 } else { -10.0 } - 0.01 * f64::from(j)).collect();
-    for (gated, plain) in
-        [("k-song-rank@30:sharpness=50", "song"), ("top-ap@30:gate=rank:sharpness=50", "ap")]
-    {
+    for (gated, plain) in [
+        ("k-song-rank@30:sharpness=50", "song"),
+        ("top-ap@30:gate=rank:sharpness=50:surrogate=squared-hinge", "ap"),
+    ] {
         let at = |text: &str, first: usize| {
             let labels: Vec<f32> =
                 (0..60).map(|j| if (first..first + 5).contains(&j) { 1.0 } else { 0.0 }).collect();

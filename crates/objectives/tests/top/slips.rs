@@ -144,7 +144,7 @@ fn the_gate_of_top_k_average_precision_weighs_relevant_items_and_not_their_compe
     labels[1] = 1.0;
     labels[35] = 1.0;
     scores[0] = 19.3;
-    let (_, gradient) = of("top-ap@5:sharpness=5", &scores, &labels);
+    let (_, gradient) = of("top-ap@5:sharpness=5:form=theoretical:surrogate=squared-hinge", &scores, &labels);
     assert!(gradient[1] < 0.0, "the relevant item within the first five rises");
     assert!(gradient[0] > 0.0 && gradient[0] > gradient[33].abs(), "the other above it is pushed down");
     assert!(gradient[35].abs() < 1e-6, "the one far below counts for nothing at K = 5: {}", gradient[35]);

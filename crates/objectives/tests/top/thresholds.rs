@@ -20,7 +20,9 @@ fn online_thresholds_reach_the_exact_ones_from_anywhere_at_any_scale() {
     {
         for scale in [0.01, 0.1, 1.0, 10.0, 100.0] {
             let scores: Vec<f64> = base.iter().map(|s| s * scale).collect();
-            let goal = goal(&format!("{name}@{k}"));
+            // As narrow as the others'.
+            let narrow = if name == "recall-threshold" { ":tau1=0.01:eta=0.01" } else { "" };
+            let goal = goal(&format!("{name}@{k}{narrow}"));
             let exact = {
                 let mut state = goal.state(&lists).unwrap();
                 step(&goal, &lists, &scores, &mut state, 0);
@@ -66,7 +68,7 @@ fn thresholds_from_samples_with_too_many_relevant_items_refer_to_the_whole_list(
     let (scores, labels) = list(600, 10);
     let lists = Lists::from_lengths(&[600], labels.clone());
     for name in ["k-song", "k-song-v1", "recall-threshold", "top-ap"] {
-        let goal = goal(&format!("{name}@60"));
+        let goal = goal(&format!("{name}@60:tau1=0.1:eta=0.01"));
         let mut state = goal.state(&lists).unwrap();
         let mut mean = 0.0;
         for t in 0..1500 {
