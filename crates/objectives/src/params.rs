@@ -45,8 +45,10 @@ pub(crate) const fn join<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
 /// The spec with the defaults of `params` written out, where they are not those of the family.
 pub(crate) fn with_defaults(spec: &Spec, params: &[Param]) -> Spec {
     let mut spec = spec.clone();
-    for param in params.iter().filter(|param| spec.args.get(param.name).is_none()).collect::<Vec<_>>() {
-        spec.args.0.push((param.name.to_string(), param.default.to_string()));
+    for param in params {
+        if spec.args.get(param.name).is_none() {
+            spec.args.0.push((param.name.to_string(), param.default.to_string()));
+        }
     }
     spec
 }

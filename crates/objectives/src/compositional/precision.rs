@@ -167,10 +167,11 @@ mod tests {
     #[test]
     fn a_list_far_longer_than_k_has_a_gradient_before_anything_is_learned() {
         // 4,000 equal scores: the smooth rank of every item is 4,000, and K is 10.
+        let scores = vec![0.0; 4000];
         let labels: Vec<f32> = (0..4000).map(|j| f32::from(u8::from(j % 40 == 0))).collect();
         for text in ["precision@10", "recall@10", "precision@10:surrogate=sigmoid"] {
             let goal = Goal::parse(text, &Policy::default()).unwrap();
-            let (_, gradient) = goal.of_list(&List::new(&[0.0; 4000], &labels)).unwrap();
+            let (_, gradient) = goal.of_list(&List::new(&scores, &labels)).unwrap();
             let lifted: f64 = gradient.iter().zip(&labels).map(|(g, y)| -g * f64::from(*y)).sum();
             let scale: f64 = gradient.iter().map(|g| g.abs()).sum();
             assert!(lifted > 1e-3 && lifted > 0.4 * scale, "{text}: {lifted} of {scale}");
