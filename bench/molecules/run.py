@@ -92,8 +92,8 @@ def one(program, folder, name, objective, seed):
     objective = objective.removesuffix(FROM)
     base = part(f"base-{seed}.toprank")
     model = base if objective == BASE and not goes_on else part("model.toprank")
-    begin = ["--from", base] if goes_on else ["--model", MODEL]
-    call(program, ["train", "--data", part("train.csv"), "--valid", part("vali.csv"), "--smiles", "smiles", *roles, *begin,
+    begin = ["--from", base] if goes_on else []
+    call(program, ["train", "--data", part("train.csv"), "--valid", part("vali.csv"), "--smiles", "smiles", *roles, "--model", MODEL, *begin,
                    "--objective", objective, "--metric", metrics[0], "--rate", RATE_FROM if goes_on else RATE,
                    "--optimiser", "adam", "--sampler", ROWS if objective in POINTWISE else sampler,
                    "--epochs", str(passes_from if goes_on else passes), "--patience", "0", "--calibrate", "none",

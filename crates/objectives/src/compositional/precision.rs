@@ -16,7 +16,7 @@ pub(crate) const PARAMS: &[Param] = &[
     GAMMA,
     Param {
         name: "softness",
-        default: "1",
+        default: "2",
         range: "in (0, ∞)",
         about: "how wide the cut-off is smeared, in factors of e of the rank: small cuts hard",
     },
@@ -45,7 +45,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
 }
 
 fn parts(spec: &Spec) -> Result<(Cut, Inner, Tracker), ParamError> {
-    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), softness: positive(spec, "softness", 1.0)? };
+    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), softness: positive(spec, "softness", 2.0)? };
     let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
     Ok((cut, Inner::Of(Surrogate::from_spec(spec)?), tracker))
 }
@@ -149,13 +149,14 @@ mod tests {
 
     #[test]
     fn two_equal_items_by_hand() {
-        // Both count 1 towards the rank of the relevant one, which is 2; rank/(rank + K) of it is missed.
+        // Both count 1 towards the rank of the relevant one, which is 2; √rank/(√rank + √K) of it is missed.
         for (text, loss) in [
-            ("precision@1", 2.0 / 3.0),
+            ("precision@1", f64::sqrt(2.0) / (f64::sqrt(2.0) + 1.0)),
+            ("precision@1:softness=1", 2.0 / 3.0),
             ("precision@2", 1.0 - 0.5 / 2.0),
-            ("recall@1", 2.0 / 3.0),
+            ("recall@1:softness=1", 2.0 / 3.0),
             ("recall@2:softness=3", 0.5),
-            ("recall@1:softness=2", sigmoid(0.5 * f64::ln(2.0))),
+            ("recall@1", sigmoid(0.5 * f64::ln(2.0))),
             ("recall@1:softness=0.5", 4.0 / 5.0),
         ] {
             let goal = Goal::parse(text, &Policy::default()).unwrap();
