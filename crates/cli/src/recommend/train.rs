@@ -33,7 +33,12 @@ A batch (--sampler) holds relevant pairs and, for each drawn user, some other it
   pairs:batch=B:group=G:items=N   every pair once a pass, G of a user together, N other items beside them
   strata:batch=U:relevant=R:others=N   U users, R pairs and N other items of each
   lists:batch=U   U users with all items
-What the objective counts of them is weighted so that it refers to all items.
+What the objective counts of them is weighted so that it refers to all items. pairs and strata take popular=P: other items are
+drawn in proportion to how often they were taken to the power P, and count for what they stand for (unless correct=false).
+
+What users took lately says more about what they take next: with --recency H a pair counts half of one that H pairs of its user
+later was taken, where the order in time is known (times in the data, or the file's order with --split leave-last) and the
+parts are not random.
 
 --feedback ratings learns from ratings (gain and relevance by the objective: song:gain=linear, ap:relevant=4) instead of from
 the bare fact that an item was taken. Features of users or items (two-tower) are tables with a column item that holds the name
@@ -121,6 +126,9 @@ struct Flags {
     /// What a pair is worth: implicit (1) or ratings [default: implicit]
     #[arg(long, value_name = "KIND")]
     feedback: Option<String>,
+    /// Half-life in pairs: after so many later pairs of its user a pair counts half; 0: all alike
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    recency: Option<f64>,
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -141,6 +149,7 @@ impl Flags {
             patience,
             warm_up,
             feedback,
+            recency,
             seed,
         } = self.clone();
         Settings {
@@ -156,6 +165,7 @@ impl Flags {
             patience,
             warm_up,
             feedback,
+            recency,
             seed,
         }
     }
@@ -239,6 +249,12 @@ impl Train {
             },
         };
         let data = origin.read(config.seed, common.quiet)?;
+        if self.flags.recency.is_some_and(|half_life| half_life > 0.0) && data.later.is_empty() {
+            return Err(Failure::usage(
+                "--recency must be 0 here, as the order in time of what is learned from is not known: it needs a time in every \
+                 line, or --split leave-last, and parts that are not random",
+            ));
+        }
         learn(common, every, &config, &origin, kept.as_deref(), &data)
     }
 

@@ -83,6 +83,10 @@ impl<L: PairLoss> Objective for Pairwise<L> {
         L::CURVATURE
     }
 
+    fn takes_uneven_draws(&self) -> bool {
+        !self.sum
+    }
+
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let n = input.list.len();
         let [grades, scores, weights, gradient, curvature, a, b, c, d] = work.floats.cut([n; 9]);

@@ -141,10 +141,10 @@ pub fn about(path: &Path) -> Result<(Config, serde_json::Value), TrainError> {
     Ok((header.config, header.origin))
 }
 
-/// Tells data apart: every pair and label of what is learned from and validated on.
+/// Tells data apart: every pair and label of what is learned from and validated on, and their order in time.
 fn fingerprint(data: &Interactions) -> String {
     let mut hash = Xxh3::new();
-    for Choices { items, offsets, places, labels } in [&data.train, &data.valid] {
+    for Choices { items, offsets, places, labels, .. } in [&data.train, &data.valid] {
         hash.update(&(*items as u64).to_le_bytes());
         hash.update(&numbers(offsets));
         hash.update(&numbers(places));
@@ -152,5 +152,6 @@ fn fingerprint(data: &Interactions) -> String {
             hash.update(&label.to_bits().to_le_bytes());
         }
     }
+    hash.update(&numbers(&data.later));
     format!("{:016x}", hash.digest())
 }

@@ -230,13 +230,14 @@ impl Recommender {
         .collect()
     }
 
-    /// The `k` best items for somebody new who took `history`: a row is learned for it with the objective, all else stays
-    /// as it is. Without history: the most popular items.
+    /// The `k` best items for somebody new who took `history`, first to last: a row is learned for it with the objective, all
+    /// else stays as it is. Without history: the most popular items.
     ///
     /// # Errors
     /// If an item is unknown or comes twice.
     pub fn top_of_history(&self, history: &[&str], k: usize) -> Result<Top, TrainError> {
-        let mut seen: Vec<u32> = history.iter().map(|name| self.item(name)).collect::<Result<_, _>>()?;
+        let history: Vec<u32> = history.iter().map(|name| self.item(name)).collect::<Result<_, _>>()?;
+        let mut seen = history.clone();
         seen.sort_unstable();
         if let Some(twice) = seen.windows(2).find(|w| w[0] == w[1]) {
             let name = self.data.items.get(twice[0] as usize);
@@ -255,7 +256,7 @@ impl Recommender {
         let row = if seen.is_empty() {
             vec![0.0; self.model.widths()[0]]
         } else {
-            fold_in(&self.header.config, &*self.model, shape, &self.parameters, &seen)?
+            fold_in(&self.header.config, &*self.model, shape, &self.parameters, &history)?
         };
         let popular = popular(&self.data.train);
         let ranker = Ranker::new(&*self.model, shape, weights, &row, items);
@@ -363,6 +364,7 @@ impl Recommender {
                 offsets: numbers_of(loaded.bytes(&format!("{name}.offsets"))?),
                 places: numbers_of(loaded.bytes(&format!("{name}.items"))?),
                 labels: loaded.f32(&format!("{name}.labels"))?.1,
+                weights: Vec::new(),
             };
             part.check().map_err(|error| loaded.wrong(error.to_string(), "the pairs of a recommender"))?;
             match part.len() == header.users {
@@ -388,6 +390,7 @@ impl Recommender {
             test: part("test")?,
             user_features: known("users", &header.user_columns, header.users)?,
             item_features: known("items", &header.item_columns, header.items)?,
+            later: Vec::new(), // for training only
         };
         let model: Arc<dyn EmbeddingModel> =
             toprank_embeddings::parse(&header.config.model)?.build(&data.shape())?.into();

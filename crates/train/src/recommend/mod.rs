@@ -33,6 +33,7 @@ mod file;
 mod fold_in;
 mod interactions;
 mod judge;
+mod recency;
 #[cfg(test)]
 mod tests;
 mod trainer;

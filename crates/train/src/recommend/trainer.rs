@@ -79,6 +79,7 @@ struct Drawn {
     draws: Draws,
     plan: Plan,
     labels: Vec<f32>,
+    weights: Vec<f32>,
 }
 
 impl Drawn {
@@ -86,7 +87,7 @@ impl Drawn {
         sampler.draw(of.1, &mut self.draws);
         let draws = &self.draws;
         self.plan.lay(learned.items, &draws.lists, &draws.offsets, &draws.items);
-        labels_of(learned, draws, &mut self.labels);
+        told(learned, draws, &mut self.labels, &mut self.weights);
         self.of = Some(of);
     }
 }
@@ -170,6 +171,7 @@ impl Pass<'_> {
         let batch = Batch {
             previous: before.map(|_| work.scores_before.as_slice()),
             stream: Stream { purpose: Stream::purpose("objective"), ..stream },
+            drawn_weights: given(&drawn.weights),
             ..Batch::of_choices(draws, &drawn.labels, &work.scores)
         };
         goal.step(&batch, state, &mut work.gradients)?;
@@ -201,7 +203,7 @@ impl<'a> Trainer<'a> {
         let config = config.clone();
         let shape = data.shape();
         let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(&config.model)?.build(&shape)?.into();
-        let learned = data.learned(config.feedback);
+        let learned = data.learned(&config);
         let (_, kind) = sampler::parse(&config.sampler)?;
         let main = config.goal()?;
         let warm_up = match config.warm_up {
@@ -389,21 +391,40 @@ impl Course for Trainer<'_> {
     }
 }
 
-/// The label of every drawn item.
-pub(super) fn labels_of(choices: &Choices, draws: &Draws, labels: &mut Vec<f32>) {
+/// The label of every drawn item, and its weight, which is what it stands for where nobody chose it; no weights where all
+/// are 1.
+pub(super) fn told(choices: &Choices, draws: &Draws, labels: &mut Vec<f32>, weights: &mut Vec<f32>) {
     labels.clear();
+    weights.clear();
     for (d, &user) in draws.lists.iter().enumerate() {
-        let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
-        let (chosen, given) = (choices.of(user as usize), choices.labels_of(user as usize));
-        // Both ascend: one walk over them.
-        let mut at = 0;
-        labels.extend(items.iter().map(|&item| {
-            while chosen.get(at).is_some_and(|&next| next < item) {
-                at += 1;
-            }
-            if chosen.get(at) == Some(&item) { given[at] } else { 0.0 }
-        }));
+        let range = draws.offsets[d] as usize..draws.offsets[d + 1] as usize;
+        let items = &draws.items[range.clone()];
+        let user = user as usize;
+        let (chosen, given) = (choices.of(user), choices.weights_of(user));
+        by_item(items, chosen, choices.labels_of(user), |_| 0.0, labels);
+        match (choices.weights.is_empty(), draws.stands_for.get(range)) {
+            (true, None) => {}
+            (true, Some(stands_for)) => weights.extend_from_slice(stands_for),
+            (false, None) => by_item(items, chosen, given, |_| 1.0, weights),
+            (false, Some(stands_for)) => by_item(items, chosen, given, |k| stands_for[k], weights),
+        }
     }
+}
+
+/// The `values` of those `items` that were `chosen`, `other(place)` for the rest. Both ascend: one walk over them.
+fn by_item(items: &[u32], chosen: &[u32], values: &[f32], other: impl Fn(usize) -> f32, to: &mut Vec<f32>) {
+    let mut at = 0;
+    to.extend(items.iter().enumerate().map(|(place, &item)| {
+        while chosen.get(at).is_some_and(|&next| next < item) {
+            at += 1;
+        }
+        if chosen.get(at) == Some(&item) { values[at] } else { other(place) }
+    }));
+}
+
+/// The weights, if there are any.
+pub(super) fn given(weights: &[f32]) -> Option<&[f32]> {
+    (!weights.is_empty()).then_some(weights)
 }
 
 fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[RowAdam; 2], ParamError> {

@@ -5,7 +5,7 @@ use toprank_objectives::Draws;
 
 use super::pass::{Passes, Weights, begin, end_of_list};
 use super::places::Places;
-use super::strata::Others;
+use super::strata::{CORRECT, Draw, Others, POPULAR};
 use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
 
 const PAIRS: Param = Param { default: "256", about: "relevant pairs per step, on average at most", ..BATCH };
@@ -24,13 +24,14 @@ const ITEMS: Param = Param {
     about: "most other items drawn from each drawn list",
 };
 
-pub(super) const PARAMS: &[Param] = &[PAIRS, GROUP, ITEMS];
+pub(super) const PARAMS: &[Param] = &[PAIRS, GROUP, ITEMS, POPULAR, CORRECT];
 
 pub(super) fn make(spec: &Spec) -> Result<Box<dyn SamplerKind>, ParamError> {
     Ok(Box::new(Pairs {
         batch: count(spec, &PAIRS, 1)?,
         group: count(spec, &GROUP, 2)?,
         items: count(spec, &ITEMS, 1)?,
+        draw: Draw::from_spec(spec)?,
     }))
 }
 
@@ -39,10 +40,12 @@ struct Pairs {
     batch: usize,
     group: usize,
     items: usize,
+    draw: Draw,
 }
 
 impl SamplerKind for Pairs {
     fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+        self.draw.even()?;
         let relevant = Places::of(lists, |label| policy.relevant.is(label));
         self.over(relevant, Others::of(lists, policy, seed), Weights::of(lists), seed)
             .ok_or_else(|| nothing_to_draw("pairs", lists, "lists with a relevant item"))
@@ -55,7 +58,8 @@ impl SamplerKind for Pairs {
         seed: u64,
     ) -> Result<Box<dyn Sampler>, ParamError> {
         let relevant = Places::of_choices(choices, |label| policy.relevant.is(label));
-        self.over(relevant, Others::of_choices(choices, policy, seed), Weights::even(choices.len()), seed)
+        let others = Others::of_choices(choices, policy, seed, self.draw);
+        self.over(relevant, others, Weights::even(choices.len()), seed)
             .ok_or_else(|| nobody_to_draw("pairs", choices))
     }
 }
@@ -144,8 +148,7 @@ impl Sampler for Open {
                 out.items.extend_from_slice(&self.order[at(group.part)..at(group.part + 1)]);
             }
             self.drawn.push((out.items.len() - start) as u32);
-            self.others.add(q, step, self.items, &mut out.items);
-            out.items[start..].sort_unstable();
+            self.others.complete(q, step, self.items, start, out);
             end_of_list(q, out);
         }
         // The objective lets the n+ drawn relevant items stand for all N+ of the list; their own part is n+/N+.
