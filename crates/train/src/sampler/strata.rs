@@ -197,10 +197,10 @@ impl Others {
         }
     }
 
-    /// Adds up to `most` others of list `q`.
+    /// Adds up to `most` others of list `q`, in no order.
     pub fn add(&mut self, q: u32, step: u64, most: usize, items: &mut Vec<u32>) {
         let mut random = self.stream.of_list(q).at_step(step).open();
-        let chosen = self.chooser.choose(self.excluded.outside(q), most, &mut random);
+        let chosen = self.chooser.draw(self.excluded.outside(q), most, &mut random);
         items.extend(chosen.iter().map(|&nth| self.excluded.nth_outside(q, nth)));
     }
 }
