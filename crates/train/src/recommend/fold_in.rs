@@ -41,12 +41,12 @@ pub(super) fn fold_in(
     let mut adam = RowAdam::new(1, user_width, constants);
     let (mut draws, mut plan, mut labels) = (Draws::default(), Plan::default(), Vec::new());
     let (mut items, mut tape, mut out) = (Rows::default(), Tape::default(), Gradients::default());
-    let mut scores = Vec::new();
+    let (mut scores, mut sheet) = (Vec::new(), Vec::new());
     let mut slopes = [vec![0.0; user_width], Vec::new(), vec![0.0; parameters.weights.len()]];
     for step in 0..STEPS {
         sampler.draw(step, &mut draws);
         plan.lay(shape.items, &draws.lists, &draws.offsets, &draws.items);
-        labels_of(&choices, &draws, &mut labels);
+        labels_of(&choices, &draws, &mut sheet, &mut labels);
         items.gather(&parameters.items, item_width, &plan.items, None);
         scores.resize(plan.len(), 0.0);
         let meeting =
