@@ -21,6 +21,7 @@ mod layers;
 mod mf;
 mod model;
 mod neumf;
+mod panels;
 mod params;
 mod plan;
 mod rank;

@@ -198,8 +198,8 @@ fn lists_whose_relevant_items_come_first_give_what_the_same_choices_give() {
 /// An item that stands for three items of its score gives what the three give, in every mean that is taken.
 #[test]
 fn an_item_that_stands_for_three_counts_as_three() {
-    let choices = choices();
-    // User 3 chose 5, 11 and 39 (6 without liking it). Of the others one stands for three, as items 20, 21, 22 do one by one.
+    let choices = Choices::from_pairs(4, ITEMS, vec![(3, 5, 2.0), (3, 11, 2.0), (3, 39, 2.0)]);
+    // Of the others one stands for three, as items 20, 21, 22 do one by one.
     let few = Draws {
         lists: vec![3],
         offsets: vec![0, 5],

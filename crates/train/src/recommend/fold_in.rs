@@ -6,7 +6,7 @@ use toprank_objectives::{Batch, Draws, Gradients};
 
 use super::config::Config;
 use super::recency;
-use super::trainer::{Parameters, given, told};
+use super::trainer::{Parameters, Sheets, given, told};
 use crate::error::TrainError;
 use crate::sampler;
 use crate::schedule;
@@ -48,12 +48,12 @@ pub(super) fn fold_in(
     let (mut draws, mut plan) = (Draws::default(), Plan::default());
     let (mut labels, mut weights) = (Vec::new(), Vec::new());
     let (mut items, mut tape, mut out) = (Rows::default(), Tape::default(), Gradients::default());
-    let mut scores = Vec::new();
+    let (mut scores, mut sheets) = (Vec::new(), Sheets::default());
     let mut slopes = [vec![0.0; user_width], Vec::new(), vec![0.0; parameters.weights.len()]];
     for step in 0..STEPS {
         sampler.draw(step, &mut draws);
         plan.lay(shape.items, &draws.lists, &draws.offsets, &draws.items);
-        told(&choices, &draws, &mut labels, &mut weights);
+        told(&choices, &draws, &mut sheets, &mut labels, &mut weights);
         items.gather(&parameters.items, item_width, &plan.items, None);
         scores.resize(plan.len(), 0.0);
         let meeting =

@@ -9,6 +9,7 @@ use toprank_data::{Dataset, ReadOptions, Source, formats};
 use toprank_metrics::Measure;
 use toprank_objectives::Draws;
 
+use super::interactions::labelled;
 use super::*;
 use crate::sampler;
 use crate::{Course, Keep, Now, Outcome, Watch};
@@ -40,6 +41,7 @@ fn settings(model: &str, objective: &str) -> Settings {
         model: Some(model.into()),
         objective: Some(objective.into()),
         sampler: Some("pairs:batch=64:group=4:items=12".into()),
+        optimiser: Some("adam:decay=0.0001".into()),
         rate: Some(0.02),
         epochs: Some(6),
         patience: Some(0),
@@ -153,9 +155,12 @@ fn what_is_saved_loads_and_recommends_the_same() {
         let recommender = trained(&settings(model, "listnet"), &data);
         recommender.save(&path).unwrap();
         let loaded = Recommender::load(&path).unwrap();
-        // Missing features are not equal to themselves; the bytes below are.
-        let known =
-            |recommender: &Recommender| Interactions { item_features: None, ..recommender.data().clone() };
+        // Missing features are not equal to themselves; the bytes below are. Order in time is for training only.
+        let known = |recommender: &Recommender| Interactions {
+            item_features: None,
+            later: Vec::new(),
+            ..recommender.data().clone()
+        };
         assert_eq!(known(&loaded), known(&recommender), "{model}");
         for user in ["u0", "u7"] {
             assert_eq!(loaded.top(user, 5).unwrap(), recommender.top(user, 5).unwrap());
@@ -300,7 +305,7 @@ fn draws_of_choices_are_those_of_whole_lists() {
             .map(|(u, item)| f32::from(u8::from(data.train.of(u).contains(&item))))
             .collect(),
     );
-    let learned = data.learned(Feedback::Implicit);
+    let learned = labelled(&data.train, Feedback::Implicit);
     for text in [
         "pairs:batch=32:group=3:items=7",
         "strata:batch=9:relevant=3:others=5",
@@ -383,4 +388,70 @@ fn ratings_are_learned_from_as_gains() {
     let recommender = trained(&ratings, &data);
     assert_ne!(bytes(&recommender), bytes(&trained(&settings("mf:width=4", "song"), &data)));
     assert!(recommender.header().reached.best.unwrap().1 > 0.0);
+}
+
+#[test]
+fn order_in_time_is_known_by_times_or_by_a_file_whose_last_line_is_last() {
+    let data = file(6, 45);
+    let by_time = Interactions::split(&data, "leave-last", 1).unwrap();
+    // Six of the eight pairs of a user are learned from, whose times are 1 to 6.
+    let mut later = by_time.later[by_time.train.range(3)].to_vec();
+    later.sort_unstable();
+    assert_eq!(later, [0, 1, 2, 3, 4, 5]);
+    assert!(Interactions::split(&data, "random", 1).unwrap().later.is_empty());
+    assert_eq!(Interactions::split(&data, "none", 1).unwrap().later.len(), 48);
+    assert_eq!(Interactions::given(&data, None, None).unwrap().later.len(), 48);
+    let timeless = Dataset { times: None, ..data };
+    assert_eq!(Interactions::split(&timeless, "leave-last", 1).unwrap().later, by_time.later);
+    assert!(Interactions::split(&timeless, "none", 1).unwrap().later.is_empty());
+    assert!(Interactions::given(&timeless, None, None).unwrap().later.is_empty());
+}
+
+#[test]
+fn recency_changes_what_is_learned_and_a_new_users_latest_items_count_most() {
+    let data = data();
+    let with = |recency| Settings {
+        recency: Some(recency),
+        epochs: Some(40),
+        rate: Some(0.05),
+        ..settings("mf:width=8", "listwise-ce")
+    };
+    let recent = trained(&with(0.5), &data);
+    assert_ne!(bytes(&recent), bytes(&trained(&with(0.0), &data)));
+    // Half of the history is of one third of the items, half of another; the later half decides.
+    let thirds = |first: usize| -> Vec<String> { (0..4).map(|k| format!("i{}", 3 * k + first)).collect() };
+    for (old, new) in [(0, 1), (1, 0), (2, 1)] {
+        let history = [thirds(old), thirds(new)].concat();
+        let names: Vec<&str> = history.iter().map(String::as_str).collect();
+        let top = recent.top_of_history(&names, 6).unwrap();
+        let of = |third: usize| {
+            top.items.iter().filter(|best| best.item[1..].parse::<usize>().unwrap() % 3 == third).count()
+        };
+        assert!(of(new) > of(old), "{old} then {new}: {:?}", top.items);
+    }
+    let bad = with(-1.0).resolve().unwrap_err().to_string();
+    assert_eq!(bad, "recency must be a number from 0 on, but is -1");
+}
+
+#[test]
+fn negatives_by_popularity_train_where_the_objective_can_count_them() {
+    let data = data();
+    let with = |objective: &str, sampler: &str| {
+        let settings = Settings { sampler: Some(sampler.into()), ..settings("mf:width=8", objective) };
+        let mut trainer = Trainer::new(&settings.resolve().unwrap(), &data)?;
+        trainer.run(&mut (), None).map(|_| bytes(&trainer.recommender()))
+    };
+    let (even, popular) = ("pairs:batch=64:group=4:items=12", "pairs:batch=64:group=4:items=12:popular=0.75");
+    let uncorrected = format!("{popular}:correct=false");
+    for objective in ["song", "listwise-ce", "k-song@3", "bpr"] {
+        let three = [even, popular, &uncorrected].map(|sampler| with(objective, sampler).unwrap());
+        assert!(three[0] != three[1] && three[1] != three[2], "{objective}");
+    }
+    let error = with("listnet", popular).unwrap_err().to_string();
+    assert!(error.contains("listnet cannot count items that were drawn unevenly"), "{error}");
+    assert!(with("listnet", &uncorrected).is_ok());
+    let strata = "strata:batch=9:relevant=3:others=5:popular=1";
+    assert!(with("song", strata).is_ok());
+    let error = with("song", &format!("{strata}:pass=all")).unwrap_err().to_string();
+    assert!(error.contains("popular must be 0"), "{error}");
 }

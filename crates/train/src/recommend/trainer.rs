@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use toprank_core::{Block, Choices, ParamError, Role, Stream};
+use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
     EmbeddingModel, Meeting, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Tape, Undo,
 };
@@ -80,6 +80,7 @@ struct Drawn {
     plan: Plan,
     labels: Vec<f32>,
     weights: Vec<f32>,
+    sheets: Sheets,
 }
 
 impl Drawn {
@@ -87,7 +88,7 @@ impl Drawn {
         sampler.draw(of.1, &mut self.draws);
         let draws = &self.draws;
         self.plan.lay(learned.items, &draws.lists, &draws.offsets, &draws.items);
-        told(learned, draws, &mut self.labels, &mut self.weights);
+        told(learned, draws, &mut self.sheets, &mut self.labels, &mut self.weights);
         self.of = Some(of);
     }
 }
@@ -279,7 +280,7 @@ impl<'a> Trainer<'a> {
         done?;
         let work = &mut self.work;
         let loss = work.gradients.loss;
-        let norm = work.slopes.iter().flatten().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
+        let norm = work.slopes.iter().map(|slopes| squares(slopes)).sum::<f64>().sqrt();
         if !loss.is_finite() || !norm.is_finite() {
             let what = if loss.is_finite() { "gradient" } else { "loss" };
             return Err(TrainError::NotFinite {
@@ -391,35 +392,64 @@ impl Course for Trainer<'_> {
     }
 }
 
+/// One number per item, by which what is known of chosen items is looked up; between two calls all 0 and all 1.
+#[derive(Default)]
+pub(super) struct Sheets {
+    labels: Vec<f32>,
+    weights: Vec<f32>,
+}
+
 /// The label of every drawn item, and its weight, which is what it stands for where nobody chose it; no weights where all
 /// are 1.
-pub(super) fn told(choices: &Choices, draws: &Draws, labels: &mut Vec<f32>, weights: &mut Vec<f32>) {
+pub(super) fn told(
+    choices: &Choices,
+    draws: &Draws,
+    sheets: &mut Sheets,
+    labels: &mut Vec<f32>,
+    weights: &mut Vec<f32>,
+) {
+    sheets.labels.resize(choices.items, 0.0);
     labels.clear();
     weights.clear();
     for (d, &user) in draws.lists.iter().enumerate() {
-        let range = draws.offsets[d] as usize..draws.offsets[d + 1] as usize;
-        let items = &draws.items[range.clone()];
-        let user = user as usize;
-        let (chosen, given) = (choices.of(user), choices.weights_of(user));
-        by_item(items, chosen, choices.labels_of(user), |_| 0.0, labels);
-        match (choices.weights.is_empty(), draws.stands_for.get(range)) {
-            (true, None) => {}
-            (true, Some(stands_for)) => weights.extend_from_slice(stands_for),
-            (false, None) => by_item(items, chosen, given, |_| 1.0, weights),
-            (false, Some(stands_for)) => by_item(items, chosen, given, |k| stands_for[k], weights),
+        let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
+        let (chosen, given) = (choices.of(user as usize), choices.labels_of(user as usize));
+        look_up(items, chosen, given, 0.0, &mut sheets.labels, labels);
+        if !choices.weights.is_empty() {
+            sheets.weights.resize(choices.items, 1.0);
+            look_up(items, chosen, choices.weights_of(user as usize), 1.0, &mut sheets.weights, weights);
+        }
+    }
+    match (weights.is_empty(), draws.stands_for.is_empty()) {
+        (_, true) => {}
+        (true, false) => weights.extend_from_slice(&draws.stands_for),
+        (false, false) => {
+            weights.iter_mut().zip(&draws.stands_for).for_each(|(w, stands_for)| *w *= stands_for)
         }
     }
 }
 
-/// The `values` of those `items` that were `chosen`, `other(place)` for the rest. Both ascend: one walk over them.
-fn by_item(items: &[u32], chosen: &[u32], values: &[f32], other: impl Fn(usize) -> f32, to: &mut Vec<f32>) {
-    let mut at = 0;
-    to.extend(items.iter().enumerate().map(|(place, &item)| {
-        while chosen.get(at).is_some_and(|&next| next < item) {
-            at += 1;
+/// The `values` of those `items` that were `chosen`, `rest` for the others, by way of `sheet`, which holds nothing but `rest`: in
+/// a walk over both, as they ascend, every step would be guessed wrong half of the time.
+fn look_up(items: &[u32], chosen: &[u32], values: &[f32], rest: f32, sheet: &mut [f32], to: &mut Vec<f32>) {
+    chosen.iter().zip(values).for_each(|(&item, &value)| sheet[item as usize] = value);
+    to.extend(items.iter().map(|&item| sheet[item as usize]));
+    chosen.iter().for_each(|&item| sheet[item as usize] = rest);
+}
+
+vectorised! {
+    /// Σ x² in eight sums side by side.
+    fn squares(values: &[f32]) -> f64 {
+        let (lanes, rest) = values.as_chunks::<8>();
+        let mut sums = [0.0f64; 8];
+        for lane in lanes {
+            for (sum, x) in sums.iter_mut().zip(lane) {
+                *sum += f64::from(*x) * f64::from(*x);
+            }
         }
-        if chosen.get(at) == Some(&item) { values[at] } else { other(place) }
-    }));
+        let rest = rest.iter().map(|x| f64::from(*x) * f64::from(*x));
+        sums.into_iter().chain(rest).sum()
+    }
 }
 
 /// The weights, if there are any.
@@ -432,4 +462,47 @@ fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[R
     let [user, item] = model.widths();
     let new = |rows, width| RowAdam::new(rows, width, constants);
     Ok([new(shape.users, user), new(shape.items, item)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_items_have_the_labels_and_weights_of_the_choices() {
+        let pairs = vec![(0, 1, 2.0), (0, 4, 3.0), (0, 5, -1.0), (2, 0, 4.0), (2, 5, 5.0)];
+        let choices = Choices::from_pairs(3, 6, pairs);
+        let draws = Draws {
+            lists: vec![0, 1, 2],
+            offsets: vec![0, 3, 5, 11],
+            items: vec![0, 4, 5, 1, 5, 0, 1, 2, 3, 4, 5],
+            ..Draws::default()
+        };
+        let (mut sheets, mut labels, mut weights) = (Sheets::default(), Vec::new(), Vec::new());
+        for _ in 0..2 {
+            told(&choices, &draws, &mut sheets, &mut labels, &mut weights);
+            assert_eq!(labels, [0.0, 3.0, -1.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0]);
+            assert_eq!((&sheets.labels[..], &weights[..]), (&[0.0; 6][..], &[][..]));
+        }
+        let weighed = Choices { weights: vec![0.5, 2.0, 3.0, 4.0, 0.25], ..choices.clone() };
+        told(&weighed, &draws, &mut sheets, &mut labels, &mut weights);
+        assert_eq!(weights, [1.0, 2.0, 3.0, 1.0, 1.0, 4.0, 1.0, 1.0, 1.0, 1.0, 0.25]);
+        assert_eq!(sheets.weights, [1.0; 6]);
+        let mut uneven = draws;
+        uneven.stands_for = vec![7.0, 1.0, 1.0, 2.0, 2.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0];
+        told(&choices, &uneven, &mut sheets, &mut labels, &mut weights);
+        assert_eq!(weights, uneven.stands_for);
+        told(&weighed, &uneven, &mut sheets, &mut labels, &mut weights);
+        assert_eq!(weights, [7.0, 2.0, 3.0, 2.0, 2.0, 4.0, 3.0, 3.0, 3.0, 3.0, 0.25]);
+    }
+
+    #[test]
+    fn squares_are_those_of_a_plain_sum() {
+        let mut random = Stream::new(6, "test").open();
+        for n in [0, 1, 7, 8, 9, 64, 203] {
+            let values: Vec<f32> = (0..n).map(|_| random.unit() as f32 - 0.5).collect();
+            let plain: f64 = values.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+            assert!((squares(&values) - plain).abs() <= 1e-14 * plain);
+        }
+    }
 }

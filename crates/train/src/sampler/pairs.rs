@@ -4,7 +4,7 @@ use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
 use toprank_objectives::Draws;
 
 use super::pass::{Passes, Weights, begin, end_of_list};
-use super::places::Places;
+use super::places::{Places, Shuffled};
 use super::strata::{CORRECT, Draw, Others, POPULAR};
 use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
 
@@ -88,13 +88,12 @@ impl Pairs {
         Some(Box::new(Open {
             passes: Passes::new(seed, groups.len(), pairs.div_ceil(self.batch)),
             groups,
-            dealt: Stream::new(seed, "sampler: pairs of a list"),
+            dealt: Shuffled::new(&relevant, Stream::new(seed, "sampler: pairs of a list")),
             others,
             weights,
             relevant,
             items: self.items,
             step: Vec::new(),
-            order: Vec::new(),
             drawn: Vec::new(),
         }))
     }
@@ -112,15 +111,13 @@ struct Open {
     groups: Vec<Group>,
     passes: Passes,
     /// Which relevant items of a list are in which group, pass by pass.
-    dealt: Stream,
+    dealt: Shuffled,
     relevant: Places,
     others: Others,
     weights: Weights,
     items: usize,
     /// The groups of this step.
     step: Vec<Group>,
-    /// The relevant items of one list in the order of this pass.
-    order: Vec<u32>,
     /// How many relevant items each draw has.
     drawn: Vec<u32>,
 }
@@ -138,14 +135,16 @@ impl Sampler for Open {
         self.step.sort_unstable();
         for same_list in self.step.chunk_by(|a, b| a.list == b.list) {
             let q = same_list[0].list;
-            self.order.clear();
-            self.order.extend_from_slice(self.relevant.inside(q));
-            let pass = self.passes.pass(step);
-            self.dealt.of_list(q).at_step(pass).open().shuffle(&mut self.order);
             let start = out.items.len();
-            for group in same_list {
-                let at = |part: u32| part as usize * self.order.len() / group.of as usize;
-                out.items.extend_from_slice(&self.order[at(group.part)..at(group.part + 1)]);
+            if same_list[0].of as usize == same_list.len() {
+                // All of them, in whatever order.
+                out.items.extend_from_slice(self.relevant.inside(q));
+            } else {
+                let order = self.dealt.of(&self.relevant, q, self.passes.pass(step));
+                for group in same_list {
+                    let at = |part: u32| part as usize * order.len() / group.of as usize;
+                    out.items.extend_from_slice(&order[at(group.part)..at(group.part + 1)]);
+                }
             }
             self.drawn.push((out.items.len() - start) as u32);
             self.others.complete(q, step, self.items, start, out);

@@ -269,7 +269,7 @@ impl Others {
                 }
             }
             _ => {
-                let chosen = self.chooser.choose(outside, most, &mut random);
+                let chosen = self.chooser.draw(outside, most, &mut random);
                 out.items.extend(chosen.iter().map(|&nth| self.excluded.nth_outside(q, nth)));
                 out.items[start..].sort_unstable();
             }
