@@ -57,7 +57,7 @@ fn bytes(recommender: &Recommender) -> Vec<u8> {
 fn trained(settings: &Settings, data: &Interactions) -> Recommender {
     let mut trainer = Trainer::new(&settings.resolve().unwrap(), data).unwrap();
     trainer.run(&mut (), None).unwrap();
-    trainer.recommender()
+    trainer.recommender().unwrap()
 }
 
 const MODELS: [&str; 3] =
@@ -127,7 +127,7 @@ fn a_run_taken_up_again_ends_in_the_same_bytes() {
             next.load_checkpoint(&path).unwrap();
             let outcome = next.run(&mut Until(5), Some(keep)).unwrap();
             if outcome != Outcome::Interrupted {
-                assert_eq!(bytes(&next.recommender()), whole, "{model} with {objective}");
+                assert_eq!(bytes(&next.recommender().unwrap()), whole, "{model} with {objective}");
                 break;
             }
         }
@@ -138,6 +138,76 @@ fn a_run_taken_up_again_ends_in_the_same_bytes() {
         let mut wrong = Trainer::new(&config, &fewer).unwrap();
         assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("other training data"));
     }
+}
+
+#[test]
+fn mapped_tables_give_the_same_bytes_also_when_a_run_goes_on_elsewhere() {
+    let data = data();
+    let folder = tempfile::tempdir().unwrap();
+    let mapped = Place::Folder(folder.path().to_path_buf());
+    let path = folder.path().join("c");
+    let origin = serde_json::Value::Null;
+    let keep = Keep { path: &path, every: Duration::ZERO, origin: &origin };
+    for model in MODELS {
+        let settings = Settings { warm_up: Some(1), ..settings(model, "song-v1") };
+        let config = settings.resolve().unwrap();
+        let whole = bytes(&trained(&settings, &data));
+        let mut elsewhere = Trainer::new_in(&config, &data, &mapped).unwrap();
+        assert!(elsewhere.parameters.users.is_mapped() && elsewhere.adam[1].square.is_mapped());
+        elsewhere.run(&mut (), None).unwrap();
+        assert!(elsewhere.best.as_ref().unwrap().items.is_mapped());
+        assert!(bytes(&elsewhere.recommender().unwrap()) == whole, "{model}");
+        // From memory to the folder and back, before and after there is a best.
+        let mut checkpoints = [Vec::new(), Vec::new()];
+        for (first, second) in [(&Place::Memory, &mapped), (&mapped, &Place::Memory)] {
+            for steps in [3, 25] {
+                let mut trainer = Trainer::new_in(&config, &data, first).unwrap();
+                assert_eq!(trainer.run(&mut Until(steps), Some(keep)).unwrap(), Outcome::Interrupted);
+                checkpoints[usize::from(*first == mapped)].push(std::fs::read(&path).unwrap());
+                let mut trainer = Trainer::new_in(&config, &data, second).unwrap();
+                trainer.load_checkpoint(&path).unwrap();
+                trainer.run(&mut (), None).unwrap();
+                assert!(
+                    bytes(&trainer.recommender().unwrap()) == whole,
+                    "{model}, {steps} steps in {first:?}"
+                );
+            }
+        }
+        assert!(checkpoints[0] == checkpoints[1], "{model}");
+    }
+}
+
+#[test]
+fn a_recommender_taken_meanwhile_stays_as_it_was() {
+    let data = data();
+    let folder = tempfile::tempdir().unwrap();
+    for place in [Place::Memory, Place::Folder(folder.path().to_path_buf())] {
+        for valid in [true, false] {
+            let mut data = data.clone();
+            if !valid {
+                data.valid = Choices::from_pairs(data.users.len(), data.items.len(), Vec::new());
+            }
+            let config = settings("mf:width=4", "listnet").resolve().unwrap();
+            let mut trainer = Trainer::new_in(&config, &data, &place).unwrap();
+            trainer.run(&mut Until(12), None).unwrap();
+            let early = trainer.recommender().unwrap();
+            let before = bytes(&early);
+            trainer.run(&mut (), None).unwrap();
+            assert!(bytes(&early) == before, "{place:?}");
+            assert!(bytes(&trainer.recommender().unwrap()) != before, "{place:?}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_hold_the_tables_is_an_error_before_the_first_step() {
+    let data = data();
+    let config = settings("mf:width=4", "listnet").resolve().unwrap();
+    let absent = Place::Folder("/absent/folder".into());
+    let error = Trainer::new_in(&config, &data, &absent).err().unwrap().to_string();
+    assert!(error.starts_with("/absent/folder: no table of 960 bytes can be made there"), "{error}");
+    // Four of each: rows, two means, the best.
+    assert_eq!(table_bytes(&config, &data).unwrap(), 4 * 4 * (60 * 4 + data.items.len() as u64 * 5));
 }
 
 #[test]
@@ -161,13 +231,23 @@ fn what_is_saved_loads_and_recommends_the_same() {
             assert_eq!(loaded.top(user, 5).unwrap(), recommender.top(user, 5).unwrap());
         }
         assert_eq!(bytes(&loaded), std::fs::read(&path).unwrap());
+        let mapped = Recommender::load_mapped(&path).unwrap();
+        assert!(mapped.parameters.users.is_mapped() && !loaded.parameters.users.is_mapped());
+        assert_eq!(bytes(&mapped), std::fs::read(&path).unwrap());
+        let history = ["i0", "i3"];
+        assert_eq!(
+            mapped.top_of_history(&history, 5).unwrap(),
+            recommender.top_of_history(&history, 5).unwrap()
+        );
         assert!(Recommender::is_one(&path) && !Recommender::is_one(Path::new("absent")));
     }
     let mut damaged = std::fs::read(&path).unwrap();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     std::fs::write(&path, damaged).unwrap();
-    assert!(Recommender::load(&path).err().unwrap().to_string().contains("checksum"));
+    for load in [Recommender::load, Recommender::load_mapped] {
+        assert!(load(&path).err().unwrap().to_string().contains("checksum"));
+    }
 }
 
 #[test]
