@@ -148,7 +148,7 @@ impl Table {
         // SAFETY: the map is only read, as numbers for which every pattern of bits is valid, and lies within the file. That nobody
         // changes the file is asked of the caller; our own writers replace files by renaming, which leaves a mapped file whole.
         let map = unsafe { MmapOptions::new().offset(at).len(bytes).map(file) }?;
-        if cfg!(target_endian = "little") && map.as_ptr().cast::<f32>().is_aligned() {
+        if cfg!(target_endian = "little") && (map.as_ptr() as usize).is_multiple_of(align_of::<f32>()) {
             return Ok(Some(Table(Store::Part(map))));
         }
         let (numbers, _) = map.as_chunks::<4>();
@@ -330,7 +330,9 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let numbers: Vec<f32> = (0..3000).map(|i| i as f32 / 7.0).collect();
         file.write_all(&[7; 8]).unwrap();
-        numbers.iter().for_each(|value| file.write_all(&value.to_le_bytes()).unwrap());
+        for value in &numbers {
+            file.write_all(&value.to_le_bytes()).unwrap();
+        }
         let mut part = Table::of_file(&file, 8 + 4 * 1000, 2000).unwrap().unwrap();
         assert_eq!(*part, numbers[1000..]);
         assert!(part.is_mapped() || cfg!(target_endian = "big"));
