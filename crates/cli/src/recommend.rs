@@ -54,7 +54,7 @@ impl Recommend {
 
 /// What a recommender is, for `toprank inspect`.
 pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
-    let recommender = Recommender::load(file.as_ref())?;
+    let recommender = Recommender::load_mapped(file.as_ref())?;
     let (header, data) = (recommender.header(), recommender.data());
     let pairs = [("train", &data.train), ("valid", &data.valid), ("test", &data.test)];
     if common.json {

@@ -121,6 +121,29 @@ fn killed_again_and_again_and_taken_up_the_recommender_is_the_same_to_the_byte()
 }
 
 #[test]
+#[cfg(unix)]
+fn tables_in_a_folder_give_the_same_bytes_killed_or_not_and_leave_nothing_there() {
+    let shell = shell();
+    let settings = "--objective listnet --model mf:width=8 --epochs 6 --patience 0 --sampler pairs:batch=128:items=20 \
+                    --checkpoint-every 0";
+    shell.ok(&format!("{RUN} {settings} -o whole.toprank"));
+    shell.ok("generate interactions --users 5 --items 5 --length 2 --seed 1 -o tables --quiet");
+    let there = shell.names("tables");
+    shell.ok(&format!("{RUN} {settings} --tables tables -o mapped.toprank"));
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("mapped.toprank"));
+    let command = format!("{RUN} {settings} --tables tables -o killed.toprank");
+    assert_eq!(shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 3), None, "not killed");
+    assert_eq!(shell.names("tables"), there, "the tables have gone with the process");
+    let resume = "recommend train --resume killed.toprank --checkpoint-every 0 --quiet";
+    assert_eq!(shell.signalled(resume, "-KILL", "killed.toprank.checkpoint", 3), None, "not killed");
+    shell.ok("recommend train --resume killed.toprank --tables memory --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+    assert_eq!(shell.names("tables"), there);
+    let error = shell.fails(1, &format!("{RUN} {settings} --tables absent -o x.toprank"));
+    assert!(error.contains("absent: no table of") && error.contains("--tables memory"), "{error}");
+}
+
+#[test]
 fn given_parts_users_without_history_and_features_are_taken() {
     let shell = Toprank::new();
     shell.file("train.txt", "a 1 2 3\nb 2 3\nc 1 4\nd 4 5\nlonely\n");

@@ -136,7 +136,7 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     trainer.run(&mut (), None)?;
     let seconds = (started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
     let (valid, epoch) = trainer.best().ok_or("a validated model")?;
-    let recommender = trainer.recommender();
+    let recommender = trainer.recommender()?;
     let measures = Measure::parse_all(METRICS, &Policy::default())?;
     let judged = recommender.judge(Part::Test, &measures, run.set == "ml-1m", None, 10)?;
     let results = &judged.evaluation.results;

@@ -112,7 +112,7 @@ fn bpr(data: &Interactions, passes: u32, more: &[&str]) -> Fallible<()> {
             trainer.step(&mut (), Instant::now())?;
         }
         spent += cpu_seconds() - start;
-        let judged = trainer.recommender().judge(Part::Test, &measures, false, None, 10)?;
+        let judged = trainer.recommender()?.judge(Part::Test, &measures, false, None, 10)?;
         let ndcg = judged.evaluation.results[0].mean.unwrap_or(0.0);
         println!("{{\"what\":\"bpr\",\"pass\":{pass},\"seconds\":{spent:.3},\"ndcg@10\":{ndcg:.5}}}");
     }
@@ -121,7 +121,7 @@ fn bpr(data: &Interactions, passes: u32, more: &[&str]) -> Fallible<()> {
 
 /// All unseen items ranked for all users, with NDCG, recall and MAP.
 fn rank(data: &Interactions) -> Fallible<()> {
-    let recommender = trainer(data, "mf:width=64", "bpr", "epochs = 1")?.recommender();
+    let recommender = trainer(data, "mf:width=64", "bpr", "epochs = 1")?.recommender()?;
     let measures = Measure::parse_all("ndcg@10,recall@10,map@10", &Policy::default())?;
     let users = |choices: &Choices| (0..choices.len()).filter(|&user| !choices.of(user).is_empty()).count();
     for _ in 0..3 {

@@ -50,7 +50,7 @@ pub struct Top {
 impl Top {
     /// Loads, ranks, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let recommender = Recommender::load(&self.model)?;
+        let recommender = Recommender::load_mapped(&self.model)?;
         let k = self.k as usize;
         let users = &recommender.data().users;
         let found: Vec<(String, Best)> = if self.history.is_empty() {

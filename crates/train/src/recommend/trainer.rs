@@ -17,7 +17,8 @@ use std::time::Instant;
 
 use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
-    EmbeddingModel, Meeting, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Tape, Undo,
+    EmbeddingModel, Meeting, Place, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Table, TableError,
+    Tape, Undo,
 };
 use toprank_metrics::Measure;
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
@@ -37,30 +38,42 @@ use crate::trainer::ranges;
 const WARM_UP: &str = "listwise-ce";
 
 /// Everything that is learned.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Parameters {
     /// One row per user.
-    pub users: Vec<f32>,
+    pub users: Table,
     /// One row per item.
-    pub items: Vec<f32>,
+    pub items: Table,
     /// Weights beside the rows.
     pub weights: Vec<f32>,
 }
 
 impl Parameters {
-    fn new(model: &dyn EmbeddingModel, shape: &Shape, seed: u64) -> Parameters {
+    /// Zeros, or room for others.
+    pub fn zeroed(
+        model: &dyn EmbeddingModel,
+        shape: &Shape,
+        place: &Place,
+    ) -> Result<Parameters, TableError> {
         let [user, item] = model.widths();
-        let weights = model.blocks().iter().map(Block::parameters).sum();
-        let mut fresh = Parameters {
-            users: vec![0.0; shape.users * user],
-            items: vec![0.0; shape.items * item],
-            weights: vec![0.0; weights],
-        };
+        Ok(Parameters {
+            users: Table::zeroed(shape.users * user, place)?,
+            items: Table::zeroed(shape.items * item, place)?,
+            weights: vec![0.0; model.blocks().iter().map(Block::parameters).sum()],
+        })
+    }
+
+    fn start(&mut self, model: &dyn EmbeddingModel, seed: u64) {
         let stream = Stream::new(seed, "init");
-        model.init_rows(0, 0, stream, &mut fresh.users);
-        model.init_rows(1, 0, stream, &mut fresh.items);
-        model.init_weights(stream, &mut fresh.weights);
-        fresh
+        model.init_rows(0, 0, stream, &mut self.users);
+        model.init_rows(1, 0, stream, &mut self.items);
+        model.init_weights(stream, &mut self.weights);
+    }
+
+    fn copy_from(&mut self, other: &Parameters) {
+        self.users.copy_from_slice(&other.users);
+        self.items.copy_from_slice(&other.items);
+        self.weights.copy_from_slice(&other.weights);
     }
 }
 
@@ -119,7 +132,10 @@ pub struct Trainer<'a> {
     decayed: Vec<Range<usize>>,
     pub(super) position: Position,
     pub(super) parameters: Parameters,
-    pub(super) best: Option<Parameters>,
+    pub(super) best: Option<Arc<Parameters>>,
+    /// Room for the best, taken at the start: later a disk may be full.
+    spare: Option<Parameters>,
+    place: Place,
     pub(super) adam: [RowAdam; 2],
     pub(super) optimiser: Box<dyn Optimiser>,
     pub(super) state: State,
@@ -196,6 +212,15 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// If a setting does not suit the data, or there is nothing to learn from.
     pub fn new(config: &Config, data: &'a Interactions) -> Result<Trainer<'a>, TrainError> {
+        Trainer::new_in(config, data, &Place::Memory)
+    }
+
+    /// The same with its tables in `place`: rows, both means of the optimiser, the best rows so far. The recommender and the
+    /// checkpoints do not depend on it.
+    ///
+    /// # Errors
+    /// As in [`Trainer::new`], or if there is no room.
+    pub fn new_in(config: &Config, data: &'a Interactions, place: &Place) -> Result<Trainer<'a>, TrainError> {
         config.check()?;
         if data.train.pairs() == 0 {
             let found = format!("{} users, no pair", data.users.len());
@@ -217,15 +242,19 @@ impl<'a> Trainer<'a> {
             let sampler = kind.open_choices(&learned, goal.policy(), seed)?;
             stages.push(Stage { goal, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
         }
-        let parameters = Parameters::new(&*model, &shape, config.seed);
+        let room = || Parameters::zeroed(&*model, &shape, place);
+        let mut parameters = room()?;
+        parameters.start(&*model, config.seed);
         Ok(Trainer {
             held: labelled(&data.valid, config.feedback),
+            spare: (data.valid.pairs() > 0).then(room).transpose()?,
+            place: place.clone(),
             measure: config.measure()?,
             schedule: schedule::parse(&config.schedule)?.1,
             decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
             position: Position::default(),
             best: None,
-            adam: adam(&config, &*model, &shape)?,
+            adam: adam(&config, &*model, &shape, place)?,
             optimiser: config.dense_optimiser(parameters.weights.len())?,
             state: stages[0].goal.state_of_choices(&learned)?,
             undo: [Undo::default(), Undo::default()],
@@ -242,16 +271,34 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// What a user gets: the best on validation, else the last.
-    pub fn recommender(&self) -> Recommender {
-        let kept = self.best.as_ref().unwrap_or(&self.parameters).clone();
+    /// What a user gets: the best on validation, else a copy of the last.
+    ///
+    /// # Errors
+    /// If there is no room for the copy where the tables are.
+    pub fn recommender(&self) -> Result<Recommender, TrainError> {
+        let kept = match &self.best {
+            Some(best) => Arc::clone(best),
+            None => {
+                let mut copy = Parameters::zeroed(&*self.model, &self.data.shape(), &self.place)?;
+                copy.copy_from(&self.parameters);
+                Arc::new(copy)
+            }
+        };
         let reached = super::file::Reached {
             steps: self.position.total,
             epochs: self.position.records.len() as u32,
             best: self.position.best.map(|(value, epoch)| (epoch, value)),
             loss: self.position.records.last().map(|record| record.loss),
         };
-        Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept)
+        Ok(Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept))
+    }
+
+    /// Room for a copy of the parameters: that of the best so far if nobody holds on to it, else what was set aside.
+    pub(super) fn room_for_best(&mut self) -> Result<Parameters, TrainError> {
+        match self.best.take().and_then(Arc::into_inner).or(self.spare.take()) {
+            Some(room) => Ok(room),
+            None => Ok(Parameters::zeroed(&*self.model, &self.data.shape(), &self.place)?),
+        }
     }
 
     /// One step within a pass; its loss and rate.
@@ -322,7 +369,9 @@ impl<'a> Trainer<'a> {
         }
         let epoch = self.position.records.len() as u32;
         if self.position.judged(&self.measure, valid.flatten(), epoch) {
-            self.best = Some(self.parameters.clone());
+            let mut best = self.room_for_best()?;
+            best.copy_from(&self.parameters);
+            self.best = Some(Arc::new(best));
         }
         self.position.finish_if(over, self.config.patience);
         Ok(())
@@ -340,13 +389,12 @@ impl<'a> Trainer<'a> {
 
     /// From the warm-up to the objective itself: the last layer, the optimisers and the state start afresh.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        let shape = self.data.shape();
         let mut fresh = vec![0.0; self.parameters.weights.len()];
         self.model.init_weights(Stream::new(self.config.seed, "init after warm-up"), &mut fresh);
         for range in ranges(self.model.blocks(), |block| block.last_layer) {
             self.parameters.weights[range.clone()].copy_from_slice(&fresh[range]);
         }
-        self.adam = adam(&self.config, &*self.model, &shape)?;
+        self.adam.iter_mut().for_each(RowAdam::restart);
         self.optimiser = self.config.dense_optimiser(fresh.len())?;
         self.enter_stage(self.position.stage + 1)?;
         self.position.step = 0;
@@ -457,11 +505,27 @@ pub(super) fn given(weights: &[f32]) -> Option<&[f32]> {
     (!weights.is_empty()).then_some(weights)
 }
 
-fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[RowAdam; 2], ParamError> {
+fn adam(
+    config: &Config,
+    model: &dyn EmbeddingModel,
+    shape: &Shape,
+    place: &Place,
+) -> Result<[RowAdam; 2], TrainError> {
     let constants = config.row_constants()?;
     let [user, item] = model.widths();
-    let new = |rows, width| RowAdam::new(rows, width, constants);
-    Ok([new(shape.users, user), new(shape.items, item)])
+    let new = |rows, width| RowAdam::new_in(rows, width, constants, place);
+    Ok([new(shape.users, user)?, new(shape.items, item)?])
+}
+
+/// Bytes of all tables of a run that learns these vectors: rows, the two means of each, the best rows so far.
+///
+/// # Errors
+/// If the model does not suit the data.
+pub fn table_bytes(config: &Config, data: &Interactions) -> Result<u64, TrainError> {
+    let shape = data.shape();
+    let [user, item] = toprank_embeddings::parse(&config.model)?.build(&shape)?.widths();
+    let numbers = (shape.users * user + shape.items * item) as u64;
+    Ok(4 * 4 * numbers)
 }
 
 #[cfg(test)]
