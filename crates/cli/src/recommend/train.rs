@@ -145,38 +145,7 @@ struct Flags {
 
 impl Flags {
     fn settings(&self) -> Settings {
-        let Flags {
-            objective,
-            algorithm,
-            model,
-            optimiser,
-            rate,
-            schedule,
-            sampler,
-            epochs,
-            metric,
-            patience,
-            warm_up,
-            feedback,
-            recency,
-            seed,
-        } = self.clone();
-        Settings {
-            objective,
-            algorithm,
-            model,
-            optimiser,
-            rate,
-            schedule,
-            sampler,
-            epochs,
-            metric,
-            patience,
-            warm_up,
-            feedback,
-            recency,
-            seed,
-        }
+        settings!(self: objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, metric, patience, warm_up, feedback, recency, seed)
     }
 }
 

@@ -542,7 +542,8 @@ fn negatives_by_popularity_train_where_the_objective_can_count_them() {
     let with = |objective: &str, sampler: &str| {
         let settings = Settings { sampler: Some(sampler.into()), ..settings("mf:width=8", objective) };
         let mut trainer = Trainer::new(&settings.resolve().unwrap(), &data)?;
-        trainer.run(&mut (), None).map(|_| bytes(&trainer.recommender()))
+        trainer.run(&mut (), None)?;
+        trainer.recommender().map(|recommender| bytes(&recommender))
     };
     let (even, popular) = ("pairs:batch=64:group=4:items=12", "pairs:batch=64:group=4:items=12:popular=0.75");
     let uncorrected = format!("{popular}:correct=false");
