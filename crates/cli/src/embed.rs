@@ -10,7 +10,7 @@ use toprank::train::Embedder;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::reading::Reading;
-use crate::table::{Style, Table, counted};
+use crate::table::{Style, counted, settings};
 use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -107,11 +107,5 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
         text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
     }
     text += "\n";
-    let mut settings = Table::new(["setting", "value"]).words(1);
-    if let serde_json::Value::Object(config) = json!(header.config) {
-        for (key, value) in config {
-            settings.row([key, value.as_str().map_or_else(|| value.to_string(), Into::into)]);
-        }
-    }
-    print(&(text + &settings.render(Style::Table)))
+    print(&(text + &settings(&json!(header.config)).render(Style::Table)))
 }

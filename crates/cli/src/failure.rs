@@ -80,7 +80,7 @@ impl From<TrainError> for Failure {
             TrainError::File(error) => error.into(),
             TrainError::Model(error) => Failure::data(error),
             TrainError::Goal(error) => Failure::data(error),
-            TrainError::NotFinite { .. } => Failure::failed(error),
+            TrainError::NotFinite { .. } | TrainError::Tables(_) => Failure::failed(error),
             other => Failure::data(other),
         }
     }

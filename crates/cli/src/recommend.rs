@@ -8,7 +8,7 @@ use serde_json::json;
 use toprank::train::Recommender;
 
 use crate::failure::Failure;
-use crate::table::{Style, Table, counted};
+use crate::table::{Style, counted, settings};
 use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -54,7 +54,7 @@ impl Recommend {
 
 /// What a recommender is, for `toprank inspect`.
 pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
-    let recommender = Recommender::load(file.as_ref())?;
+    let recommender = Recommender::load_mapped(file.as_ref())?;
     let (header, data) = (recommender.header(), recommender.data());
     let pairs = [("train", &data.train), ("valid", &data.valid), ("test", &data.test)];
     if common.json {
@@ -78,11 +78,5 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
         text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
     }
     text += "\n";
-    let mut settings = Table::new(["setting", "value"]).words(1);
-    if let serde_json::Value::Object(config) = json!(header.config) {
-        for (key, value) in config {
-            settings.row([key, value.as_str().map_or_else(|| value.to_string(), Into::into)]);
-        }
-    }
-    print(&(text + &settings.render(Style::Table)))
+    print(&(text + &settings(&json!(header.config)).render(Style::Table)))
 }

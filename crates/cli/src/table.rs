@@ -148,6 +148,15 @@ pub fn counted(number: usize, word: &str) -> String {
     }
 }
 
+/// The settings of a config, one a line.
+pub fn settings(config: &serde_json::Value) -> Table {
+    let mut table = Table::new(["setting", "value"]).words(1);
+    for (key, value) in config.as_object().into_iter().flatten() {
+        table.row([key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_string)]);
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -159,56 +159,7 @@ pub struct Flags {
 impl Flags {
     /// The same as the library's settings.
     pub fn settings(&self) -> Settings {
-        let Flags {
-            data,
-            valid,
-            out,
-            from,
-            objective,
-            algorithm,
-            model,
-            optimiser,
-            rate,
-            schedule,
-            sampler,
-            epochs,
-            trees,
-            leaves,
-            transforms,
-            metric,
-            patience,
-            warm_up,
-            clip,
-            average,
-            folds,
-            calibrate,
-            seed,
-        } = self.clone();
-        Settings {
-            data,
-            valid,
-            out,
-            from,
-            objective,
-            algorithm,
-            model,
-            optimiser,
-            rate,
-            schedule,
-            sampler,
-            epochs,
-            trees,
-            leaves,
-            transforms,
-            metric,
-            patience,
-            warm_up,
-            clip,
-            average,
-            folds,
-            calibrate,
-            seed,
-        }
+        settings!(self: data, valid, out, from, objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, trees, leaves, transforms, metric, patience, warm_up, clip, average, folds, calibrate, seed)
     }
 }
 

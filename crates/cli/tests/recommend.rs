@@ -121,6 +121,49 @@ fn killed_again_and_again_and_taken_up_the_recommender_is_the_same_to_the_byte()
 }
 
 #[test]
+#[cfg(unix)]
+fn tables_in_a_folder_give_the_same_bytes_killed_or_not_and_leave_nothing_there() {
+    let shell = shell();
+    let settings = "--objective listnet --model mf:width=8 --epochs 6 --patience 0 --sampler pairs:batch=128:items=20 \
+                    --checkpoint-every 0";
+    shell.ok(&format!("{RUN} {settings} -o whole.toprank"));
+    shell.ok("generate interactions --users 5 --items 5 --length 2 --seed 1 -o tables --quiet");
+    let there = shell.names("tables");
+    shell.ok(&format!("{RUN} {settings} --tables tables -o mapped.toprank"));
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("mapped.toprank"));
+    let command = format!("{RUN} {settings} --tables tables -o killed.toprank");
+    assert_eq!(shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 3), None, "not killed");
+    assert_eq!(shell.names("tables"), there, "the tables have gone with the process");
+    let resume = "recommend train --resume killed.toprank --checkpoint-every 0 --quiet";
+    assert_eq!(shell.signalled(resume, "-KILL", "killed.toprank.checkpoint", 3), None, "not killed");
+    shell.ok("recommend train --resume killed.toprank --tables memory --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+    assert_eq!(shell.names("tables"), there);
+    let error = shell.fails(1, &format!("{RUN} {settings} --tables absent -o x.toprank"));
+    assert!(error.contains("absent: no table of") && error.contains("--tables memory"), "{error}");
+}
+
+#[test]
+fn recency_is_the_default_where_time_is_known_and_refused_where_it_is_not() {
+    let shell = shell();
+    let settings =
+        "--objective listnet --model mf:width=8 --epochs 3 --patience 0 --sampler pairs:batch=128:items=20";
+    for (name, recency) in [("default", ""), ("ten", "--recency 10"), ("none", "--recency 0")] {
+        shell.ok(&format!("{RUN} {settings} {recency} -o {name}.toprank"));
+    }
+    assert_eq!(shell.bytes("default.toprank"), shell.bytes("ten.toprank"));
+    assert_ne!(shell.bytes("default.toprank"), shell.bytes("none.toprank"));
+    let random = "recommend train --data demo/interactions.csv --split random --quiet";
+    let error = shell.fails(2, &format!("{random} {settings} --recency 5 -o x.toprank"));
+    assert!(error.contains("--recency must be 0 here") && error.contains("not random"), "{error}");
+    shell.ok(&format!("{random} {settings} --recency 0 -o random.toprank"));
+    let error = shell.fails(2, &format!("{RUN} {settings} --recency -3 -o x.toprank"));
+    assert!(error.contains("recency must be a number from 0 on, but is -3"), "{error}");
+    let popular = "--objective song --sampler pairs:batch=128:items=20:popular=0.75";
+    shell.ok(&format!("{RUN} --model mf:width=8 --epochs 2 {popular} -o popular.toprank"));
+}
+
+#[test]
 fn given_parts_users_without_history_and_features_are_taken() {
     let shell = Toprank::new();
     shell.file("train.txt", "a 1 2 3\nb 2 3\nc 1 4\nd 4 5\nlonely\n");

@@ -22,6 +22,8 @@ pub struct Choices {
     pub places: Vec<u32>,
     /// A label for each.
     pub labels: Vec<f32>,
+    /// What each counts for beside the others; empty: all alike.
+    pub weights: Vec<f32>,
 }
 
 impl Choices {
@@ -76,6 +78,11 @@ impl Choices {
         &self.labels[self.range(u)]
     }
 
+    /// Their weights; empty: all alike.
+    pub fn weights_of(&self, u: usize) -> &[f32] {
+        if self.weights.is_empty() { &[] } else { &self.weights[self.range(u)] }
+    }
+
     /// The label of an item for a user; 0 if it was not chosen.
     pub fn label(&self, u: usize, item: u32) -> f32 {
         self.of(u).binary_search(&item).map_or(0.0, |at| self.labels_of(u)[at])
@@ -102,6 +109,12 @@ impl Choices {
         }
         if self.labels.len() != pairs {
             return wrong("labels", format!("{} values", self.labels.len()), format!("{pairs} values"));
+        }
+        if !self.weights.is_empty() && self.weights.len() != pairs {
+            return wrong("weights", format!("{} values", self.weights.len()), format!("none or {pairs}"));
+        }
+        if let Some(bad) = self.weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
+            return wrong("weights", bad.to_string(), "finite weights ≥ 0".into());
         }
         for u in 0..self.len() {
             let places = self.of(u);
@@ -132,7 +145,13 @@ mod tests {
             unsorted.check().unwrap_err().to_string(),
             "places: found the items of user 2, expected strictly ascending numbers below 4"
         );
-        let short = Choices { labels: vec![1.0], ..good };
+        let short = Choices { labels: vec![1.0], ..good.clone() };
         assert_eq!(short.check().unwrap_err().what, "labels");
+        let weighed = Choices { weights: vec![1.0, 0.0, 2.0], ..good.clone() };
+        assert_eq!(weighed.check(), Ok(()));
+        assert_eq!((weighed.weights_of(0), weighed.weights_of(2)), (&[1.0][..], &[0.0, 2.0][..]));
+        assert!(good.weights_of(2).is_empty());
+        let negative = Choices { weights: vec![1.0, -1.0, 2.0], ..good };
+        assert_eq!(negative.check().unwrap_err().what, "weights");
     }
 }

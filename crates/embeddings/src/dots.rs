@@ -26,7 +26,9 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 /// The sum of sixteen numbers, in halves.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-pub(crate) fn folded(mut sums: [f32; 16]) -> f32 {
+pub(crate) fn folded(sums: [f32; 16]) -> f32 {
+    // A compiler that sees the last halving keeps the sums in vectors of two from the start: a quarter of the speed.
+    let mut sums = std::hint::black_box(sums);
     for half in [8, 4, 2, 1] {
         let (low, high) = sums.split_at_mut(half);
         low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
@@ -61,14 +63,14 @@ vectorised! {
 }
 
 vectorised! {
-    /// The same where entries, users and slopes are looked up one by one; the last number is the sum of slopes.
-    fn gather_of_item(to: &mut [f32], users: &[f32], entries: &[u32], user_of: &[u32], slopes: &[f64]) {
+    /// The same where slopes are looked up one by one; the last number is the sum of slopes.
+    fn gather_of_item(to: &mut [f32], users: &[f32], entries: &[u32], met_by: &[u32], slopes: &[f64]) {
         to.fill(0.0);
         let width = to.len() - 1;
         let (to, total) = to.split_at_mut(width);
-        for &entry in entries {
+        for (&entry, &d) in entries.iter().zip(met_by) {
             let slope = slopes[entry as usize] as f32;
-            let user = &users[user_of[entry as usize] as usize * width..][..width];
+            let user = &users[d as usize * width..][..width];
             for (to, user) in to.iter_mut().zip(user) {
                 *to += slope * user;
             }
@@ -96,7 +98,7 @@ pub(crate) fn backward(
         gather_slopes(to, items, width + 1, plan.met(d), &dscore[plan.offsets[d]..plan.offsets[d + 1]]);
     });
     to_items.par_chunks_exact_mut(width + 1).enumerate().with_min_len(GRAIN).for_each(|(k, to)| {
-        gather_of_item(to, users, plan.of_item(k), &plan.user_of, dscore);
+        gather_of_item(to, users, plan.of_item(k), plan.met_by(k), dscore);
     });
 }
 

@@ -2,6 +2,7 @@
 //! them, the optimiser that touches only the rows of a batch, and the ranking of all items for many users at once.
 //!
 //! ```text
+//! table    numbers on the heap or mapped from a file, a slice to all others
 //! plan     draws ─▶ every user and item once, which of them each entry reads, and the way back
 //! rows     their rows gathered from the tables; after the step, moved by row-sparse Adam
 //! model    rows ─▶ scores of the entries;  ∂loss/∂score ─▶ ∂loss/∂rows, ∂loss/∂weights
@@ -11,9 +12,9 @@
 //!
 //! Invariants:
 //! - nothing here has the size users × items;
-//! - a model sees gathered rows, never a table: tables may be as large as memory, or mapped;
+//! - a model sees gathered rows, never a table: tables may be as large as memory, or mapped (`table.rs`);
 //! - sums over entries have a fixed order, every output row is written by one task: the same bytes at any number of threads;
-//! - no label, no objective and no file is known here.
+//! - no label, no objective and no format of a file is known here.
 
 mod catalog;
 mod dots;
@@ -21,10 +22,12 @@ mod layers;
 mod mf;
 mod model;
 mod neumf;
+mod panels;
 mod params;
 mod plan;
 mod rank;
 mod rows;
+mod table;
 #[cfg(test)]
 mod tests;
 mod two_tower;
@@ -34,3 +37,4 @@ pub use model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
 pub use plan::Plan;
 pub use rank::{Best, BestItems, Ranker, pick};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};
+pub use table::{Place, Table, TableError};

@@ -1,6 +1,5 @@
 #![doc = include_str!("pages/mf.md")]
 
-use toprank_core::matrix::{View, product};
 use toprank_core::{ModelError, Param, ParamError, Spec, Stream};
 
 use toprank_onnx::{Graph, Value};
@@ -82,10 +81,5 @@ impl EmbeddingModel for Factors {
         let mut ready = vec![0.0; table.len() / self.widths()[side] * (self.width + 1)];
         self.ready(side, &Shape::default(), weights, &[], table, &mut ready);
         Some(graph.rows_of(&ready, self.width + 1, ids))
-    }
-
-    fn all_scores(&self, _: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {
-        let width = self.width + 1;
-        product(View::new(users, width), View::new(items, width).transposed(), scores, false);
     }
 }

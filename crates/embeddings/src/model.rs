@@ -1,5 +1,6 @@
 //! What a model of vectors is.
 
+use toprank_core::matrix::{View, product};
 use toprank_core::{Block, Features, ModelError, Stream};
 
 use toprank_onnx::{Graph, Value};
@@ -124,6 +125,14 @@ pub trait EmbeddingModel: Send + Sync {
         None
     }
 
+    /// True if a score is the product of a ready user and a ready item: then [`Self::all_scores`] is not asked for.
+    fn is_product(&self) -> bool {
+        true
+    }
+
     /// Scores of every ready user with every ready item, user after user, on this thread.
-    fn all_scores(&self, weights: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]);
+    fn all_scores(&self, _weights: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {
+        let width = self.ready_widths()[0];
+        product(View::new(users, width), View::new(items, width).transposed(), scores, false);
+    }
 }

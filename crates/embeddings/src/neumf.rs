@@ -419,6 +419,10 @@ impl EmbeddingModel for NeuMf {
         }
     }
 
+    fn is_product(&self) -> bool {
+        false
+    }
+
     fn all_scores(&self, weights: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {
         let weights = self.cut(weights);
         let ready = self.ready_widths()[0];

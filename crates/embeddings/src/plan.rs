@@ -17,6 +17,8 @@ pub struct Plan {
     pub starts: Vec<usize>,
     /// See `starts`.
     pub entries: Vec<u32>,
+    /// The user of each of `entries`: looked up once here, not at random in every sum over them.
+    met_by: Vec<u32>,
     /// Place of an item in `items`; [`ABSENT`] between two batches.
     slot: Vec<u32>,
 }
@@ -84,9 +86,11 @@ impl Plan {
         }
         self.entries.clear();
         self.entries.resize(self.item_of.len(), 0);
-        for (entry, &k) in self.item_of.iter().enumerate() {
+        self.met_by.resize(self.item_of.len(), 0);
+        for (entry, (&k, &user)) in self.item_of.iter().zip(&self.user_of).enumerate() {
             let at = &mut self.starts[k as usize];
             self.entries[*at] = entry as u32;
+            self.met_by[*at] = user;
             *at += 1;
         }
         // Each start has moved on to the next one's place.
@@ -107,6 +111,11 @@ impl Plan {
     /// The items that user d meets, as places in `items`.
     pub(crate) fn met(&self, d: usize) -> &[u32] {
         &self.item_of[self.offsets[d]..self.offsets[d + 1]]
+    }
+
+    /// The users of the entries of item k, as places in `users`.
+    pub(crate) fn met_by(&self, k: usize) -> &[u32] {
+        &self.met_by[self.starts[k]..self.starts[k + 1]]
     }
 
     /// The entries of item k.

@@ -1,16 +1,19 @@
 /*!
 The best unseen items of many users: blocks of users against all items, seen ones masked, the best picked without a sort.
 
-Cost: one matrix product per block of users (models of products), then two sweeps over the scores; memory for a block only.
+Cost: one matrix product per block of users (models of products), then one sweep over the scores; memory for a block only.
 */
 
 use rayon::prelude::*;
 use toprank_core::vectorised;
 
 use crate::model::{EmbeddingModel, Shape};
+use crate::panels::Panels;
 
-/// Users of a block: their scores stay in the cache of a core, and preparing the items for a product is shared by enough of them.
-const USERS_AT_ONCE: usize = 64;
+/// Scores of a block of users: they stay in the cache of a core.
+const SCORES_AT_ONCE: usize = 1 << 17;
+/// Users of a block: whole tiles of a product.
+const USERS_AT_ONCE: [usize; 2] = [12, 60];
 /// Items made ready by one task.
 const ITEMS_AT_ONCE: usize = 1024;
 
@@ -45,8 +48,16 @@ pub struct Ranker<'a> {
     shape: Shape<'a>,
     weights: &'a [f32],
     users: &'a [f32],
-    items: Vec<f32>,
+    items: Items,
     count: usize,
+}
+
+/// Ready items.
+enum Items {
+    /// Of a model whose scores are products.
+    Panels(Panels),
+    /// Row after row.
+    Rows(Vec<f32>),
 }
 
 impl<'a> Ranker<'a> {
@@ -67,7 +78,9 @@ impl<'a> Ranker<'a> {
             let ids: Vec<u32> = (first..).take(rows.len() / width).collect();
             model.ready(1, &shape, weights, &ids, rows, all);
         });
-        Ranker { model, shape, weights, users, items: all, count }
+        let items =
+            if model.is_product() { Items::Panels(Panels::new(&all, ready)) } else { Items::Rows(all) };
+        Ranker { model, shape, weights, users, items, count }
     }
 
     /// Number of items.
@@ -79,8 +92,10 @@ impl<'a> Ranker<'a> {
     /// comes back in the order of `users`.
     pub fn each<R: Send>(&self, users: &[u32], each: impl Fn(usize, &mut [f32]) -> R + Sync) -> Vec<R> {
         let [width, ready_width] = [self.model.widths()[0], self.model.ready_widths()[0]];
+        let [least, most] = USERS_AT_ONCE;
+        let at_once = (SCORES_AT_ONCE / self.count.max(1)).clamp(least, most) / least * least;
         let blocks: Vec<Vec<R>> = users
-            .par_chunks(USERS_AT_ONCE)
+            .par_chunks(at_once)
             .enumerate()
             .map_init(Vec::new, |scores: &mut Vec<f32>, (block, ids)| {
                 let mut rows = Vec::with_capacity(ids.len() * width);
@@ -89,13 +104,27 @@ impl<'a> Ranker<'a> {
                 }
                 let mut ready = vec![0.0; ids.len() * ready_width];
                 self.model.ready(0, &self.shape, self.weights, ids, &rows, &mut ready);
-                scores.resize(ids.len() * self.count, 0.0);
-                self.model.all_scores(self.weights, &ready, &self.items, scores);
-                let parts = scores.chunks_exact_mut(self.count.max(1)).enumerate();
-                parts.map(|(d, scores)| each(block * USERS_AT_ONCE + d, scores)).collect()
+                let stride = self.scores(&ready, ids.len(), scores);
+                let parts = scores.chunks_exact_mut(stride.max(1)).take(ids.len()).enumerate();
+                parts.map(|(d, scores)| each(block * at_once + d, &mut scores[..self.count])).collect()
             })
             .collect();
         blocks.into_iter().flatten().collect()
+    }
+
+    /// Scores of some users with all items, and the distance from one user's to the next.
+    fn scores(&self, ready: &[f32], users: usize, scores: &mut Vec<f32>) -> usize {
+        match &self.items {
+            Items::Panels(items) => {
+                items.scores(ready, scores);
+                items.stride()
+            }
+            Items::Rows(items) => {
+                scores.resize(users * self.count, 0.0);
+                self.model.all_scores(self.weights, ready, items, scores);
+                self.count
+            }
+        }
     }
 
     /// The `k` best items of each user that it has not seen, and all others that are as good as the k-th. `seen(d)` are the
@@ -137,16 +166,21 @@ pub fn pick(scores: &[f32], k: usize) -> Vec<Best> {
     if k == 0 {
         return found;
     }
-    at_least(scores, threshold(scores, k), &mut found);
-    found.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
+    candidates(scores, k, &mut found);
+    let best_first = |a: &Best, b: &Best| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item));
+    if found.len() > k {
+        let last = found.select_nth_unstable_by(k - 1, best_first).1.score;
+        found.retain(|best| best.score >= last);
+    }
+    found.sort_unstable_by(best_first);
     found
 }
 
-/// Scores looked at together: most stretches hold none of the best.
+/// Most scores of a stretch.
 const STRETCH: usize = 64;
 
 #[inline(always)]
-#[allow(clippy::inline_always)] // It must be compiled into the vectorised functions that call it.
+#[allow(clippy::inline_always)] // It must be compiled into the vectorised function that calls it.
 fn greatest(stretch: &[f32]) -> f32 {
     let (lanes, rest) = stretch.as_chunks::<8>();
     let mut most = [f32::NEG_INFINITY; 8];
@@ -155,46 +189,37 @@ fn greatest(stretch: &[f32]) -> f32 {
             *most = if *score > *most { *score } else { *most };
         }
     }
-    most.into_iter().chain(rest.iter().copied()).fold(f32::NEG_INFINITY, f32::max)
-}
-
-vectorised! {
-    /// The k-th greatest score, −∞ if there are fewer.
-    fn threshold(scores: &[f32], k: usize) -> f32 {
-        if scores.len() <= k {
-            return f32::NEG_INFINITY;
-        }
-        let room = 4 * k + STRETCH;
-        let mut kept: Vec<f32> = Vec::with_capacity(room + STRETCH);
-        let mut least = f32::NEG_INFINITY;
-        for stretch in scores.chunks(STRETCH) {
-            if greatest(stretch) <= least {
-                continue;
-            }
-            kept.extend(stretch.iter().filter(|score| **score > least));
-            if kept.len() >= room {
-                kept.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
-                kept.truncate(k);
-                least = kept[k - 1];
-            }
-        }
-        if kept.len() < k {
-            return f32::NEG_INFINITY;
-        }
-        *kept.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1
+    for half in [4, 2, 1] {
+        let (low, high) = most.split_at_mut(half);
+        low.iter_mut().zip(high).for_each(|(low, high)| *low = if *high > *low { *high } else { *low });
     }
+    rest.iter().fold(most[0], |most, score| if *score > most { *score } else { most })
 }
 
 vectorised! {
-    fn at_least(scores: &[f32], least: f32, found: &mut Vec<Best>) {
-        for (stretch, at) in scores.chunks(STRETCH).zip((0u32..).step_by(STRETCH)) {
-            if greatest(stretch) < least {
+    /// Finds all scores that can be among the `k` greatest and some more.
+    ///
+    /// The greatest scores of `k` stretches are `k` scores: none below the least of them is wanted, and few stretches
+    /// reach that far.
+    fn candidates(scores: &[f32], k: usize, found: &mut Vec<Best>) {
+        let length = (scores.len() / k / 2).clamp(8, STRETCH) / 8 * 8;
+        let tops: Vec<f32> = scores.chunks(length).map(greatest).collect();
+        let mut least = f32::NEG_INFINITY;
+        if tops.len() > k {
+            least = *tops.clone().select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1;
+        }
+        for ((stretch, top), at) in scores.chunks(length).zip(tops).zip((0u32..).step_by(length)) {
+            if top < least {
                 continue;
             }
-            for (item, &score) in (at..).zip(stretch) {
-                if score >= least && score > f32::NEG_INFINITY {
-                    found.push(Best { item, score });
+            for (lane, at) in stretch.chunks(8).zip((at..).step_by(8)) {
+                // Most lanes hold none: eight comparisons at once.
+                if !lane.iter().fold(false, |any, score| any | (*score >= least)) {
+                    continue;
                 }
+                let wanted = |score: f32| score >= least && score > f32::NEG_INFINITY;
+                let here = (at..).zip(lane).filter(|(_, score)| wanted(**score));
+                found.extend(here.map(|(item, &score)| Best { item, score }));
             }
         }
     }

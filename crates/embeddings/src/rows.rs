@@ -19,6 +19,8 @@ Source: Kingma, Ba, "Adam: A method for stochastic optimization", ICLR 2015, ove
 use rayon::prelude::*;
 use toprank_core::{Features, vectorised};
 
+use crate::table::{Place, Table, TableError};
+
 /// Some rows of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
@@ -78,26 +80,51 @@ pub struct RowConstants {
 }
 
 /// Adam over the rows of one table.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RowAdam {
     width: usize,
     constants: RowConstants,
     /// β^s for small s.
     powers: [Vec<f32>; 2],
     /// m of each number.
-    pub mean: Vec<f32>,
+    pub mean: Table,
     /// v of each number.
-    pub square: Vec<f32>,
+    pub square: Table,
     /// Step after which each row was last touched; 0: never.
     pub last: Vec<u64>,
 }
 
 impl RowAdam {
-    /// For a table of `rows` rows of `width` numbers.
+    /// For a table of `rows` rows of `width` numbers; both means are on the heap.
     pub fn new(rows: usize, width: usize, constants: RowConstants) -> RowAdam {
+        let [mean, square] = [(); 2].map(|()| Table::from(vec![0.0; rows * width]));
+        RowAdam::of(rows, width, constants, [mean, square])
+    }
+
+    /// The same with its means in `place`.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn new_in(
+        rows: usize,
+        width: usize,
+        constants: RowConstants,
+        place: &Place,
+    ) -> Result<RowAdam, TableError> {
+        let zeros = || Table::zeroed(rows * width, place);
+        Ok(RowAdam::of(rows, width, constants, [zeros()?, zeros()?]))
+    }
+
+    fn of(rows: usize, width: usize, constants: RowConstants, [mean, square]: [Table; 2]) -> RowAdam {
         let powers = constants.beta.map(|beta| (0..KEPT).map(|s| libm::pow(beta, s as f64) as f32).collect());
-        let zeros = || vec![0.0; rows * width];
-        RowAdam { width, constants, powers, mean: zeros(), square: zeros(), last: vec![0; rows] }
+        RowAdam { width, constants, powers, mean, square, last: vec![0; rows] }
+    }
+
+    /// Forgets everything: as at the beginning.
+    pub fn restart(&mut self) {
+        self.mean.fill(0.0);
+        self.square.fill(0.0);
+        self.last.fill(0);
     }
 
     fn power(&self, which: usize, s: u64) -> f32 {

@@ -1,7 +1,6 @@
 #![doc = include_str!("pages/two-tower.md")]
 
 use rayon::prelude::*;
-use toprank_core::matrix::{View, product};
 use toprank_core::{Block, Features, ModelError, Param, ParamError, Spec, Stream};
 
 use toprank_onnx::{Attribute, Graph, Value};
@@ -297,10 +296,5 @@ impl EmbeddingModel for TwoTower {
         let top = self.towers[side].say(self.weights(side, weights), graph, x);
         let last = graph.rows_of(&last, 1, ids);
         Some(graph.node("Concat", &[&top, &last], &[Attribute::Whole("axis", 1)]))
-    }
-
-    fn all_scores(&self, _: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {
-        let width = self.out + 1;
-        product(View::new(users, width), View::new(items, width).transposed(), scores, false);
     }
 }

@@ -111,7 +111,7 @@ impl Goal {
     /// let choices = Choices::from_pairs(1, 1000, vec![(0, 7, 1.0), (0, 3, 1.0)]);
     /// let goal = Goal::parse("song", &Policy::default()).unwrap();
     /// let mut state = goal.state_of_choices(&choices).unwrap();
-    /// let draws = Draws { lists: vec![0], offsets: vec![0, 3], items: vec![3, 7, 500], importance: vec![] };
+    /// let draws = Draws { lists: vec![0], offsets: vec![0, 3], items: vec![3, 7, 500], ..Draws::default() };
     /// let mut out = Gradients::default();
     /// goal.step(&Batch::of_choices(&draws, &[1.0, 1.0, 0.0], &[0.1, 0.2, 0.3]), &mut state, &mut out).unwrap();
     /// assert!(out.gradient[0] < 0.0 && out.gradient[2] > 0.0);
@@ -157,7 +157,7 @@ impl Goal {
     /// use toprank_objectives::{Batch, Draws, Goal, Gradients};
     /// let goal = Goal::parse("ap", &Policy::default()).unwrap();
     /// let mut state = goal.state_of_first(1_000_000, &[2, 5]).unwrap();
-    /// let draws = Draws { lists: vec![1], offsets: vec![0, 3], items: vec![0, 4, 77], importance: vec![] };
+    /// let draws = Draws { lists: vec![1], offsets: vec![0, 3], items: vec![0, 4, 77], ..Draws::default() };
     /// let mut out = Gradients::default();
     /// goal.step(&Batch::of_choices(&draws, &[1.0, 1.0, 0.0], &[0.1, 0.2, 0.3]), &mut state, &mut out).unwrap();
     /// assert!(out.gradient[0] < 0.0 && out.gradient[2] > 0.0);
@@ -361,6 +361,15 @@ pub enum GoalError {
         found: usize,
         /// How many the objective takes.
         most: usize,
+    },
+    /// Items that were not drawn evenly, and an objective that cannot weigh them.
+    #[error(
+        "{objective} cannot count items that were drawn unevenly for what they stand for, expected an X-risk (song, listwise-ce \
+         …) or a mean over pairs (bpr …); take another objective, or draw without the correction"
+    )]
+    Uneven {
+        /// Its name.
+        objective: String,
     },
     /// Slices whose lengths do not fit each other.
     #[error("{what}: found {found}, expected {expected}")]

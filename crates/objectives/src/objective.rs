@@ -13,6 +13,9 @@ pub struct Input<'a> {
     /// Which items of the whole list these are, strictly ascending; `None`: all of them. How many items each stands
     /// for follows from the counts in [`ListState`].
     pub sample: Option<&'a [u32]>,
+    /// Where the items that are not relevant were not drawn evenly: how many items each stands for, by how many it would
+    /// stand for if they had been. Only given to objectives that [take uneven draws](Objective::takes_uneven_draws).
+    pub stands_for: Option<&'a [f32]>,
     /// Scores of the same items under the model of the step before; for objectives whose [`Needs`] ask for them.
     pub previous: Option<&'a [f64]>,
     /// Scores from which frozen quantities (orders, pair weights, normalisers that the gradient treats as constants)
@@ -28,7 +31,7 @@ impl<'a> Input<'a> {
     /// A whole list in step 0.
     pub fn whole(list: List<'a>, policy: &'a Policy) -> Input<'a> {
         let stream = Stream::new(0, "objective").of_list(list.id);
-        Input { list, sample: None, previous: None, frozen: None, policy, stream }
+        Input { list, sample: None, stands_for: None, previous: None, frozen: None, policy, stream }
     }
 
     /// The scores from which frozen quantities are computed.
@@ -40,6 +43,12 @@ impl<'a> Input<'a> {
     #[inline]
     pub fn weight(&self, i: usize) -> f64 {
         self.list.weights.map_or(1.0, |w| f64::from(w[i]))
+    }
+
+    /// How many items `i` stands for, by how many it would stand for in an even draw.
+    #[inline]
+    pub fn stands_for(&self, i: usize) -> f64 {
+        self.stands_for.map_or(1.0, |each| f64::from(each[i]))
     }
 
     /// True if item `i` is relevant under the policy.
@@ -123,6 +132,12 @@ pub trait Objective: Send + Sync {
     /// straight-through estimator, which reports one thing and differentiates another.
     fn differentiates_its_loss(&self) -> bool {
         true
+    }
+
+    /// True if it weighs what was not drawn evenly by [`Input::stands_for`] (means over a sample) or by item weights (which
+    /// then hold the same numbers): an item that stands for three counts as three items of its score.
+    fn takes_uneven_draws(&self) -> bool {
+        false
     }
 
     /// The most judged items of a list (drawn ones, where items are drawn) that it takes, if its cost needs a limit.

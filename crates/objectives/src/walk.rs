@@ -18,6 +18,8 @@ pub struct Batch<'a> {
     pub draws: Option<&'a Draws>,
     /// Labels of the drawn items, where the data set is made of users' choices ([`Batch::of_choices`]).
     pub drawn_labels: Option<&'a [f32]>,
+    /// Weights of the drawn items, there; `None`: 1 each.
+    pub drawn_weights: Option<&'a [f32]>,
     /// One score per entry (of all lists, or of the draws, draw after draw).
     pub scores: &'a [f64],
     /// Scores of the same entries under the model of the step before; for objectives whose needs ask for them.
@@ -37,6 +39,7 @@ impl<'a> Batch<'a> {
             lists,
             draws: None,
             drawn_labels: None,
+            drawn_weights: None,
             scores,
             previous: None,
             frozen: None,
@@ -85,6 +88,9 @@ pub struct Draws {
     /// What each draw counts for where lists are not drawn evenly: the even rate by its own, so that the mean over
     /// the batch stays unbiased. It multiplies loss and gradient, not the number that the mean divides by. Empty: 1.
     pub importance: Vec<f64>,
+    /// Where the other items of a draw were not drawn evenly: how many items each stands for, by how many it would stand for
+    /// if they had been; 1 for relevant ones. Empty: drawn evenly. Only for [`Batch::of_choices`].
+    pub stands_for: Vec<f32>,
 }
 
 impl Draws {
@@ -115,6 +121,13 @@ impl Draws {
         }
         if let Some(bad) = self.importance.iter().find(|i| !i.is_finite() || **i < 0.0) {
             return wrong("importance of draws", bad.to_string(), "finite numbers from 0 on".into());
+        }
+        if !self.stands_for.is_empty() && self.stands_for.len() != self.items.len() {
+            let found = format!("{} numbers", self.stands_for.len());
+            return wrong("what drawn items stand for", found, format!("none or {}", self.items.len()));
+        }
+        if let Some(bad) = self.stands_for.iter().find(|r| !r.is_finite() || **r < 0.0) {
+            return wrong("what drawn items stand for", bad.to_string(), "finite numbers from 0 on".into());
         }
         for (d, &q) in self.lists.iter().enumerate() {
             let items = &self.items[self.offsets[d] as usize..self.offsets[d + 1] as usize];
@@ -196,6 +209,21 @@ pub(crate) fn step(
     match batch.drawn_labels {
         None => shape("lists of the state", state.len(), lists.len())?,
         Some(labels) => shape("labels of the drawn items", labels.len(), entries)?,
+    }
+    if batch.draws.is_some_and(|draws| !draws.stands_for.is_empty())
+        && (batch.drawn_labels.is_none() || !goal.objective().takes_uneven_draws())
+    {
+        return Err(GoalError::Uneven { objective: goal.name().to_string() });
+    }
+    if let Some(weights) = batch.drawn_weights {
+        shape("weights of the drawn items", weights.len(), entries)?;
+        if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
+            return Err(GoalError::Shape {
+                what: "weights of the drawn items",
+                found: bad.to_string(),
+                expected: "finite numbers from 0 on".into(),
+            });
+        }
     }
     shape("scores", batch.scores.len(), entries)?;
     let with_previous = goal.objective().needs().previous_scores && batch.previous.is_some();
@@ -415,6 +443,7 @@ impl Part<'_> {
                 missed: lists.missed.as_ref().map_or(&[], |missed| missed.of(q)),
             },
             sample: items,
+            stands_for: None,
             previous: batch.previous.map(|p| &p[entries.clone()]),
             frozen: batch.frozen.map(|f| &f[entries.clone()]),
             policy: self.goal.policy(),
@@ -442,8 +471,13 @@ impl Part<'_> {
         let (batch, q) = (self.batch, self.list_at(d));
         let mut state = self.shape.of_list(q, self.shape.items[q] as usize, state);
         let input = Input {
-            list: List { id: q as u32, ..List::new(&batch.scores[entries.clone()], labels) },
+            list: List {
+                id: q as u32,
+                weights: batch.drawn_weights.map(|weights| &weights[entries.clone()]),
+                ..List::new(&batch.scores[entries.clone()], labels)
+            },
             sample: batch.draws.map(|draws| &draws.items[entries.clone()]),
+            stands_for: batch.draws.and_then(|draws| draws.stands_for.get(entries.clone())),
             previous: batch.previous.map(|p| &p[entries.clone()]),
             frozen: batch.frozen.map(|f| &f[entries.clone()]),
             policy: self.goal.policy(),

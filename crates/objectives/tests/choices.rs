@@ -24,7 +24,26 @@ fn choices() -> Choices {
 /// The same as lists in which every item is written down.
 fn whole(choices: &Choices) -> Lists {
     let labels = (0..choices.len()).flat_map(|u| (0..ITEMS as u32).map(move |item| choices.label(u, item)));
-    Lists::from_lengths(&vec![ITEMS; choices.len()], labels.collect())
+    let lists = Lists::from_lengths(&vec![ITEMS; choices.len()], labels.collect());
+    let weights =
+        (0..choices.len()).flat_map(|u| (0..ITEMS as u32).map(move |item| weight(choices, u, item)));
+    Lists { item_weights: (!choices.weights.is_empty()).then(|| weights.collect()), ..lists }
+}
+
+/// What an item counts for; 1 if it was not chosen.
+fn weight(choices: &Choices, u: usize, item: u32) -> f32 {
+    let at = choices.of(u).binary_search(&item);
+    at.map_or(1.0, |at| choices.weights_of(u).get(at).copied().unwrap_or(1.0))
+}
+
+/// A number for each drawn item.
+fn each(draws: &Draws, of: impl Fn(usize, u32) -> f32) -> Vec<f32> {
+    let mut values = Vec::new();
+    for (d, &user) in draws.lists.iter().enumerate() {
+        let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
+        values.extend(items.iter().map(|&item| of(user as usize, item)));
+    }
+    values
 }
 
 /// Users 0, 3 and 4 with all they chose and some others, other ones in each step.
@@ -46,26 +65,30 @@ fn draws(step: u64) -> Draws {
 
 #[test]
 fn choices_and_whole_lists_give_the_same_bits() {
-    let choices = choices();
-    let lists = whole(&choices);
+    same_bits(&choices());
+}
+
+#[test]
+fn weights_of_choices_are_item_weights() {
+    let weights = vec![0.5, 2.0, 0.25, 1.0, 3.0, 1.5, 0.0, 1.0, 0.125, 4.0];
+    same_bits(&Choices { weights, ..choices() });
+}
+
+fn same_bits(choices: &Choices) {
+    let lists = whole(choices);
     let mut taken = 0;
     for line in OBJECTIVES {
         for text in std::iter::once(line.entry.name).chain(line.examples.iter().copied()) {
             let goal = Goal::parse(text, &Policy::default()).unwrap();
-            let Ok(mut sparse) = goal.state_of_choices(&choices) else { continue };
+            let Ok(mut sparse) = goal.state_of_choices(choices) else { continue };
             taken += 1;
             let mut dense = goal.state(&lists).unwrap();
             let (mut a, mut b) = (Gradients::default(), Gradients::default());
             let mut before: Option<Vec<f64>> = None;
             for step in 0..3 {
                 let draws = draws(step);
-                let labels: Vec<f32> = (0..3)
-                    .flat_map(|d| {
-                        let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
-                        let user = draws.lists[d] as usize;
-                        items.iter().map(|&item| choices.label(user, item)).collect::<Vec<_>>()
-                    })
-                    .collect();
+                let labels = each(&draws, |user, item| choices.label(user, item));
+                let weights = each(&draws, |user, item| weight(choices, user, item));
                 let mut random = Stream::new(step, "test").open();
                 let scores: Vec<f64> = labels.iter().map(|_| random.unit() - 0.5).collect();
                 let previous = before.take().map(|_| scores.iter().map(|s| 0.9 * s).collect::<Vec<_>>());
@@ -78,6 +101,7 @@ fn choices_and_whole_lists_give_the_same_bits() {
                 };
                 let by_choices = Batch {
                     previous: previous.as_deref(),
+                    drawn_weights: (!choices.weights.is_empty()).then_some(&weights),
                     stream,
                     ..Batch::of_choices(&draws, &labels, &scores)
                 };
@@ -113,11 +137,11 @@ fn what_does_not_suit_choices_is_refused() {
     let bad = Choices { labels: vec![f32::INFINITY; 10], ..choices() };
     let goal = Goal::parse("song", &Policy::default()).unwrap();
     assert!(goal.state_of_choices(&bad).unwrap_err().to_string().contains("finite label"));
-    let draws = Draws { lists: vec![9], offsets: vec![0, 1], items: vec![0], importance: vec![] };
+    let draws = Draws { lists: vec![9], offsets: vec![0, 1], items: vec![0], ..Draws::default() };
     let mut state = goal.state_of_choices(&choices()).unwrap();
     let error = goal.step(&Batch::of_choices(&draws, &[1.0], &[0.0]), &mut state, &mut Gradients::default());
     assert!(error.unwrap_err().to_string().contains("below 5"));
-    let draws = Draws { lists: vec![0], offsets: vec![0, 1], items: vec![40], importance: vec![] };
+    let draws = Draws { lists: vec![0], offsets: vec![0, 1], items: vec![40], ..Draws::default() };
     let error = goal.step(&Batch::of_choices(&draws, &[1.0], &[0.0]), &mut state, &mut Gradients::default());
     assert!(error.unwrap_err().to_string().contains("below 40"));
 }
@@ -132,7 +156,7 @@ fn lists_whose_relevant_items_come_first_give_what_the_same_choices_give() {
         lists: vec![0, 2, 3],
         offsets: vec![0, 5, 9, 14],
         items: vec![0, 2, 5, 20, 39, 0, 1, 2, 3, 1, 2, 3, 9, 30],
-        importance: vec![],
+        ..Draws::default()
     };
     let labels = [1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
     let mut taken = 0;
@@ -169,4 +193,68 @@ fn lists_whose_relevant_items_come_first_give_what_the_same_choices_give() {
     assert!(song.state_of_first(2, &[3]).unwrap_err().to_string().contains("at most all of them"));
     let swapped = Goal::parse("p-norm-push:swapped=true", &Policy::default()).unwrap();
     assert!(swapped.state_of_first(2, &[1]).unwrap_err().to_string().contains("every pair of rows"));
+}
+
+/// An item that stands for three items of its score gives what the three give, in every mean that is taken.
+#[test]
+fn an_item_that_stands_for_three_counts_as_three() {
+    let choices = Choices::from_pairs(4, ITEMS, vec![(3, 5, 2.0), (3, 11, 2.0), (3, 39, 2.0)]);
+    // Of the others one stands for three, as items 20, 21, 22 do one by one.
+    let few = Draws {
+        lists: vec![3],
+        offsets: vec![0, 5],
+        items: vec![5, 11, 20, 30, 39],
+        stands_for: vec![1.0, 1.0, 1.5, 0.5, 1.0],
+        ..Draws::default()
+    };
+    let many = Draws {
+        lists: vec![3],
+        offsets: vec![0, 7],
+        items: vec![5, 11, 20, 21, 22, 30, 39],
+        ..Draws::default()
+    };
+    let mut taken = 0;
+    for line in OBJECTIVES {
+        for text in std::iter::once(line.entry.name).chain(line.examples.iter().copied()) {
+            let goal = Goal::parse(text, &Policy::default()).unwrap();
+            let Ok(mut of_few) = goal.state_of_choices(&choices) else { continue };
+            let mut of_many = goal.state_of_choices(&choices).unwrap();
+            let (mut a, mut b) = (Gradients::default(), Gradients::default());
+            for step in 0..3 {
+                let x = 0.1 * step as f64;
+                let stream = Stream::new(3, "objective").at_step(step);
+                let scores = [0.4, -0.2, 0.3 - x, 0.1, 0.9];
+                let labels = each(&few, |user, item| choices.label(user, item));
+                let uneven = Batch {
+                    stream,
+                    drawn_weights: Some(&few.stands_for),
+                    ..Batch::of_choices(&few, &labels, &scores)
+                };
+                let result = goal.step(&uneven, &mut of_few, &mut a);
+                if !goal.objective().takes_uneven_draws() {
+                    let error = result.unwrap_err().to_string();
+                    assert!(error.contains("drawn unevenly"), "{text}: {error}");
+                    break;
+                }
+                result.unwrap_or_else(|e| panic!("{text}: {e}"));
+                taken += usize::from(step == 0);
+                let scores = [0.4, -0.2, 0.3 - x, 0.3 - x, 0.3 - x, 0.1, 0.9];
+                let labels = each(&many, |user, item| choices.label(user, item));
+                let even = Batch { stream, ..Batch::of_choices(&many, &labels, &scores) };
+                goal.step(&even, &mut of_many, &mut b).unwrap_or_else(|e| panic!("{text}: {e}"));
+                let [g0, g1, g2, g3, g4, g5, g6] = b.gradient[..] else { panic!("seven items") };
+                let together = [g0, g1, g2 + g3 + g4, g5, g6];
+                let close = |a: f64, b: f64| (a - b).abs() < 1e-9 * (1.0 + a.abs());
+                let alike = a.gradient.iter().zip(together).all(|(a, b)| close(*a, b));
+                assert!(
+                    close(a.loss, b.loss) && alike,
+                    "{text}, step {step}: {} {:?}, expected {} {together:?}",
+                    a.loss,
+                    a.gradient,
+                    b.loss
+                );
+            }
+        }
+    }
+    assert!(taken > 40, "only {taken} objectives take uneven draws");
 }

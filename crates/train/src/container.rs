@@ -6,14 +6,20 @@ Any safetensors reader opens it and finds the tensors under their names; the met
 `{"kind", "format", "checksum", "header"}` as JSON. Nothing in it depends on time, machine or threads.
 */
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, SafeTensors, View};
+use memmap2::Mmap;
+use safetensors::SafeTensorError;
+use safetensors::tensor::{Dtype, Metadata, SafeTensors, TensorInfo};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toprank_data::{ReadError, sink};
+use toprank_embeddings::Table;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::TrainError;
@@ -54,16 +60,24 @@ impl<'a> Tensor<'a> {
         Tensor { name: name.into(), shape: vec![length], values }
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    /// Its bytes, some at a time: tables may be larger than what is left of memory.
+    fn each_part<E>(&self, mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut part = Vec::with_capacity(8 * AT_ONCE);
         match self.values {
-            Values::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            Values::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            Values::Bytes(values) => values.to_vec(),
+            Values::F32(values) => values.chunks(AT_ONCE).try_for_each(|values| {
+                part.clear();
+                part.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+                take(&part)
+            }),
+            Values::F64(values) => values.chunks(AT_ONCE).try_for_each(|values| {
+                part.clear();
+                part.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+                take(&part)
+            }),
+            Values::Bytes(values) => take(values),
         }
     }
-}
 
-impl View for &Tensor<'_> {
     fn dtype(&self) -> Dtype {
         match self.values {
             Values::F32(_) => Dtype::F32,
@@ -72,15 +86,7 @@ impl View for &Tensor<'_> {
         }
     }
 
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Owned(self.bytes())
-    }
-
-    fn data_len(&self) -> usize {
+    fn length(&self) -> usize {
         match self.values {
             Values::F32(values) => 4 * values.len(),
             Values::F64(values) => 8 * values.len(),
@@ -88,6 +94,9 @@ impl View for &Tensor<'_> {
         }
     }
 }
+
+/// Numbers that become bytes together.
+const AT_ONCE: usize = 1 << 13;
 
 #[derive(Serialize, Deserialize)]
 struct Envelope {
@@ -105,37 +114,80 @@ pub fn save(path: &Path, kind: &str, header: &impl Serialize, tensors: &[Tensor]
         found: error.to_string(),
         expected: "a header without infinite or missing numbers".into(),
     })?;
-    let checksum = checksum(kind, &header, tensors.iter().map(|t| (t.name.as_str(), Cow::Owned(t.bytes()))));
-    let envelope = Envelope { kind: kind.into(), format: FORMAT, checksum, header };
+    let mut sum = Sum::new(kind, &header);
+    let mut by_name: Vec<&Tensor> = tensors.iter().collect();
+    by_name.sort_by(|a, b| a.name.cmp(&b.name));
+    for tensor in by_name {
+        sum.start(&tensor.name, tensor.length());
+        let Ok(()) = tensor.each_part::<Infallible>(|part| {
+            sum.0.update(part);
+            Ok(())
+        });
+    }
+    let envelope = Envelope { kind: kind.into(), format: FORMAT, checksum: sum.text(), header };
     let text = serde_json::to_string(&envelope).unwrap_or_default();
-    let bytes = safetensors::serialize(
-        tensors.iter().map(|tensor| (tensor.name.as_str(), tensor)),
-        Some(HashMap::from([(KEY.to_string(), text)])),
-    )
-    .map_err(|error| TrainError::Format {
+    // The order of the safetensors library: the widest numbers first, so that all are aligned, then by name.
+    let mut placed: Vec<&Tensor> = tensors.iter().collect();
+    placed.sort_by(|a, b| b.dtype().cmp(&a.dtype()).then(a.name.cmp(&b.name)));
+    let head = head(&placed, text).map_err(|error| TrainError::Format {
         file,
         found: error.to_string(),
         expected: "tensors whose shapes hold their numbers".into(),
     })?;
-    Ok(sink::write_file(path, |out| out.write_all(&bytes))?)
+    Ok(sink::write_file(path, |out| {
+        out.write_all(&(head.len() as u64).to_le_bytes())?;
+        out.write_all(&head)?;
+        placed.iter().try_for_each(|tensor| tensor.each_part(|part| out.write_all(part)))
+    })?)
 }
 
-/// Independent of the order in which tensors lie in the file.
-fn checksum<'a>(kind: &str, header: &str, tensors: impl Iterator<Item = (&'a str, Cow<'a, [u8]>)>) -> String {
-    let mut tensors: Vec<_> = tensors.collect();
-    tensors.sort_by(|a, b| a.0.cmp(b.0));
-    let mut hash = Xxh3::new();
-    let mut add = |bytes: &[u8]| {
-        hash.update(&(bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    add(kind.as_bytes());
-    add(header.as_bytes());
-    for (name, bytes) in tensors {
-        add(name.as_bytes());
-        add(&bytes);
+/// What stands before the tensors in a safetensors file: where each lies, and the metadata.
+fn head(placed: &[&Tensor], text: String) -> Result<Vec<u8>, SafeTensorError> {
+    let mut end = 0;
+    let infos = placed.iter().map(|tensor| {
+        let start = end;
+        end += tensor.length();
+        let info =
+            TensorInfo { dtype: tensor.dtype(), shape: tensor.shape.clone(), data_offsets: (start, end) };
+        (tensor.name.clone(), info)
+    });
+    let metadata = Metadata::new(Some(HashMap::from([(KEY.to_string(), text)])), infos.collect())?;
+    let mut head = serde_json::to_vec(&metadata)?;
+    head.resize(head.len().next_multiple_of(8), b' ');
+    match head.len() > HEAD_AT_MOST {
+        true => Err(SafeTensorError::HeaderTooLarge),
+        false => Ok(head),
     }
-    format!("{:016x}", hash.digest())
+}
+
+/// Readers of safetensors refuse more.
+const HEAD_AT_MOST: usize = 100_000_000;
+
+/// The checksum over a file's content: tensors by name, independent of the order in which they lie.
+struct Sum(Xxh3);
+
+impl Sum {
+    fn new(kind: &str, header: &str) -> Sum {
+        let mut sum = Sum(Xxh3::new());
+        sum.add(kind.as_bytes());
+        sum.add(header.as_bytes());
+        sum
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// A tensor of `length` bytes, which are added next.
+    fn start(&mut self, name: &str, length: usize) {
+        self.add(name.as_bytes());
+        self.0.update(&(length as u64).to_le_bytes());
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0.digest())
+    }
 }
 
 /// True if a file starts as one of this kind does; it may still be damaged.
@@ -148,25 +200,62 @@ pub fn looks_like(path: &Path, kind: &str) -> bool {
     head[..length].get(8..).is_some_and(|head| head.starts_with(words.as_bytes()))
 }
 
+/// The bytes of a file.
+enum Bytes {
+    /// A regular file stays where it is; what is large is not copied twice.
+    Mapped(File, Mmap),
+    /// Pipes and such.
+    Memory(Vec<u8>),
+}
+
+impl Bytes {
+    fn read(path: &Path) -> std::io::Result<Bytes> {
+        let mut file = File::open(path)?;
+        let about = file.metadata()?;
+        // A map of no bytes is refused by some systems.
+        if !about.is_file() || about.len() == 0 {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            return Ok(Bytes::Memory(bytes));
+        }
+        // SAFETY: the map is only read, and as bytes, for which every pattern is valid; everything derived from them is checked
+        // against bounds. What remains is that another process changes or shortens the file meanwhile, which callers are told not
+        // to do; our own writers replace files by renaming, which leaves a mapped file whole.
+        let map = unsafe { Mmap::map(&file) }?;
+        Ok(Bytes::Mapped(file, map))
+    }
+
+    fn all(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(_, map) => map,
+            Bytes::Memory(bytes) => bytes,
+        }
+    }
+}
+
 /// What was in a file.
 pub struct Loaded<H> {
     /// Its header.
     pub header: H,
     file: String,
-    tensors: HashMap<String, (Vec<usize>, Dtype, Vec<u8>)>,
+    bytes: Bytes,
+    /// Shape, kind and place of each.
+    tensors: HashMap<String, (Vec<usize>, Dtype, Range<usize>)>,
 }
 
-/// Reads a file of this kind, every byte of it checked.
+/// Reads a file of this kind, every byte of it checked. The file is mapped: nobody may change it in place until what is
+/// loaded has been taken out.
 pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, TrainError> {
     let file = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| ReadError::io(&file, &error))?;
+    let stored = Bytes::read(path).map_err(|error| ReadError::io(&file, &error))?;
+    let bytes = stored.all();
     let wrong = |found: String, expected: &str| TrainError::Format {
         file: file.clone(),
         found,
         expected: expected.to_string(),
     };
     let whole = "a whole file that toprank wrote; it may be damaged or cut short, take a copy of it";
-    let (_, metadata) = SafeTensors::read_metadata(&bytes)
+    let (_, metadata) = SafeTensors::read_metadata(bytes)
         .map_err(|error| wrong(format!("not a safetensors file ({error})"), &format!("a toprank {kind}")))?;
     let Some(text) = metadata.metadata().as_ref().and_then(|map| map.get(KEY)) else {
         return Err(wrong("a safetensors file of another tool".into(), &format!("a toprank {kind}")));
@@ -187,16 +276,18 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, T
         let expected = format!("at most {FORMAT}: a newer toprank wrote it, update yours");
         return Err(wrong(format!("format version {}", envelope.format), &expected));
     }
-    let tensors = SafeTensors::deserialize(&bytes)
+    let tensors = SafeTensors::deserialize(bytes)
         .map_err(|error| wrong(format!("damaged tensors ({error})"), whole))?;
-    let names = tensors.names();
+    let mut names = tensors.names();
+    names.sort_unstable();
     let read = |name: &str| tensors.tensor(name).map_err(|error| wrong(error.to_string(), whole));
     let views = names.iter().map(|name| Ok((*name, read(name)?))).collect::<Result<Vec<_>, TrainError>>()?;
-    let found = checksum(
-        kind,
-        &envelope.header,
-        views.iter().map(|(name, view)| (*name, Cow::Borrowed(view.data()))),
-    );
+    let mut sum = Sum::new(kind, &envelope.header);
+    for (name, view) in &views {
+        sum.start(name, view.data().len());
+        sum.0.update(view.data());
+    }
+    let found = sum.text();
     if found != envelope.checksum {
         return Err(wrong(format!("checksum {found}, its header says {}", envelope.checksum), whole));
     }
@@ -204,9 +295,13 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<Loaded<H>, T
         .map_err(|error| wrong(format!("a header that does not fit ({error})"), whole))?;
     let tensors = views
         .into_iter()
-        .map(|(name, view)| (name.to_string(), (view.shape().to_vec(), view.dtype(), view.data().to_vec())))
+        .map(|(name, view)| {
+            let start = view.data().as_ptr() as usize - bytes.as_ptr() as usize;
+            let place = start..start + view.data().len();
+            (name.to_string(), (view.shape().to_vec(), view.dtype(), place))
+        })
         .collect();
-    Ok(Loaded { header, file, tensors })
+    Ok(Loaded { header, file, bytes: stored, tensors })
 }
 
 impl<H> Loaded<H> {
@@ -222,7 +317,7 @@ impl<H> Loaded<H> {
 
     fn take(&self, name: &str, dtype: Dtype) -> Result<(&[usize], &[u8]), TrainError> {
         match self.tensors.get(name) {
-            Some((shape, found, bytes)) if *found == dtype => Ok((shape, bytes)),
+            Some((shape, found, place)) if *found == dtype => Ok((shape, &self.bytes.all()[place.clone()])),
             Some((_, found, _)) => Err(self.wrong(format!("{name} of {found:?}"), format!("{dtype:?}"))),
             None => Err(self.wrong(format!("no tensor {name}"), "all tensors of its kind")),
         }
@@ -249,12 +344,30 @@ impl<H> Loaded<H> {
 
     /// Copies a tensor of f32 into `out`, which has its length.
     pub fn f32_into(&self, name: &str, out: &mut [f32]) -> Result<(), TrainError> {
-        let (_, values) = self.f32(name)?;
-        if values.len() != out.len() {
-            return Err(self.wrong(format!("{} numbers in {name}", values.len()), out.len().to_string()));
-        }
-        out.copy_from_slice(&values);
+        let (numbers, _) = self.take(name, Dtype::F32)?.1.as_chunks::<4>();
+        self.counted(name, numbers.len(), out.len())?;
+        out.iter_mut().zip(numbers).for_each(|(out, bytes)| *out = f32::from_le_bytes(*bytes));
         Ok(())
+    }
+
+    /// A tensor of `count` f32 that stays in the file. Nobody may change the file in place as long as the table lives.
+    pub fn table(&self, name: &str, count: usize) -> Result<Table, TrainError> {
+        let found = self.take(name, Dtype::F32)?.1.len() / 4;
+        self.counted(name, found, count)?;
+        if let Bytes::Mapped(file, _) = &self.bytes {
+            let at = self.tensors[name].2.start as u64;
+            let table = Table::of_file(file, at, count).map_err(|error| ReadError::io(&self.file, &error))?;
+            return table
+                .ok_or_else(|| self.wrong("a file that was cut meanwhile", "one that stays as it is"));
+        }
+        Ok(Table::from(self.f32(name)?.1))
+    }
+
+    fn counted(&self, name: &str, found: usize, expected: usize) -> Result<(), TrainError> {
+        match found == expected {
+            true => Ok(()),
+            false => Err(self.wrong(format!("{found} numbers in {name}"), expected.to_string())),
+        }
     }
 }
 
@@ -335,6 +448,44 @@ mod tests {
         let first = std::fs::read(&path).unwrap();
         write(&path);
         assert_eq!(first, std::fs::read(&path).unwrap(), "the same content is the same bytes");
+    }
+
+    #[test]
+    fn the_bytes_are_those_that_the_safetensors_library_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toprank");
+        // More than is made bytes of at once, and an odd rest.
+        let many: Vec<f32> = (0..2 * AT_ONCE + 7).map(|i| i as f32).collect();
+        let exact: Vec<f64> = (0..=AT_ONCE).map(|i| i as f64 / 3.0).collect();
+        let tensors = [
+            Tensor::flat("z", Values::F32(&many)),
+            Tensor::flat("bytes", Values::Bytes(&[1, 2, 3])),
+            Tensor { name: "a".into(), shape: vec![2, 3], values: Values::F32(&many[..6]) },
+            Tensor::flat("none", Values::F32(&[])),
+            Tensor::flat("exact", Values::F64(&exact)),
+        ];
+        save(&path, "model", &7, &tensors).unwrap();
+        let written = std::fs::read(&path).unwrap();
+        let bytes = tensors.each_ref().map(|tensor| {
+            let mut bytes = Vec::new();
+            let Ok(()) = tensor.each_part::<Infallible>(|part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            });
+            bytes
+        });
+        let views = tensors.iter().zip(&bytes).map(|(tensor, bytes)| {
+            let view =
+                safetensors::tensor::TensorView::new(tensor.dtype(), tensor.shape.clone(), bytes).unwrap();
+            (tensor.name.clone(), view)
+        });
+        let (_, metadata) = SafeTensors::read_metadata(&written).unwrap();
+        let expected = safetensors::serialize(views, metadata.metadata().clone()).unwrap();
+        assert!(written == expected);
+        assert_eq!(bytes[0].len(), 4 * many.len());
+        let loaded: Loaded<i32> = load(&path, "model").unwrap();
+        assert_eq!(*loaded.table("z", many.len()).unwrap(), *many);
+        assert!(loaded.table("z", 3).unwrap_err().to_string().contains("numbers in z, expected 3"));
     }
 
     #[test]

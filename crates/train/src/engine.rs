@@ -112,6 +112,7 @@ impl Engine {
             lists: examples.lists,
             draws: Some(draws),
             drawn_labels: None,
+            drawn_weights: None,
             scores: &self.scores,
             previous: at.previous.map(|_| self.previous_scores.as_slice()),
             frozen: None,

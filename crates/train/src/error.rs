@@ -2,6 +2,7 @@
 
 use toprank_core::{ModelError, ParamError};
 use toprank_data::ReadError;
+use toprank_embeddings::TableError;
 use toprank_metrics::EvaluateError;
 use toprank_objectives::GoalError;
 
@@ -24,6 +25,9 @@ pub enum TrainError {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] ReadError),
+    /// A folder without room for the tables of a recommender.
+    #[error(transparent)]
+    Tables(#[from] TableError),
     /// Features in a damaged part of a file.
     #[error("{0}")]
     Damaged(String),

@@ -131,29 +131,7 @@ struct Flags {
 
 impl Flags {
     fn settings(&self) -> Settings {
-        let flags = self.clone();
-        macro_rules! settings {
-            ($($field:ident),*) => { Settings { $($field: flags.$field),* } };
-        }
-        settings!(
-            objective,
-            algorithm,
-            model,
-            dimensions,
-            optimiser,
-            rate,
-            schedule,
-            batch_classes,
-            class_rows,
-            memory,
-            views,
-            epochs,
-            transforms,
-            metric,
-            patience,
-            clip,
-            seed
-        )
+        settings!(self: objective, algorithm, model, dimensions, optimiser, rate, schedule, batch_classes, class_rows, memory, views, epochs, transforms, metric, patience, clip, seed)
     }
 }
 

@@ -105,7 +105,7 @@ impl Export {
 
     /// The two sides of a recommender.
     pub(super) fn towers(&self, common: &Common) -> Result<(), Failure> {
-        let recommender = Recommender::load(&self.model)?;
+        let recommender = Recommender::load_mapped(&self.model)?;
         let model = &recommender.header().config.model;
         self.must_be_onnx(model)?;
         let towers = self.spinning(common, |pairs| onnx::towers(&recommender, pairs))?;

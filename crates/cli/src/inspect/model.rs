@@ -6,7 +6,7 @@ use toprank::train::{Model, Scoring};
 use toprank::trees::explain::{gain_importance, show as show_tree, split_importance};
 
 use crate::failure::Failure;
-use crate::table::{Style, Table, counted};
+use crate::table::{Style, Table, counted, settings};
 use crate::{Common, print, print_json};
 
 /// Prints it; of trees also one tree and the `top` features.
@@ -56,13 +56,7 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
         text += &format!("what positions added to clicks, not in the scores: {}\n", places.join(", "));
     }
     text += "\n";
-    let mut settings = Table::new(["setting", "value"]).words(1);
-    if let serde_json::Value::Object(config) = json!(header.config) {
-        for (key, value) in config {
-            settings.row([key, value.as_str().map_or_else(|| value.to_string(), str::to_string)]);
-        }
-    }
-    text += &settings.render(Style::Table);
+    text += &settings(&json!(header.config)).render(Style::Table);
     text += "\n";
     match model.scoring() {
         Scoring::Network(network, _) => {

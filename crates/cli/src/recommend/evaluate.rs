@@ -76,7 +76,7 @@ impl Evaluate {
         if measures.is_empty() {
             return Err(Failure::usage("no metric: expected some of those that `toprank metrics` lists"));
         }
-        let recommender = Recommender::load(&self.model)?;
+        let recommender = Recommender::load_mapped(&self.model)?;
         let part = match self.on {
             On::Test => Part::Test,
             On::Valid => Part::Valid,

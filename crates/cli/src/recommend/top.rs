@@ -19,7 +19,8 @@ Examples:
 
 What a user took in any part of the data (train, validation, test) is not recommended again. A user from whom nothing was
 learned gets the most popular items, with how often they were taken as scores. Somebody new is given by --history: a vector is
-learned from these items with the model's objective, all else stays as it is.";
+learned from these items with the model's objective, all else stays as it is. The last item named is the latest, which counts
+where the model was trained with --recency.";
 
 /// List the best unseen items of users
 #[derive(clap::Args, Debug)]
@@ -32,7 +33,7 @@ pub struct Top {
     /// A user by name; may be given several times
     #[arg(long, value_name = "NAME")]
     user: Vec<String>,
-    /// Items that somebody new took, separated by commas
+    /// Items that somebody new took, first to last, separated by commas
     #[arg(long, value_name = "ITEMS", value_delimiter = ',')]
     history: Vec<String>,
     /// All users
@@ -49,7 +50,7 @@ pub struct Top {
 impl Top {
     /// Loads, ranks, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let recommender = Recommender::load(&self.model)?;
+        let recommender = Recommender::load_mapped(&self.model)?;
         let k = self.k as usize;
         let users = &recommender.data().users;
         let found: Vec<(String, Best)> = if self.history.is_empty() {

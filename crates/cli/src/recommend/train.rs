@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::data::ReadOptions;
-use toprank::train::recommend::{self, Config, Interactions, Known, Settings, Trainer};
+use toprank::train::recommend::{self, Config, Interactions, Known, Place, Settings, Trainer};
 use toprank::train::{Outcome, Recommender, TrainError};
 
 use crate::failure::Failure;
@@ -33,11 +33,21 @@ A batch (--sampler) holds relevant pairs and, for each drawn user, some other it
   pairs:batch=B:group=G:items=N   every pair once a pass, G of a user together, N other items beside them
   strata:batch=U:relevant=R:others=N   U users, R pairs and N other items of each
   lists:batch=U   U users with all items
-What the objective counts of them is weighted so that it refers to all items.
+What the objective counts of them is weighted so that it refers to all items. pairs and strata take popular=P: other items are
+drawn in proportion to how often they were taken to the power P, and count for what they stand for (unless correct=false).
+
+What users took lately says more about what they take next: with --recency H a pair counts half of one that H pairs of its user
+later was taken, where the order in time is known (times in the data, or the file's order with --split leave-last) and the
+parts are not random.
 
 --feedback ratings learns from ratings (gain and relevance by the objective: song:gain=linear, ap:relevant=4) instead of from
 the bare fact that an item was taken. Features of users or items (two-tower) are tables with a column item that holds the name
 and columns of numbers; they are standardised, missing ones are the mean.
+
+The tables of vectors, their means in the optimiser and the best ones so far take 16 bytes a number (mf:width=64, a million users
+and items: 1 GB). --tables says where they are while it trains: memory, a FOLDER on a disk (in temporary files there that are
+mapped, so that they may be larger than memory), or auto: in memory unless they would take more than half of it (of the machine
+or its container), else in the folder of the model. The model is the same to the byte.
 
 While it trains, MODEL.checkpoint beside the model holds everything to go on from: Ctrl-C stops after the step, --resume takes
 it up, and the model is the same to the byte as if it had never stopped.";
@@ -75,6 +85,10 @@ pub struct Train {
     /// Folder for learning curves: CSV, JSON lines, TensorBoard events, SVG
     #[arg(long, value_name = "FOLDER")]
     curves: Option<PathBuf>,
+    /// Where the tables of vectors are while it trains: auto, memory or a folder; does not change the model
+    /// [default: auto, or as before with --resume]
+    #[arg(long, value_name = "WHERE")]
+    tables: Option<String>,
     /// Seconds between two checkpoints, at least
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     checkpoint_every: f64,
@@ -121,6 +135,9 @@ struct Flags {
     /// What a pair is worth: implicit (1) or ratings [default: implicit]
     #[arg(long, value_name = "KIND")]
     feedback: Option<String>,
+    /// Half-life in pairs: after so many later pairs of its user a pair counts half; 0: all alike
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    recency: Option<f64>,
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -128,36 +145,7 @@ struct Flags {
 
 impl Flags {
     fn settings(&self) -> Settings {
-        let Flags {
-            objective,
-            algorithm,
-            model,
-            optimiser,
-            rate,
-            schedule,
-            sampler,
-            epochs,
-            metric,
-            patience,
-            warm_up,
-            feedback,
-            seed,
-        } = self.clone();
-        Settings {
-            objective,
-            algorithm,
-            model,
-            optimiser,
-            rate,
-            schedule,
-            sampler,
-            epochs,
-            metric,
-            patience,
-            warm_up,
-            feedback,
-            seed,
-        }
+        settings!(self: objective, algorithm, model, optimiser, rate, schedule, sampler, epochs, metric, patience, warm_up, feedback, recency, seed)
     }
 }
 
@@ -172,7 +160,57 @@ struct Origin {
     item_features: Option<String>,
     out: PathBuf,
     curves: Option<PathBuf>,
+    #[serde(default)]
+    tables: Tables,
     reading: Reading,
+}
+
+/// Where tables are while it trains.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Tables {
+    #[default]
+    Auto,
+    Memory,
+    Folder(PathBuf),
+}
+
+impl Tables {
+    fn parse(text: &str) -> Result<Tables, Failure> {
+        Ok(match text {
+            "auto" => Tables::Auto,
+            "memory" => Tables::Memory,
+            folder => Tables::Folder(absolute(folder)?.into()),
+        })
+    }
+
+    fn place(
+        &self,
+        common: &Common,
+        config: &Config,
+        origin: &Origin,
+        data: &Interactions,
+    ) -> Result<Place, Failure> {
+        Ok(match self {
+            Tables::Memory => Place::Memory,
+            Tables::Folder(folder) => Place::Folder(folder.clone()),
+            Tables::Auto => {
+                let bytes = recommend::table_bytes(config, data)?;
+                let beside = origin.out.parent().filter(|folder| *folder != Path::new(""));
+                let place = Place::fitting(bytes, beside.unwrap_or(Path::new(".")));
+                if let Place::Folder(folder) = &place {
+                    note(
+                        common,
+                        format!(
+                            "the tables take {bytes} bytes, more than half of the memory: they are mapped in {}",
+                            folder.display()
+                        ),
+                    );
+                }
+                place
+            }
+        })
+    }
 }
 
 impl Origin {
@@ -239,6 +277,12 @@ impl Train {
             },
         };
         let data = origin.read(config.seed, common.quiet)?;
+        if self.flags.recency.is_some_and(|half_life| half_life > 0.0) && data.later.is_empty() {
+            return Err(Failure::usage(
+                "--recency must be 0 here, as the order in time of what is learned from is not known: it needs a time in every \
+                 line, or --split leave-last, and parts that are not random",
+            ));
+        }
         learn(common, every, &config, &origin, kept.as_deref(), &data)
     }
 
@@ -262,6 +306,7 @@ impl Train {
             item_features: path(&self.item_features)?,
             out: PathBuf::from(self.out.clone().unwrap_or_default()),
             curves: self.curves.clone(),
+            tables: self.tables.as_deref().map_or(Ok(Tables::Auto), Tables::parse)?,
             reading: self.reading.clone(),
         };
         Ok((config, origin))
@@ -270,11 +315,13 @@ impl Train {
     /// The run that a checkpoint holds; `None`: it is finished, and the user was told.
     fn taken_up(&self, model: &Path, common: &Common) -> Result<Option<(Config, Origin, PathBuf)>, Failure> {
         let plain = self.flags.settings() == Settings::default();
-        let epochs = || Ok(Recommender::load(model)?.header().reached.epochs);
+        let epochs = || Ok(Recommender::load_mapped(model)?.header().reached.epochs);
         let run = taken_up(common, COMMAND, model, plain, epochs, recommend::about)?;
+        let tables = self.tables.as_deref().map(Tables::parse).transpose()?;
         Ok(run.map(|(config, origin, kept): (_, Origin, _)| {
             let curves = self.curves.clone().or(origin.curves);
-            (config, Origin { out: model.to_path_buf(), curves, ..origin }, kept)
+            let tables = tables.unwrap_or(origin.tables);
+            (config, Origin { out: model.to_path_buf(), curves, tables, ..origin }, kept)
         }))
     }
 }
@@ -299,9 +346,13 @@ fn learn(
             let some: Vec<&str> = lists.iter().take(8).map(|&u| data.users.get(u as usize)).collect();
             Failure::failed(format!("{error}. Their names: {}", some.join(", ")))
         }
+        TrainError::Tables(_) => Failure::failed(format!(
+            "{error}; name another one with --tables FOLDER, or keep the tables in memory with --tables memory"
+        )),
         _ => error.into(),
     };
-    let mut trainer = Trainer::new(config, data).map_err(explain)?;
+    let place = origin.tables.place(common, config, origin, data)?;
+    let mut trainer = Trainer::new_in(config, data, &place).map_err(explain)?;
     let run = KeptRun {
         common,
         command: COMMAND,
@@ -315,9 +366,9 @@ fn learn(
         kept,
     };
     let mut saved = None;
-    let mut save = |trainer: &Trainer| saved.insert(trainer.recommender()).save(&origin.out);
+    let mut save = |trainer: &Trainer| saved.insert(trainer.recommender()?).save(&origin.out);
     let (outcome, seconds) = run.go(&mut trainer, &mut save, &explain)?;
-    let recommender = saved.unwrap_or_else(|| trainer.recommender());
+    let recommender = saved.map_or_else(|| trainer.recommender(), Ok)?;
     report(common, &recommender, origin, outcome, seconds)
 }
 

@@ -281,6 +281,8 @@ fn every_entry_reads_its_own_user_and_item() {
                 let k = plan.item_of[entry] as usize;
                 assert_eq!(plan.items[k], item);
                 assert!(plan.of_item(k).contains(&(entry as u32)));
+                let at = plan.of_item(k).iter().position(|&e| e as usize == entry).unwrap();
+                assert_eq!(plan.met_by(k)[at], plan.user_of[entry]);
                 let d = plan.user_of[entry] as usize;
                 assert!((offsets[d]..offsets[d + 1]).contains(&(entry as u64)));
             }

@@ -3,6 +3,7 @@
 use toprank_core::Stream;
 
 use super::{Scene, TEXTS, plain};
+use crate::panels::Panels;
 use crate::rank::pick;
 use crate::{Best, Ranker};
 
@@ -37,8 +38,52 @@ fn the_best_are_those_of_a_sort_with_ties_and_masks() {
             assert_eq!(pick(&scores, k), twin(&scores, k), "{n} scores, k = {k}");
         }
     }
+    let falling: Vec<f32> = (0..5000).map(|i| if i % 7 == 0 { f32::NAN } else { -(i as f32) }).collect();
+    let best = pick(&falling, 100);
+    assert_eq!(best, twin(&falling.iter().map(|x| x.max(-1e9)).collect::<Vec<_>>(), 100), "NaN never comes");
     let ascending: Vec<f32> = (0..5000).map(|i| i as f32).collect();
     assert_eq!(pick(&ascending, 10), twin(&ascending, 10));
+}
+
+#[test]
+fn products_by_panels_are_those_of_plain_sums() {
+    let mut random = Stream::new(3, "test").open();
+    let mut scores = Vec::new();
+    for (users, items, width) in
+        [(1, 1, 1), (6, 16, 8), (7, 17, 5), (5, 15, 65), (13, 100, 33), (0, 3, 4), (3, 0, 4)]
+    {
+        let mut numbers = |n: usize| -> Vec<f32> { (0..n).map(|_| random.unit() as f32 - 0.5).collect() };
+        let (of_users, of_items) = (numbers(users * width), numbers(items * width));
+        let panels = Panels::new(&of_items, width);
+        // What an earlier, larger block left must not matter.
+        scores.resize(5000, 7.0);
+        panels.scores(&of_users, &mut scores);
+        for (u, user) in of_users.chunks_exact(width).enumerate() {
+            for (i, item) in of_items.chunks_exact(width).enumerate() {
+                let plain: f64 = user.iter().zip(item).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+                let found = f64::from(scores[u * panels.stride() + i]);
+                assert!(
+                    (found - plain).abs() < 1e-6 * width as f64,
+                    "{users} {items} {width}: {found} {plain}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_users_are_ranked_as_each_alone() {
+    for text in TEXTS {
+        let shape = crate::Shape { users: 150, items: 70, ..crate::Shape::default() };
+        let scene = Scene::new(text, shape);
+        let ranker = Ranker::new(&*scene.model, shape, &scene.weights, &scene.tables[0], &scene.tables[1]);
+        let users: Vec<u32> = (0..150).rev().collect();
+        let together = ranker.each(&users, |d, scores| (d, scores.to_vec()));
+        for (d, &user) in users.iter().enumerate() {
+            let alone = ranker.each(&[user], |_, scores| scores.to_vec());
+            assert_eq!(together[d], (d, alone[0].clone()), "{text}, user {user}");
+        }
+    }
 }
 
 #[test]

@@ -146,9 +146,9 @@ impl Lower {
 pub(crate) fn spread(scores: &[f64], input: &Input, strata: &Strata) -> f64 {
     let weights = strata.plain_weights(Set::All);
     let above = input.policy.relevant.above();
-    let weigh = |label: f32| weights[usize::from(label > above)];
+    let weigh = |j: usize| weights[usize::from(input.list.labels[j] > above)] * input.stands_for(j);
     let origin = scores.first().copied().unwrap_or(0.0);
-    let all = || scores.iter().zip(input.list.labels).map(|(s, label)| (s - origin, weigh(*label)));
+    let all = || scores.iter().enumerate().map(|(j, s)| (s - origin, weigh(j)));
     let mean: f64 = all().map(|(x, w)| w * x).sum();
     let variance: f64 = all().map(|(x, w)| w * (x - mean) * (x - mean)).sum();
     let largest = scores.iter().fold(0.0, |top: f64, s| top.max(s.abs()));
@@ -164,8 +164,9 @@ pub(crate) struct Problem<'a> {
     labels: &'a [f32],
     /// Labels above this are relevant.
     relevant_above: f32,
-    /// ω of an item that is not relevant, and of one that is.
+    /// ω of an item that is not relevant, and of one that is, in an even draw.
     weights: [f64; 2],
+    stands_for: Option<&'a [f32]>,
     /// λ and scores count from here: no digits are lost to an offset of all scores.
     origin: f64,
     /// D.
@@ -205,6 +206,7 @@ impl<'a> Problem<'a> {
             labels: input.list.labels,
             relevant_above: input.policy.relevant.above(),
             weights: strata.plain_weights(block.set),
+            stands_for: input.stands_for,
             origin,
             spread,
             kappa: (block.above as f64 + 0.5) / size,
@@ -221,10 +223,16 @@ impl<'a> Problem<'a> {
         problem
     }
 
+    /// ω of item `j`; 0 outside the set.
+    fn weight(&self, j: usize) -> f64 {
+        let stands_for = self.stands_for.map_or(1.0, |each| f64::from(each[j]));
+        self.weights[usize::from(self.labels[j] > self.relevant_above)] * stands_for
+    }
+
     /// Items of the set: place, score in units of D from the origin, ω.
     fn members(&self) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
-        self.scores.iter().zip(self.labels).enumerate().filter_map(|(j, (s, label))| {
-            let w = self.weights[usize::from(*label > self.relevant_above)];
+        self.scores.iter().enumerate().filter_map(|(j, s)| {
+            let w = self.weight(j);
             (w > 0.0).then(|| (j, (s - self.origin) / self.spread, w))
         })
     }
@@ -291,7 +299,7 @@ impl<'a> Problem<'a> {
         let (mut passed, mut last) = (0.0, 0.0);
         for &j in places.iter() {
             let j = j as usize;
-            let w = self.weights[usize::from(self.labels[j] > self.relevant_above)];
+            let w = self.weight(j);
             if w > 0.0 {
                 passed += w * self.size;
                 last = self.scores[j] - self.origin;

@@ -403,6 +403,10 @@ impl<U: Upper> Objective for Bilevel<U> {
         state.values[0] = self.upper.prepare(whole, policy);
     }
 
+    fn takes_uneven_draws(&self) -> bool {
+        true
+    }
+
     fn shift_invariant(&self) -> bool {
         !self.lower.absolute
     }

@@ -128,7 +128,8 @@ impl<R: Region> Upper for Pairs<R> {
         let each_relevant = strata.relevant as f64 / (selected_relevant * total);
         let each_other = strata.others() as f64 / (selected_others * o as f64);
         for &j in others.iter() {
-            weights[j as usize] = each_other * self.open(scene, j as usize, false).0;
+            weights[j as usize] =
+                each_other * input.stands_for(j as usize) * self.open(scene, j as usize, false).0;
         }
         for (a, &j) in a.iter_mut().zip(relevant.iter()) {
             let j = j as usize;
@@ -171,7 +172,7 @@ impl<R: Region> Upper for Pairs<R> {
             let mut means = Means { value: &mut value[..o], slope: &mut slope[..o], curve: &mut [] };
             self.inner.forward(&terms, 0.0, &mut means, &mut work.kernel);
             for (&j, column) in others.iter().zip(value.iter()) {
-                pass(j as usize, each_other, *column, false);
+                pass(j as usize, each_other * input.stands_for(j as usize), *column, false);
             }
         }
         Some(Outcome { loss, by_threshold, by_threshold_previous: [0.0; 2] })

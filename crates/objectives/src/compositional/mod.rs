@@ -309,6 +309,10 @@ impl<O: Outer> Objective for Compositional<O> {
         Needs { previous_scores: self.tracker.needs_previous(), ..Needs::default() }
     }
 
+    fn takes_uneven_draws(&self) -> bool {
+        true
+    }
+
     fn columns(&self) -> &'static [Column] {
         let per = if self.outer.anchors_are_relevant() { Per::Relevant } else { Per::Item };
         let list = if matches!(self.outer.over(), Over::SoftWorst(_)) { 2 } else { 1 };
@@ -380,7 +384,10 @@ impl<O: Outer> Compositional<O> {
         let (with_previous, with_curve) =
             (usize::from(previous.is_some()), usize::from(out.curvature.is_some()));
         let turned = if push_relevant { 0 } else { n };
-        let alike = |c: usize| strata.weights(O::REFERENCES[c], push_relevant).alike(&strata);
+        let alike = |c: usize| {
+            let weights = strata.weights(O::REFERENCES[c], push_relevant);
+            weights.alike(&strata).filter(|_| input.stands_for.is_none() || weights.others == 0.0)
+        };
         let each: [usize; 2] =
             std::array::from_fn(|c| if c < Self::COMPONENTS && alike(c).is_none() { n } else { 0 });
         let third_level = if matches!(self.outer.over(), Over::SoftWorst(_)) { m } else { 0 };
@@ -408,6 +415,9 @@ impl<O: Outer> Compositional<O> {
                     omega.fill(other);
                     for &j in anchors {
                         omega[j as usize] = anchor;
+                    }
+                    if let Some(each) = input.stands_for {
+                        omega.iter_mut().zip(each).for_each(|(w, stands_for)| *w *= f64::from(*stands_for));
                     }
                     Omega::Each(omega)
                 }

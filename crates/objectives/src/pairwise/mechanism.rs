@@ -83,6 +83,10 @@ impl<L: PairLoss> Objective for Pairwise<L> {
         L::CURVATURE
     }
 
+    fn takes_uneven_draws(&self) -> bool {
+        !self.sum
+    }
+
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let n = input.list.len();
         let [grades, scores, weights, gradient, curvature, a, b, c, d] = work.floats.cut([n; 9]);
@@ -93,7 +97,10 @@ impl<L: PairLoss> Objective for Pairwise<L> {
             };
         }
         let [order, starts, places] = work.places.cut([n, n + 1, n]);
-        by_grade(grades, order, &mut work.kernel.order);
+        match self.grade {
+            Grade::Label => by_grade(grades, order, &mut work.kernel.order),
+            Grade::Relevance => relevant_first(grades, order, places),
+        }
         let (mut levels, mut total, mut above, mut own) = (0, 0.0, 0.0, 0.0);
         for (place, &item) in order.iter().enumerate() {
             let item = item as usize;
@@ -132,6 +139,18 @@ impl<L: PairLoss> Objective for Pairwise<L> {
         }
         Some(scale * loss)
     }
+}
+
+/// Items of grade 1, then those of grade 0, each in their order; `others` is memory for as many.
+fn relevant_first(grades: &[f64], order: &mut [u32], others: &mut [u32]) {
+    let (mut relevant, mut rest) = (0, 0);
+    for (item, &grade) in (0u32..).zip(grades) {
+        // Written to both, kept in one: no branch to be guessed wrong.
+        (order[relevant], others[rest]) = (item, item);
+        relevant += usize::from(grade > 0.0);
+        rest += usize::from(grade <= 0.0);
+    }
+    order[relevant..].copy_from_slice(&others[..rest]);
 }
 
 /// Arrays in order of falling grade.
@@ -173,5 +192,26 @@ impl Graded<'_> {
         };
         let sum = loss.between(cut, kernel);
         sum + self.halve(loss, &starts[..=half], kernel) + self.halve(loss, &starts[half..], kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toprank_core::Stream;
+
+    #[test]
+    fn relevant_items_come_first_as_by_grade() {
+        let mut random = Stream::new(7, "test").open();
+        for n in 0..40 {
+            for chance in [0, 1, 5, 10] {
+                let grades: Vec<f64> =
+                    (0..n).map(|_| f64::from(u8::from(random.below(10) < chance))).collect();
+                let (mut order, mut others, mut plain) = (vec![9; n], vec![9; n], vec![9; n]);
+                relevant_first(&grades, &mut order, &mut others);
+                by_grade(&grades, &mut plain, &mut KernelWork::default().order);
+                assert_eq!(order, plain);
+            }
+        }
     }
 }

@@ -53,7 +53,7 @@ pub fn towers(recommender: &Recommender, pairs: usize) -> Result<Towers, TrainEr
 fn tower(recommender: &Recommender, side: usize, ids: &[u32]) -> Result<(Vec<u8>, Vec<f64>), TrainError> {
     let (data, model) = (recommender.data(), &recommender.header().config.model);
     let known = [&data.user_features, &data.item_features][side].as_ref();
-    let Parameters { users, items, weights } = &recommender.parameters;
+    let Parameters { users, items, weights } = &*recommender.parameters;
     let mut graph = Graph::default();
     let numbers = graph.input(NAMES[side], Kind::Whole, &[None]);
     let features = known.map(|known| graph.input("features", Kind::Float, &[None, Some(known.width())]));

@@ -1,6 +1,7 @@
 //! Checkpoints of a recommender: everything that moves, so that a run taken up again ends in the same bytes.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toprank_core::Choices;
@@ -79,11 +80,12 @@ impl Trainer<'_> {
         }
         self.enter_stage(position.stage)?;
         pull(&loaded, "", &mut self.parameters)?;
-        self.best = None;
         if loaded.has("best.users") {
-            let mut best = self.parameters.clone();
+            let mut best = self.room_for_best()?;
             pull(&loaded, "best.", &mut best)?;
-            self.best = Some(best);
+            self.best = Some(Arc::new(best));
+        } else {
+            self.best = None;
         }
         for (side, name) in SIDES.iter().enumerate() {
             let adam = &mut self.adam[side];
@@ -120,7 +122,7 @@ impl Trainer<'_> {
 
 fn push<'a>(tensors: &mut Vec<Tensor<'a>>, prefix: &str, parameters: &'a Parameters) {
     for (name, values) in
-        [("users", &parameters.users), ("items", &parameters.items), ("weights", &parameters.weights)]
+        [("users", &*parameters.users), ("items", &parameters.items), ("weights", &parameters.weights)]
     {
         tensors.push(Tensor::flat(format!("{prefix}{name}"), Values::F32(values)));
     }
@@ -141,10 +143,10 @@ pub fn about(path: &Path) -> Result<(Config, serde_json::Value), TrainError> {
     Ok((header.config, header.origin))
 }
 
-/// Tells data apart: every pair and label of what is learned from and validated on.
+/// Tells data apart: every pair and label of what is learned from and validated on, and their order in time.
 fn fingerprint(data: &Interactions) -> String {
     let mut hash = Xxh3::new();
-    for Choices { items, offsets, places, labels } in [&data.train, &data.valid] {
+    for Choices { items, offsets, places, labels, .. } in [&data.train, &data.valid] {
         hash.update(&(*items as u64).to_le_bytes());
         hash.update(&numbers(offsets));
         hash.update(&numbers(places));
@@ -152,5 +154,6 @@ fn fingerprint(data: &Interactions) -> String {
             hash.update(&label.to_bits().to_le_bytes());
         }
     }
+    hash.update(&numbers(&data.later));
     format!("{:016x}", hash.digest())
 }

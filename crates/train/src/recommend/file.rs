@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Block, Choices, ParamError, catalog};
 use toprank_data::Names;
-use toprank_embeddings::{EmbeddingModel, Meeting, Plan, Ranker, Rows, Shape, Tape};
+use toprank_embeddings::{EmbeddingModel, Meeting, Plan, Ranker, Rows, Shape, Table, Tape};
 use toprank_metrics::Measure;
 
 use super::config::Config;
@@ -97,7 +97,8 @@ pub struct Recommender {
     header: Header,
     data: Interactions,
     pub(crate) model: Arc<dyn EmbeddingModel>,
-    pub(crate) parameters: Parameters,
+    /// Never changed, so copies of a recommender share them.
+    pub(crate) parameters: Arc<Parameters>,
 }
 
 impl Recommender {
@@ -106,7 +107,7 @@ impl Recommender {
         reached: Reached,
         data: Interactions,
         model: Arc<dyn EmbeddingModel>,
-        parameters: Parameters,
+        parameters: Arc<Parameters>,
     ) -> Recommender {
         let columns =
             |known: &Option<Known>| known.as_ref().map_or(Vec::new(), |known| known.columns.clone());
@@ -133,12 +134,12 @@ impl Recommender {
 
     /// Numbers that were learned.
     pub fn parameters(&self) -> usize {
-        let Parameters { users, items, weights } = &self.parameters;
+        let Parameters { users, items, weights } = &*self.parameters;
         users.len() + items.len() + weights.len()
     }
 
     fn ranker(&self) -> Ranker<'_> {
-        let Parameters { users, items, weights } = &self.parameters;
+        let Parameters { users, items, weights } = &*self.parameters;
         Ranker::new(&*self.model, self.data.shape(), weights, users, items)
     }
 
@@ -230,19 +231,20 @@ impl Recommender {
         .collect()
     }
 
-    /// The `k` best items for somebody new who took `history`: a row is learned for it with the objective, all else stays
-    /// as it is. Without history: the most popular items.
+    /// The `k` best items for somebody new who took `history`, first to last: a row is learned for it with the objective, all
+    /// else stays as it is. Without history: the most popular items.
     ///
     /// # Errors
     /// If an item is unknown or comes twice.
     pub fn top_of_history(&self, history: &[&str], k: usize) -> Result<Top, TrainError> {
-        let mut seen: Vec<u32> = history.iter().map(|name| self.item(name)).collect::<Result<_, _>>()?;
+        let history: Vec<u32> = history.iter().map(|name| self.item(name)).collect::<Result<_, _>>()?;
+        let mut seen = history.clone();
         seen.sort_unstable();
         if let Some(twice) = seen.windows(2).find(|w| w[0] == w[1]) {
             let name = self.data.items.get(twice[0] as usize);
             return Err(ParamError::new("the history", &format!("{name:?} twice"), "each item once").into());
         }
-        let Parameters { items, weights, .. } = &self.parameters;
+        let Parameters { items, weights, .. } = &*self.parameters;
         let nobody = self.data.user_features.as_ref().map(|known| Known {
             columns: known.columns.clone(),
             values: vec![f32::NAN; known.columns.len()],
@@ -255,7 +257,7 @@ impl Recommender {
         let row = if seen.is_empty() {
             vec![0.0; self.model.widths()[0]]
         } else {
-            fold_in(&self.header.config, &*self.model, shape, &self.parameters, &seen)?
+            fold_in(&self.header.config, &*self.model, shape, &self.parameters, &history)?
         };
         let popular = popular(&self.data.train);
         let ranker = Ranker::new(&*self.model, shape, weights, &row, items);
@@ -305,7 +307,7 @@ impl Recommender {
     /// # Errors
     /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
-        let Parameters { users, items, weights } = &self.parameters;
+        let Parameters { users, items, weights } = &*self.parameters;
         let table = |name: &str, values, rows: usize, width| Tensor {
             name: name.into(),
             shape: vec![rows, width],
@@ -350,11 +352,32 @@ impl Recommender {
         container::save(path, KIND, &self.header, &tensors)
     }
 
-    /// Reads a recommender; every byte is checked and its self-test is run.
+    /// Reads a recommender into memory; every byte is checked and its self-test is run.
     ///
     /// # Errors
     /// If the file is no recommender, damaged, or computes other scores here.
     pub fn load(path: &Path) -> Result<Recommender, TrainError> {
+        Recommender::read(path, |loaded, name, count| {
+            let mut values = vec![0.0; count];
+            loaded.f32_into(name, &mut values)?;
+            Ok(values.into())
+        })
+    }
+
+    /// The same, but the tables of users and items stay in the file, whose pages the system fetches and forgets as it likes: for
+    /// models as large as memory. Nobody may change the file in place as long as the recommender lives (to rename another over it,
+    /// as [`Self::save`] does, is fine).
+    ///
+    /// # Errors
+    /// As in [`Self::load`], or if the file cannot be mapped.
+    pub fn load_mapped(path: &Path) -> Result<Recommender, TrainError> {
+        Recommender::read(path, Loaded::table)
+    }
+
+    fn read(
+        path: &Path,
+        table: impl Fn(&Loaded<Header>, &str, usize) -> Result<Table, TrainError>,
+    ) -> Result<Recommender, TrainError> {
         let loaded: Loaded<Header> = container::load(path, KIND)?;
         let header = loaded.header.clone();
         let part = |name: &str| -> Result<Choices, TrainError> {
@@ -363,6 +386,7 @@ impl Recommender {
                 offsets: numbers_of(loaded.bytes(&format!("{name}.offsets"))?),
                 places: numbers_of(loaded.bytes(&format!("{name}.items"))?),
                 labels: loaded.f32(&format!("{name}.labels"))?.1,
+                weights: Vec::new(),
             };
             part.check().map_err(|error| loaded.wrong(error.to_string(), "the pairs of a recommender"))?;
             match part.len() == header.users {
@@ -388,24 +412,23 @@ impl Recommender {
             test: part("test")?,
             user_features: known("users", &header.user_columns, header.users)?,
             item_features: known("items", &header.item_columns, header.items)?,
+            later: Vec::new(), // for training only
         };
         let model: Arc<dyn EmbeddingModel> =
             toprank_embeddings::parse(&header.config.model)?.build(&data.shape())?.into();
         let [user, item] = model.widths();
         let mut parameters = Parameters {
-            users: vec![0.0; header.users * user],
-            items: vec![0.0; header.items * item],
+            users: table(&loaded, "users", header.users * user)?,
+            items: table(&loaded, "items", header.items * item)?,
             weights: vec![0.0; model.blocks().iter().map(Block::parameters).sum()],
         };
-        loaded.f32_into("users", &mut parameters.users)?;
-        loaded.f32_into("items", &mut parameters.items)?;
         let mut start = 0;
         for block in model.blocks() {
             let end = start + block.parameters();
             loaded.f32_into(&format!("model.{}", block.name), &mut parameters.weights[start..end])?;
             start = end;
         }
-        let recommender = Recommender { header, data, model, parameters };
+        let recommender = Recommender { header, data, model, parameters: Arc::new(parameters) };
         let found = recommender.scores(&recommender.some_pairs(PROBED));
         for (pair, (found, expected)) in found.iter().zip(loaded.f64("probe.scores")?).enumerate() {
             if (found - expected).abs() > TOLERANCE * expected.abs().max(1.0) {

@@ -5,7 +5,8 @@ use toprank_embeddings::{EmbeddingModel, Meeting, Plan, RowAdam, RowStep, Rows, 
 use toprank_objectives::{Batch, Draws, Gradients};
 
 use super::config::Config;
-use super::trainer::{Parameters, labels_of};
+use super::recency;
+use super::trainer::{Parameters, Sheets, given, told};
 use crate::error::TrainError;
 use crate::sampler;
 use crate::schedule;
@@ -17,7 +18,7 @@ const RATE: f64 = 0.05;
 /// The whole history against at most so many other items in each step.
 const SAMPLER: &str = "strata:batch=1:relevant=all:others=1000";
 
-/// The row of a user who took `history` (ascending): it starts at the mean of all users and follows the objective.
+/// The row of a user who took `history`, first to last: it starts at the mean of all users and follows the objective.
 pub(super) fn fold_in(
     config: &Config,
     model: &dyn EmbeddingModel,
@@ -25,12 +26,17 @@ pub(super) fn fold_in(
     parameters: &Parameters,
     history: &[u32],
 ) -> Result<Vec<f32>, TrainError> {
+    let mut later: Vec<(u32, u32)> = history.iter().copied().zip((0..history.len() as u32).rev()).collect();
+    later.sort_unstable();
     let choices = Choices {
         items: shape.items,
         offsets: vec![0, history.len() as u64],
-        places: history.to_vec(),
+        places: later.iter().map(|(item, _)| *item).collect(),
         labels: vec![1.0; history.len()],
+        weights: Vec::new(),
     };
+    let later: Vec<u32> = later.into_iter().map(|(_, later)| later).collect();
+    let choices = recency::weighed(choices, &later, config.recency);
     let goal = config.goal()?;
     let mut sampler = sampler::parse(SAMPLER)?.1.open_choices(&choices, goal.policy(), config.seed)?;
     let schedule = schedule::parse("cosine")?.1;
@@ -39,14 +45,15 @@ pub(super) fn fold_in(
     let mut row = mean_row(&parameters.users, user_width);
     let constants = config.row_constants()?;
     let mut adam = RowAdam::new(1, user_width, constants);
-    let (mut draws, mut plan, mut labels) = (Draws::default(), Plan::default(), Vec::new());
+    let (mut draws, mut plan) = (Draws::default(), Plan::default());
+    let (mut labels, mut weights) = (Vec::new(), Vec::new());
     let (mut items, mut tape, mut out) = (Rows::default(), Tape::default(), Gradients::default());
-    let mut scores = Vec::new();
+    let (mut scores, mut sheets) = (Vec::new(), Sheets::default());
     let mut slopes = [vec![0.0; user_width], Vec::new(), vec![0.0; parameters.weights.len()]];
     for step in 0..STEPS {
         sampler.draw(step, &mut draws);
         plan.lay(shape.items, &draws.lists, &draws.offsets, &draws.items);
-        labels_of(&choices, &draws, &mut labels);
+        told(&choices, &draws, &mut sheets, &mut labels, &mut weights);
         items.gather(&parameters.items, item_width, &plan.items, None);
         scores.resize(plan.len(), 0.0);
         let meeting =
@@ -54,11 +61,12 @@ pub(super) fn fold_in(
         model.forward(&meeting, None, &mut tape, &mut scores);
         let stream = Stream::new(config.seed, "objective").at_step(step);
         // A form that asks for the model of the step before goes without: it then follows the present alone.
-        let batch = Batch { stream, ..Batch::of_choices(&draws, &labels, &scores) };
+        let drawn_weights = given(&weights);
+        let batch = Batch { stream, drawn_weights, ..Batch::of_choices(&draws, &labels, &scores) };
         goal.step(&batch, &mut state, &mut out)?;
         slopes[1].resize(items.values.len(), 0.0);
-        let [users, of_items, weights] = &mut slopes;
-        let to = Slopes { users, items: of_items, weights };
+        let [users, of_items, of_weights] = &mut slopes;
+        let to = Slopes { users, items: of_items, weights: of_weights };
         model.backward(&meeting, &mut tape, &out.gradient, to);
         let rate = schedule.rate(step, STEPS, RATE);
         adam.step(RowStep { number: step, rate }, &mut row, &[0], &slopes[0]);

@@ -7,7 +7,8 @@ use toprank_data::split::{self, Part};
 use toprank_data::{Dataset, Matrix, Names};
 use toprank_embeddings::Shape;
 
-use super::config::Feedback;
+use super::config::{Config, Feedback};
+use super::recency::{self, Dated};
 
 /// Named users and items with their choices, in three parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +27,9 @@ pub struct Interactions {
     pub user_features: Option<Known>,
     /// Features of items, for models that read some.
     pub item_features: Option<Known>,
+    /// How many of its user's training pairs are later than each of them, in the order of `train`; empty: their order in time
+    /// is not known.
+    pub later: Vec<u32>,
 }
 
 /// What is known about users or items: one row each, every column with mean 0 and standard deviation 1, missing ones NaN.
@@ -101,7 +105,8 @@ impl Features for Known {
 
 impl Interactions {
     /// Interactions divided by a split of the data room: `leave-last` (each user's last item is test, the one before it
-    /// validation), `random` (`random:shares=80/10/10`, within each user) or `none`.
+    /// validation), `random` (`random:shares=80/10/10`, within each user) or `none`. Order in time is kept, but not where the
+    /// parts are random: what is held out then is no later than the rest.
     ///
     /// # Errors
     /// If the data are no interactions or the split is unknown.
@@ -115,28 +120,41 @@ impl Interactions {
             _ => return Err(ParamError::new("split", how, "leave-last, random[:shares=80/10/10] or none")),
         };
         check(data)?;
-        let pairs = |part: Option<&Part>| -> Vec<(u32, u32, f32)> {
-            let entries = part.map_or(Vec::new(), |part| part.entries(data));
-            let user = |entry: u64| data.lists.offsets.partition_point(|&end| end <= entry) as u32 - 1;
-            let pair = |&e: &u64| (user(e), data.lists.row(e as usize) as u32, data.lists.labels[e as usize]);
-            entries.iter().map(pair).collect()
-        };
+        let entries = |part: Option<&Part>| part.map_or(Vec::new(), |part| part.entries(data));
+        let user = |entry: u64| data.lists.offsets.partition_point(|&end| end <= entry) as u32 - 1;
+        let pair = |&e: &u64| (user(e), data.lists.row(e as usize) as u32, data.lists.labels[e as usize]);
+        let pairs = |entries: &[u64]| -> Vec<(u32, u32, f32)> { entries.iter().map(pair).collect() };
         let (users, items) = (data.lists.len(), data.rows());
-        let choices = |pairs| Choices::from_pairs(users, items, pairs);
+        let choices = |entries: &[u64]| Choices::from_pairs(users, items, pairs(entries));
+        // Where the file's order says what is last, it is the order in time.
+        let by_file =
+            name == "leave-last-out" && (data.times.is_none() || spec.args.get("by") == Some("file"));
         let (train, valid, test) = if name == "none" {
             let whole = Part { name: "train".into(), pick: split::Pick::Lists((0..users as u32).collect()) };
-            (pairs(Some(&whole)), Vec::new(), Vec::new())
+            (entries(Some(&whole)), Vec::new(), Vec::new())
         } else {
             let parts = split::plan(data, &Spec { name: name.into(), ..spec }, seed)?;
             let find = |name: &str| parts.iter().find(|part| part.name == name);
-            (pairs(find("train")), pairs(find("vali")), pairs(find("test")))
+            (entries(find("train")), entries(find("vali")), entries(find("test")))
         };
+        let dated = |&e: &u64| {
+            let (user, item, _) = pair(&e);
+            let time = if by_file {
+                e as f64
+            } else {
+                data.times.as_ref().map_or(f64::NAN, |times| times[e as usize])
+            };
+            Dated { user, item, time }
+        };
+        let later =
+            if name == "within-lists" { Vec::new() } else { in_order(train.iter().map(dated).collect()) };
         Ok(Interactions {
             users: (0..users).map(|q| data.list_name(q)).collect(),
             items: (0..items).map(|row| data.item_name(row)).collect(),
-            train: choices(train),
-            valid: choices(valid),
-            test: choices(test),
+            train: choices(&train),
+            valid: choices(&valid),
+            test: choices(&test),
+            later,
             ..Interactions::default()
         })
     }
@@ -151,6 +169,7 @@ impl Interactions {
         test: Option<&Dataset>,
     ) -> Result<Interactions, ParamError> {
         let (mut users, mut items) = (Numbers::default(), Numbers::default());
+        let mut dated = Vec::new();
         let mut parts: Vec<Vec<(u32, u32, f32)>> = Vec::new();
         for data in [Some(train), valid, test] {
             let mut pairs = Vec::new();
@@ -159,8 +178,13 @@ impl Interactions {
                 let rows: Vec<u32> = (0..data.rows()).map(|row| items.of(&data.item_name(row))).collect();
                 for q in 0..data.lists.len() {
                     let user = users.of(&data.list_name(q));
-                    let entries = data.lists.range(q);
-                    pairs.extend(entries.map(|e| (user, rows[data.lists.row(e)], data.lists.labels[e])));
+                    for e in data.lists.range(q) {
+                        let item = rows[data.lists.row(e)];
+                        pairs.push((user, item, data.lists.labels[e]));
+                        if let (true, Some(times)) = (parts.is_empty(), &data.times) {
+                            dated.push(Dated { user, item, time: times[e] });
+                        }
+                    }
                 }
             }
             parts.push(pairs);
@@ -184,12 +208,20 @@ impl Interactions {
                 }
             }
         }
-        Ok(Interactions { users, items, train, valid, test, ..Interactions::default() })
+        Ok(Interactions {
+            users,
+            items,
+            train,
+            valid,
+            test,
+            later: in_order(dated),
+            ..Interactions::default()
+        })
     }
 
-    /// The pairs that are learned from: labels of 1, or ratings.
-    pub(crate) fn learned(&self, feedback: Feedback) -> Choices {
-        labelled(&self.train, feedback)
+    /// The pairs that are learned from: labels of 1, or ratings; what is recent weighs more.
+    pub(crate) fn learned(&self, config: &Config) -> Choices {
+        recency::weighed(labelled(&self.train, config.feedback), &self.later, config.recency)
     }
 
     /// How many users and items there are, and what is known about them.
@@ -229,6 +261,11 @@ pub(crate) fn labelled(part: &Choices, feedback: Feedback) -> Choices {
         Feedback::Ratings => part.labels.iter().map(|y| if y.is_nan() { 0.0 } else { *y }).collect(),
     };
     Choices { labels, ..part.clone() }
+}
+
+/// [`Interactions::later`] of these pairs; nothing where a time is missing.
+fn in_order(pairs: Vec<Dated>) -> Vec<u32> {
+    if pairs.iter().any(|pair| pair.time.is_nan()) { Vec::new() } else { recency::later(pairs) }
 }
 
 fn check(data: &Dataset) -> Result<(), ParamError> {

@@ -22,7 +22,7 @@ let data = Interactions::split(&formats::read(&source, &options).unwrap(), "leav
 let settings = Settings { model: Some("mf:width=4".into()), epochs: Some(3), ..Settings::default() };
 let mut trainer = Trainer::new(&settings.resolve().unwrap(), &data).unwrap();
 trainer.run(&mut (), None).unwrap();
-let recommender = trainer.recommender();
+let recommender = trainer.recommender().unwrap();
 assert_eq!(recommender.top("u3", 2).unwrap().items.len(), 2);
 ```
 */
@@ -33,6 +33,7 @@ mod file;
 mod fold_in;
 mod interactions;
 mod judge;
+mod recency;
 #[cfg(test)]
 mod tests;
 mod trainer;
@@ -42,5 +43,6 @@ pub use config::{Config, Feedback, Settings};
 pub use file::{Header, Part, Reached, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
 pub use judge::{Beyond, Judged, Seen, judge};
+pub use toprank_embeddings::Place;
 pub(crate) use trainer::Parameters;
-pub use trainer::Trainer;
+pub use trainer::{Trainer, table_bytes};

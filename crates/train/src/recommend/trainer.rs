@@ -15,9 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use toprank_core::{Block, Choices, ParamError, Role, Stream};
+use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
-    EmbeddingModel, Meeting, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Tape, Undo,
+    EmbeddingModel, Meeting, Place, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Table, TableError,
+    Tape, Undo,
 };
 use toprank_metrics::Measure;
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
@@ -37,30 +38,42 @@ use crate::trainer::ranges;
 const WARM_UP: &str = "listwise-ce";
 
 /// Everything that is learned.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Parameters {
     /// One row per user.
-    pub users: Vec<f32>,
+    pub users: Table,
     /// One row per item.
-    pub items: Vec<f32>,
+    pub items: Table,
     /// Weights beside the rows.
     pub weights: Vec<f32>,
 }
 
 impl Parameters {
-    fn new(model: &dyn EmbeddingModel, shape: &Shape, seed: u64) -> Parameters {
+    /// Zeros, or room for others.
+    pub fn zeroed(
+        model: &dyn EmbeddingModel,
+        shape: &Shape,
+        place: &Place,
+    ) -> Result<Parameters, TableError> {
         let [user, item] = model.widths();
-        let weights = model.blocks().iter().map(Block::parameters).sum();
-        let mut fresh = Parameters {
-            users: vec![0.0; shape.users * user],
-            items: vec![0.0; shape.items * item],
-            weights: vec![0.0; weights],
-        };
+        Ok(Parameters {
+            users: Table::zeroed(shape.users * user, place)?,
+            items: Table::zeroed(shape.items * item, place)?,
+            weights: vec![0.0; model.blocks().iter().map(Block::parameters).sum()],
+        })
+    }
+
+    fn start(&mut self, model: &dyn EmbeddingModel, seed: u64) {
         let stream = Stream::new(seed, "init");
-        model.init_rows(0, 0, stream, &mut fresh.users);
-        model.init_rows(1, 0, stream, &mut fresh.items);
-        model.init_weights(stream, &mut fresh.weights);
-        fresh
+        model.init_rows(0, 0, stream, &mut self.users);
+        model.init_rows(1, 0, stream, &mut self.items);
+        model.init_weights(stream, &mut self.weights);
+    }
+
+    fn copy_from(&mut self, other: &Parameters) {
+        self.users.copy_from_slice(&other.users);
+        self.items.copy_from_slice(&other.items);
+        self.weights.copy_from_slice(&other.weights);
     }
 }
 
@@ -79,6 +92,8 @@ struct Drawn {
     draws: Draws,
     plan: Plan,
     labels: Vec<f32>,
+    weights: Vec<f32>,
+    sheets: Sheets,
 }
 
 impl Drawn {
@@ -86,7 +101,7 @@ impl Drawn {
         sampler.draw(of.1, &mut self.draws);
         let draws = &self.draws;
         self.plan.lay(learned.items, &draws.lists, &draws.offsets, &draws.items);
-        labels_of(learned, draws, &mut self.labels);
+        told(learned, draws, &mut self.sheets, &mut self.labels, &mut self.weights);
         self.of = Some(of);
     }
 }
@@ -117,7 +132,10 @@ pub struct Trainer<'a> {
     decayed: Vec<Range<usize>>,
     pub(super) position: Position,
     pub(super) parameters: Parameters,
-    pub(super) best: Option<Parameters>,
+    pub(super) best: Option<Arc<Parameters>>,
+    /// Room for the best, taken at the start: later a disk may be full.
+    spare: Option<Parameters>,
+    place: Place,
     pub(super) adam: [RowAdam; 2],
     pub(super) optimiser: Box<dyn Optimiser>,
     pub(super) state: State,
@@ -170,6 +188,7 @@ impl Pass<'_> {
         let batch = Batch {
             previous: before.map(|_| work.scores_before.as_slice()),
             stream: Stream { purpose: Stream::purpose("objective"), ..stream },
+            drawn_weights: given(&drawn.weights),
             ..Batch::of_choices(draws, &drawn.labels, &work.scores)
         };
         goal.step(&batch, state, &mut work.gradients)?;
@@ -193,6 +212,15 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// If a setting does not suit the data, or there is nothing to learn from.
     pub fn new(config: &Config, data: &'a Interactions) -> Result<Trainer<'a>, TrainError> {
+        Trainer::new_in(config, data, &Place::Memory)
+    }
+
+    /// The same with its tables in `place`: rows, both means of the optimiser, the best rows so far. The recommender and the
+    /// checkpoints do not depend on it.
+    ///
+    /// # Errors
+    /// As in [`Trainer::new`], or if there is no room.
+    pub fn new_in(config: &Config, data: &'a Interactions, place: &Place) -> Result<Trainer<'a>, TrainError> {
         config.check()?;
         if data.train.pairs() == 0 {
             let found = format!("{} users, no pair", data.users.len());
@@ -201,7 +229,7 @@ impl<'a> Trainer<'a> {
         let config = config.clone();
         let shape = data.shape();
         let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(&config.model)?.build(&shape)?.into();
-        let learned = data.learned(config.feedback);
+        let learned = data.learned(&config);
         let (_, kind) = sampler::parse(&config.sampler)?;
         let main = config.goal()?;
         let warm_up = match config.warm_up {
@@ -214,15 +242,19 @@ impl<'a> Trainer<'a> {
             let sampler = kind.open_choices(&learned, goal.policy(), seed)?;
             stages.push(Stage { goal, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
         }
-        let parameters = Parameters::new(&*model, &shape, config.seed);
+        let room = || Parameters::zeroed(&*model, &shape, place);
+        let mut parameters = room()?;
+        parameters.start(&*model, config.seed);
         Ok(Trainer {
             held: labelled(&data.valid, config.feedback),
+            spare: (data.valid.pairs() > 0).then(room).transpose()?,
+            place: place.clone(),
             measure: config.measure()?,
             schedule: schedule::parse(&config.schedule)?.1,
             decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
             position: Position::default(),
             best: None,
-            adam: adam(&config, &*model, &shape)?,
+            adam: adam(&config, &*model, &shape, place)?,
             optimiser: config.dense_optimiser(parameters.weights.len())?,
             state: stages[0].goal.state_of_choices(&learned)?,
             undo: [Undo::default(), Undo::default()],
@@ -239,16 +271,34 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// What a user gets: the best on validation, else the last.
-    pub fn recommender(&self) -> Recommender {
-        let kept = self.best.as_ref().unwrap_or(&self.parameters).clone();
+    /// What a user gets: the best on validation, else a copy of the last.
+    ///
+    /// # Errors
+    /// If there is no room for the copy where the tables are.
+    pub fn recommender(&self) -> Result<Recommender, TrainError> {
+        let kept = match &self.best {
+            Some(best) => Arc::clone(best),
+            None => {
+                let mut copy = Parameters::zeroed(&*self.model, &self.data.shape(), &self.place)?;
+                copy.copy_from(&self.parameters);
+                Arc::new(copy)
+            }
+        };
         let reached = super::file::Reached {
             steps: self.position.total,
             epochs: self.position.records.len() as u32,
             best: self.position.best.map(|(value, epoch)| (epoch, value)),
             loss: self.position.records.last().map(|record| record.loss),
         };
-        Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept)
+        Ok(Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept))
+    }
+
+    /// Room for a copy of the parameters: that of the best so far if nobody holds on to it, else what was set aside.
+    pub(super) fn room_for_best(&mut self) -> Result<Parameters, TrainError> {
+        match self.best.take().and_then(Arc::into_inner).or(self.spare.take()) {
+            Some(room) => Ok(room),
+            None => Ok(Parameters::zeroed(&*self.model, &self.data.shape(), &self.place)?),
+        }
     }
 
     /// One step within a pass; its loss and rate.
@@ -277,7 +327,7 @@ impl<'a> Trainer<'a> {
         done?;
         let work = &mut self.work;
         let loss = work.gradients.loss;
-        let norm = work.slopes.iter().flatten().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt();
+        let norm = work.slopes.iter().map(|slopes| squares(slopes)).sum::<f64>().sqrt();
         if !loss.is_finite() || !norm.is_finite() {
             let what = if loss.is_finite() { "gradient" } else { "loss" };
             return Err(TrainError::NotFinite {
@@ -319,7 +369,9 @@ impl<'a> Trainer<'a> {
         }
         let epoch = self.position.records.len() as u32;
         if self.position.judged(&self.measure, valid.flatten(), epoch) {
-            self.best = Some(self.parameters.clone());
+            let mut best = self.room_for_best()?;
+            best.copy_from(&self.parameters);
+            self.best = Some(Arc::new(best));
         }
         self.position.finish_if(over, self.config.patience);
         Ok(())
@@ -337,13 +389,12 @@ impl<'a> Trainer<'a> {
 
     /// From the warm-up to the objective itself: the last layer, the optimisers and the state start afresh.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        let shape = self.data.shape();
         let mut fresh = vec![0.0; self.parameters.weights.len()];
         self.model.init_weights(Stream::new(self.config.seed, "init after warm-up"), &mut fresh);
         for range in ranges(self.model.blocks(), |block| block.last_layer) {
             self.parameters.weights[range.clone()].copy_from_slice(&fresh[range]);
         }
-        self.adam = adam(&self.config, &*self.model, &shape)?;
+        self.adam.iter_mut().for_each(RowAdam::restart);
         self.optimiser = self.config.dense_optimiser(fresh.len())?;
         self.enter_stage(self.position.stage + 1)?;
         self.position.step = 0;
@@ -389,26 +440,133 @@ impl Course for Trainer<'_> {
     }
 }
 
-/// The label of every drawn item.
-pub(super) fn labels_of(choices: &Choices, draws: &Draws, labels: &mut Vec<f32>) {
+/// One number per item, by which what is known of chosen items is looked up; between two calls all 0 and all 1.
+#[derive(Default)]
+pub(super) struct Sheets {
+    labels: Vec<f32>,
+    weights: Vec<f32>,
+}
+
+/// The label of every drawn item, and its weight, which is what it stands for where nobody chose it; no weights where all
+/// are 1.
+pub(super) fn told(
+    choices: &Choices,
+    draws: &Draws,
+    sheets: &mut Sheets,
+    labels: &mut Vec<f32>,
+    weights: &mut Vec<f32>,
+) {
+    sheets.labels.resize(choices.items, 0.0);
     labels.clear();
+    weights.clear();
     for (d, &user) in draws.lists.iter().enumerate() {
         let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
         let (chosen, given) = (choices.of(user as usize), choices.labels_of(user as usize));
-        // Both ascend: one walk over them.
-        let mut at = 0;
-        labels.extend(items.iter().map(|&item| {
-            while chosen.get(at).is_some_and(|&next| next < item) {
-                at += 1;
-            }
-            if chosen.get(at) == Some(&item) { given[at] } else { 0.0 }
-        }));
+        look_up(items, chosen, given, 0.0, &mut sheets.labels, labels);
+        if !choices.weights.is_empty() {
+            sheets.weights.resize(choices.items, 1.0);
+            look_up(items, chosen, choices.weights_of(user as usize), 1.0, &mut sheets.weights, weights);
+        }
+    }
+    match (weights.is_empty(), draws.stands_for.is_empty()) {
+        (_, true) => {}
+        (true, false) => weights.extend_from_slice(&draws.stands_for),
+        (false, false) => {
+            weights.iter_mut().zip(&draws.stands_for).for_each(|(w, stands_for)| *w *= stands_for)
+        }
     }
 }
 
-fn adam(config: &Config, model: &dyn EmbeddingModel, shape: &Shape) -> Result<[RowAdam; 2], ParamError> {
+/// The `values` of those `items` that were `chosen`, `rest` for the others, by way of `sheet`, which holds nothing but `rest`: in
+/// a walk over both, as they ascend, every step would be guessed wrong half of the time.
+fn look_up(items: &[u32], chosen: &[u32], values: &[f32], rest: f32, sheet: &mut [f32], to: &mut Vec<f32>) {
+    chosen.iter().zip(values).for_each(|(&item, &value)| sheet[item as usize] = value);
+    to.extend(items.iter().map(|&item| sheet[item as usize]));
+    chosen.iter().for_each(|&item| sheet[item as usize] = rest);
+}
+
+vectorised! {
+    /// Σ x² in eight sums side by side.
+    fn squares(values: &[f32]) -> f64 {
+        let (lanes, rest) = values.as_chunks::<8>();
+        let mut sums = [0.0f64; 8];
+        for lane in lanes {
+            for (sum, x) in sums.iter_mut().zip(lane) {
+                *sum += f64::from(*x) * f64::from(*x);
+            }
+        }
+        let rest = rest.iter().map(|x| f64::from(*x) * f64::from(*x));
+        sums.into_iter().chain(rest).sum()
+    }
+}
+
+/// The weights, if there are any.
+pub(super) fn given(weights: &[f32]) -> Option<&[f32]> {
+    (!weights.is_empty()).then_some(weights)
+}
+
+fn adam(
+    config: &Config,
+    model: &dyn EmbeddingModel,
+    shape: &Shape,
+    place: &Place,
+) -> Result<[RowAdam; 2], TrainError> {
     let constants = config.row_constants()?;
     let [user, item] = model.widths();
-    let new = |rows, width| RowAdam::new(rows, width, constants);
-    Ok([new(shape.users, user), new(shape.items, item)])
+    let new = |rows, width| RowAdam::new_in(rows, width, constants, place);
+    Ok([new(shape.users, user)?, new(shape.items, item)?])
+}
+
+/// Bytes of all tables of a run that learns these vectors: rows, the two means of each, the best rows so far.
+///
+/// # Errors
+/// If the model does not suit the data.
+pub fn table_bytes(config: &Config, data: &Interactions) -> Result<u64, TrainError> {
+    let shape = data.shape();
+    let [user, item] = toprank_embeddings::parse(&config.model)?.build(&shape)?.widths();
+    let numbers = (shape.users * user + shape.items * item) as u64;
+    Ok(4 * 4 * numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_items_have_the_labels_and_weights_of_the_choices() {
+        let pairs = vec![(0, 1, 2.0), (0, 4, 3.0), (0, 5, -1.0), (2, 0, 4.0), (2, 5, 5.0)];
+        let choices = Choices::from_pairs(3, 6, pairs);
+        let draws = Draws {
+            lists: vec![0, 1, 2],
+            offsets: vec![0, 3, 5, 11],
+            items: vec![0, 4, 5, 1, 5, 0, 1, 2, 3, 4, 5],
+            ..Draws::default()
+        };
+        let (mut sheets, mut labels, mut weights) = (Sheets::default(), Vec::new(), Vec::new());
+        for _ in 0..2 {
+            told(&choices, &draws, &mut sheets, &mut labels, &mut weights);
+            assert_eq!(labels, [0.0, 3.0, -1.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0]);
+            assert_eq!((&sheets.labels[..], &weights[..]), (&[0.0; 6][..], &[][..]));
+        }
+        let weighed = Choices { weights: vec![0.5, 2.0, 3.0, 4.0, 0.25], ..choices.clone() };
+        told(&weighed, &draws, &mut sheets, &mut labels, &mut weights);
+        assert_eq!(weights, [1.0, 2.0, 3.0, 1.0, 1.0, 4.0, 1.0, 1.0, 1.0, 1.0, 0.25]);
+        assert_eq!(sheets.weights, [1.0; 6]);
+        let mut uneven = draws;
+        uneven.stands_for = vec![7.0, 1.0, 1.0, 2.0, 2.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0];
+        told(&choices, &uneven, &mut sheets, &mut labels, &mut weights);
+        assert_eq!(weights, uneven.stands_for);
+        told(&weighed, &uneven, &mut sheets, &mut labels, &mut weights);
+        assert_eq!(weights, [7.0, 2.0, 3.0, 2.0, 2.0, 4.0, 3.0, 3.0, 3.0, 3.0, 0.25]);
+    }
+
+    #[test]
+    fn squares_are_those_of_a_plain_sum() {
+        let mut random = Stream::new(6, "test").open();
+        for n in [0, 1, 7, 8, 9, 64, 203] {
+            let values: Vec<f32> = (0..n).map(|_| random.unit() as f32 - 0.5).collect();
+            let plain: f64 = values.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+            assert!((squares(&values) - plain).abs() <= 1e-14 * plain);
+        }
+    }
 }

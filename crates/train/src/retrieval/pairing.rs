@@ -86,7 +86,7 @@ impl Pairing {
         self.sorted.clear();
         self.sorted.extend(batch.iter().chain(memory).copied().zip(0..));
         self.sorted.sort_unstable();
-        let Draws { lists, offsets, items, importance } = &mut self.draws;
+        let Draws { lists, offsets, items, importance, .. } = &mut self.draws;
         lists.clear();
         lists.extend_from_slice(batch);
         offsets.clear();

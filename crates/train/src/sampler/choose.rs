@@ -11,11 +11,17 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    /// `k` of the numbers 0..n, ascending; all of them if `k ≥ n`.
-    ///
-    /// Floyd's method: for j from n − k to n − 1 draw t in 0..=j, take t, or j where t is taken already. k random
-    /// numbers and O(k log k) time, however large n is.
+    /// `k` of the numbers 0..n, ascending; all of them if `k ≥ n`. O(k log k) time, however large n is.
     pub fn choose(&mut self, n: usize, k: usize, random: &mut Random) -> &[u32] {
+        self.draw(n, k, random);
+        self.chosen.sort_unstable();
+        &self.chosen
+    }
+
+    /// The same in no order, for those who sort them with others.
+    ///
+    /// Floyd's method: for j from n − k to n − 1 draw t in 0..=j, take t, or j where t is taken already: k random numbers.
+    pub fn draw(&mut self, n: usize, k: usize, random: &mut Random) -> &[u32] {
         self.chosen.clear();
         if k >= n {
             self.chosen.extend(0..n as u32);
@@ -33,7 +39,6 @@ impl Chooser {
         for &pick in &self.chosen {
             self.taken[pick as usize / 64] = 0;
         }
-        self.chosen.sort_unstable();
         &self.chosen
     }
 }
@@ -57,6 +62,17 @@ mod tests {
         for (set, count) in counts {
             assert!(set.windows(2).all(|w| w[0] < w[1]));
             assert!(count.abs_diff(draws / 10) < 370, "{set:?} came {count} times");
+        }
+    }
+
+    #[test]
+    fn a_draw_is_the_same_set() {
+        let mut chooser = Chooser::default();
+        for (n, k) in [(9, 4), (200, 50), (3, 3), (2, 0)] {
+            let open = || Stream::new(4, "test").open();
+            let mut drawn = chooser.draw(n, k, &mut open()).to_vec();
+            drawn.sort_unstable();
+            assert_eq!(drawn, chooser.choose(n, k, &mut open()));
         }
     }
 

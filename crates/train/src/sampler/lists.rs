@@ -40,7 +40,7 @@ impl Sampler for Open {
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {
-        self.dealer.draw(step, out, |q, items| items.extend(0..self.lengths[q as usize]));
+        self.dealer.draw(step, out, |q, out| out.items.extend(0..self.lengths[q as usize]));
     }
 }
 
@@ -81,14 +81,14 @@ impl Dealer {
         self.passes.steps()
     }
 
-    /// `items` pushes the drawn items of a list.
-    pub fn draw(&mut self, step: u64, out: &mut Draws, mut items: impl FnMut(u32, &mut Vec<u32>)) {
+    /// `items` pushes the drawn items of a list to those of the draws.
+    pub fn draw(&mut self, step: u64, out: &mut Draws, mut items: impl FnMut(u32, &mut Draws)) {
         begin(out);
         self.drawn.clear();
         self.drawn.extend(self.passes.at(step).iter().map(|&place| self.pool[place as usize]));
         self.drawn.sort_unstable();
         for &q in &self.drawn {
-            items(q, &mut out.items);
+            items(q, out);
             end_of_list(q, out);
         }
         self.weights.count(self.pool.len() as f64 / self.drawn.len() as f64, |_, _| 1.0, out);

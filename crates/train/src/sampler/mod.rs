@@ -33,6 +33,7 @@ mod lists;
 mod pairs;
 mod pass;
 mod places;
+mod popular;
 mod rows;
 mod slates;
 mod strata;

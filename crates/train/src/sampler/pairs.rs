@@ -4,8 +4,8 @@ use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
 use toprank_objectives::Draws;
 
 use super::pass::{Passes, Weights, begin, end_of_list};
-use super::places::Places;
-use super::strata::Others;
+use super::places::{Places, Shuffled};
+use super::strata::{CORRECT, Draw, Others, POPULAR};
 use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
 
 const PAIRS: Param = Param { default: "256", about: "relevant pairs per step, on average at most", ..BATCH };
@@ -24,13 +24,14 @@ const ITEMS: Param = Param {
     about: "most other items drawn from each drawn list",
 };
 
-pub(super) const PARAMS: &[Param] = &[PAIRS, GROUP, ITEMS];
+pub(super) const PARAMS: &[Param] = &[PAIRS, GROUP, ITEMS, POPULAR, CORRECT];
 
 pub(super) fn make(spec: &Spec) -> Result<Box<dyn SamplerKind>, ParamError> {
     Ok(Box::new(Pairs {
         batch: count(spec, &PAIRS, 1)?,
         group: count(spec, &GROUP, 2)?,
         items: count(spec, &ITEMS, 1)?,
+        draw: Draw::from_spec(spec)?,
     }))
 }
 
@@ -39,10 +40,12 @@ struct Pairs {
     batch: usize,
     group: usize,
     items: usize,
+    draw: Draw,
 }
 
 impl SamplerKind for Pairs {
     fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+        self.draw.even()?;
         let relevant = Places::of(lists, |label| policy.relevant.is(label));
         self.over(relevant, Others::of(lists, policy, seed), Weights::of(lists), seed)
             .ok_or_else(|| nothing_to_draw("pairs", lists, "lists with a relevant item"))
@@ -55,7 +58,8 @@ impl SamplerKind for Pairs {
         seed: u64,
     ) -> Result<Box<dyn Sampler>, ParamError> {
         let relevant = Places::of_choices(choices, |label| policy.relevant.is(label));
-        self.over(relevant, Others::of_choices(choices, policy, seed), Weights::even(choices.len()), seed)
+        let others = Others::of_choices(choices, policy, seed, self.draw);
+        self.over(relevant, others, Weights::even(choices.len()), seed)
             .ok_or_else(|| nobody_to_draw("pairs", choices))
     }
 }
@@ -84,13 +88,12 @@ impl Pairs {
         Some(Box::new(Open {
             passes: Passes::new(seed, groups.len(), pairs.div_ceil(self.batch)),
             groups,
-            dealt: Stream::new(seed, "sampler: pairs of a list"),
+            dealt: Shuffled::new(&relevant, Stream::new(seed, "sampler: pairs of a list")),
             others,
             weights,
             relevant,
             items: self.items,
             step: Vec::new(),
-            order: Vec::new(),
             drawn: Vec::new(),
         }))
     }
@@ -108,15 +111,13 @@ struct Open {
     groups: Vec<Group>,
     passes: Passes,
     /// Which relevant items of a list are in which group, pass by pass.
-    dealt: Stream,
+    dealt: Shuffled,
     relevant: Places,
     others: Others,
     weights: Weights,
     items: usize,
     /// The groups of this step.
     step: Vec<Group>,
-    /// The relevant items of one list in the order of this pass.
-    order: Vec<u32>,
     /// How many relevant items each draw has.
     drawn: Vec<u32>,
 }
@@ -134,18 +135,19 @@ impl Sampler for Open {
         self.step.sort_unstable();
         for same_list in self.step.chunk_by(|a, b| a.list == b.list) {
             let q = same_list[0].list;
-            self.order.clear();
-            self.order.extend_from_slice(self.relevant.inside(q));
-            let pass = self.passes.pass(step);
-            self.dealt.of_list(q).at_step(pass).open().shuffle(&mut self.order);
             let start = out.items.len();
-            for group in same_list {
-                let at = |part: u32| part as usize * self.order.len() / group.of as usize;
-                out.items.extend_from_slice(&self.order[at(group.part)..at(group.part + 1)]);
+            if same_list[0].of as usize == same_list.len() {
+                // All of them, in whatever order.
+                out.items.extend_from_slice(self.relevant.inside(q));
+            } else {
+                let order = self.dealt.of(&self.relevant, q, self.passes.pass(step));
+                for group in same_list {
+                    let at = |part: u32| part as usize * order.len() / group.of as usize;
+                    out.items.extend_from_slice(&order[at(group.part)..at(group.part + 1)]);
+                }
             }
             self.drawn.push((out.items.len() - start) as u32);
-            self.others.add(q, step, self.items, &mut out.items);
-            out.items[start..].sort_unstable();
+            self.others.complete(q, step, self.items, start, out);
             end_of_list(q, out);
         }
         // The objective lets the n+ drawn relevant items stand for all N+ of the list; their own part is n+/N+.

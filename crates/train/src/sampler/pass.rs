@@ -101,6 +101,7 @@ pub(super) fn begin(out: &mut Draws) {
     out.offsets.push(0);
     out.items.clear();
     out.importance.clear();
+    out.stands_for.clear();
 }
 
 /// Ends the draw of one list whose items have been pushed.

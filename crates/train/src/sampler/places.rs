@@ -1,6 +1,8 @@
 //! Where the items of a kind stand in their lists: memory for the exceptions only.
 
-use toprank_core::{Choices, Lists};
+use std::hint::select_unpredictable;
+
+use toprank_core::{Choices, Lists, Stream};
 
 /// Ascending places within each list.
 #[derive(Debug)]
@@ -56,24 +58,79 @@ impl Places {
     /// Place of the `nth` (from 0) item of list `q` that is **not** among the places.
     pub fn nth_outside(&self, q: u32, nth: u32) -> u32 {
         // Before the k-th place there are place − k others: ascending in k, so a search finds how many places stand
-        // before the wanted item.
+        // before the wanted item. No branch depends on what it finds: it would be guessed wrong every other time.
         let inside = self.inside(q);
-        let (mut low, mut high) = (0, inside.len());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if inside[middle] - middle as u32 <= nth {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        let stands_before = |k: usize| inside[k] - k as u32 <= nth;
+        let (mut low, mut left) = (0, inside.len());
+        while left > 1 {
+            let half = left / 2;
+            low = select_unpredictable(stands_before(low + half), low + half, low);
+            left -= half;
         }
-        nth + low as u32
+        let before = low as u32 + u32::from(left == 1 && stands_before(low));
+        nth + before
+    }
+}
+
+/// Places in a random order of their list, pass after pass. An order is made when its list is first asked for in a pass.
+#[derive(Debug)]
+pub(super) struct Shuffled {
+    stream: Stream,
+    /// The places of all lists, each list in the order of its pass.
+    all: Vec<u32>,
+    /// The pass that the order of each list is of.
+    passes: Vec<Option<u64>>,
+}
+
+impl Shuffled {
+    /// Orders of these places; they depend on the seed and purpose of the stream, the list and the pass.
+    pub fn new(places: &Places, stream: Stream) -> Shuffled {
+        Shuffled { stream, all: places.all.clone(), passes: vec![None; places.lists()] }
+    }
+
+    /// The places in list `q` in the order of this pass; `places` are those it was made of.
+    pub fn of(&mut self, places: &Places, q: u32, pass: u64) -> &[u32] {
+        let range = places.starts[q as usize] as usize..places.starts[q as usize + 1] as usize;
+        let order = &mut self.all[range];
+        let present = &mut self.passes[q as usize];
+        if *present != Some(pass) {
+            // From the beginning: what a pass before left must not matter.
+            order.copy_from_slice(places.inside(q));
+            self.stream.of_list(q).at_step(pass).open().shuffle(order);
+            *present = Some(pass);
+        }
+        order
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_order_is_that_of_its_pass_whatever_was_asked_before() {
+        let lists = Lists::from_lengths(&[40, 1, 30], vec![1.0; 71]);
+        let places = Places::of(&lists, |_| true);
+        let stream = Stream::new(3, "test");
+        let mut shuffled = Shuffled::new(&places, stream);
+        for (q, pass) in [(0, 0), (2, 0), (0, 1), (0, 1), (2, 5), (0, 0), (1, 0)] {
+            let mut plain = places.inside(q).to_vec();
+            stream.of_list(q).at_step(pass).open().shuffle(&mut plain);
+            assert_eq!(shuffled.of(&places, q, pass), plain, "list {q}, pass {pass}");
+        }
+    }
+
+    #[test]
+    fn places_outside_of_long_lists_are_those_left() {
+        let mut random = Stream::new(4, "test").open();
+        for length in [1, 2, 3, 17, 64, 500] {
+            let labels: Vec<f32> = (0..length).map(|_| random.below(2) as f32).collect();
+            let left: Vec<u32> = (0..length).filter(|&p| labels[p as usize] == 0.0).collect();
+            let places = Places::of(&Lists::from_lengths(&[length as usize], labels), |label| label > 0.0);
+            let found: Vec<u32> = (0..left.len() as u32).map(|nth| places.nth_outside(0, nth)).collect();
+            assert_eq!(found, left);
+        }
+    }
 
     #[test]
     fn the_nth_outside_is_the_nth_of_those_left() {

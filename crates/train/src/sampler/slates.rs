@@ -54,7 +54,8 @@ impl Sampler for Open {
 
     fn draw(&mut self, step: u64, out: &mut Draws) {
         let Open { dealer, unjudged, items, stream, chooser } = self;
-        dealer.draw(step, out, |q, drawn| {
+        dealer.draw(step, out, |q, out| {
+            let drawn = &mut out.items;
             let mut random = stream.of_list(q).at_step(step).open();
             let chosen = chooser.choose(unjudged.outside(q), *items, &mut random);
             drawn.extend(chosen.iter().map(|&nth| unjudged.nth_outside(q, nth)));

@@ -7,6 +7,7 @@ use super::choose::Chooser;
 use super::decks::{Decks, pieces};
 use super::lists::Dealer;
 use super::places::Places;
+use super::popular::Popular;
 use super::{BATCH, Sampler, SamplerKind, count};
 
 const RELEVANT: Param = Param {
@@ -30,7 +31,7 @@ const PASS: Param = Param {
     about: "what a pass shows: every list once, also every relevant item, or every judged item",
 };
 
-pub(super) const PARAMS: &[Param] = &[BATCH, RELEVANT, OTHERS, PASS];
+pub(super) const PARAMS: &[Param] = &[BATCH, RELEVANT, OTHERS, PASS, POPULAR, CORRECT];
 
 /// What a pass shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,7 @@ pub(super) fn make(spec: &Spec) -> Result<Box<dyn SamplerKind>, ParamError> {
             "all" => Pass::All,
             other => return Err(ParamError::new(PASS.name, other, PASS.range)),
         },
+        draw: Draw::from_spec(spec)?,
     }))
 }
 
@@ -60,10 +62,12 @@ struct StratifiedLists {
     relevant: usize,
     others: usize,
     pass: Pass,
+    draw: Draw,
 }
 
 impl SamplerKind for StratifiedLists {
     fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+        self.draw.even()?;
         let dealer = Dealer::open("strata", self.batch, lists, seed)?;
         let relevant = Places::of(lists, |label| policy.relevant.is(label));
         Ok(self.over(dealer, relevant, Others::of(lists, policy, seed), seed))
@@ -75,9 +79,12 @@ impl SamplerKind for StratifiedLists {
         policy: &Policy,
         seed: u64,
     ) -> Result<Box<dyn Sampler>, ParamError> {
+        if self.pass != Pass::Lists {
+            self.draw.even()?;
+        }
         let dealer = Dealer::of_choices("strata", self.batch, choices, seed)?;
         let relevant = Places::of_choices(choices, |label| policy.relevant.is(label));
-        Ok(self.over(dealer, relevant, Others::of_choices(choices, policy, seed), seed))
+        Ok(self.over(dealer, relevant, Others::of_choices(choices, policy, seed, self.draw), seed))
     }
 }
 
@@ -125,14 +132,13 @@ impl Sampler for Open {
 
     fn draw(&mut self, step: u64, out: &mut Draws) {
         let Open { dealer, relevant, others, most, stream } = self;
-        dealer.draw(step, out, |q, drawn| {
+        dealer.draw(step, out, |q, out| {
             let places = relevant.inside(q);
-            let start = drawn.len();
+            let start = out.items.len();
             let mut random = stream.of_list(q).at_step(step).open();
             let chosen = others.chooser.choose(places.len(), most.0, &mut random);
-            drawn.extend(chosen.iter().map(|&nth| places[nth as usize]));
-            others.add(q, step, most.1, drawn);
-            drawn[start..].sort_unstable();
+            out.items.extend(chosen.iter().map(|&nth| places[nth as usize]));
+            others.complete(q, step, most.1, start, out);
         });
     }
 }
@@ -158,7 +164,8 @@ impl Sampler for Dealt {
     fn draw(&mut self, step: u64, out: &mut Draws) {
         let Dealt { dealer, relevant, excluded, pieces, decks: [relevant_decks, other_decks], .. } = self;
         let round = step / dealer.steps_per_pass();
-        dealer.draw(step, out, |q, drawn| {
+        dealer.draw(step, out, |q, out| {
+            let drawn = &mut out.items;
             let start = drawn.len();
             let (of_relevant, of_others) = pieces[q as usize];
             let places = relevant.inside(q);
@@ -171,12 +178,59 @@ impl Sampler for Dealt {
     }
 }
 
+pub(super) const POPULAR: Param = Param {
+    name: "popular",
+    default: "0",
+    range: "in [0, 2]",
+    about: "the other items are drawn in proportion to this power of how often they were chosen; 0: evenly",
+};
+
+pub(super) const CORRECT: Param = Param {
+    name: "correct",
+    default: "true",
+    range: "true or false",
+    about: "items that were drawn by popularity count for what they stand for",
+};
+
+/// How the other items of users are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Draw {
+    power: f64,
+    correct: bool,
+}
+
+impl Draw {
+    pub fn from_spec(spec: &Spec) -> Result<Draw, ParamError> {
+        let power = spec.args.number(POPULAR.name, 0.0, POPULAR.range, |x| (0.0..=2.0).contains(&x))?;
+        let correct = match spec.args.get(CORRECT.name).unwrap_or(CORRECT.default) {
+            "true" => true,
+            "false" => false,
+            other => return Err(ParamError::new(CORRECT.name, other, CORRECT.range)),
+        };
+        Ok(Draw { power, correct })
+    }
+
+    /// Refuses what makes no sense where lists have their own items.
+    pub fn even(self) -> Result<(), ParamError> {
+        match self.power == 0.0 {
+            true => Ok(()),
+            false => Err(ParamError::new(
+                POPULAR.name,
+                &self.power.to_string(),
+                "0: items are popular only where all users choose among the same ones (toprank recommend)",
+            )),
+        }
+    }
+}
+
 /// Draws items that are judged and not relevant.
 pub(super) struct Others {
     /// Relevant and unjudged items.
     excluded: Places,
     stream: Stream,
     chooser: Chooser,
+    /// Draws by popularity, and whether they are corrected for.
+    popular: Option<(Popular, bool)>,
 }
 
 impl Others {
@@ -185,22 +239,43 @@ impl Others {
             excluded: Places::of(lists, |label| label.is_nan() || policy.relevant.is(label)),
             stream: Stream::new(seed, "sampler: other items"),
             chooser: Chooser::default(),
+            popular: None,
         }
     }
 
     /// Items that a user did not choose, or did not like.
-    pub fn of_choices(choices: &Choices, policy: &Policy, seed: u64) -> Others {
+    pub fn of_choices(choices: &Choices, policy: &Policy, seed: u64, draw: Draw) -> Others {
         Others {
+            popular: (draw.power > 0.0)
+                .then(|| (Popular::new(&choices.popularity(), draw.power), draw.correct)),
             excluded: Places::of_choices(choices, |label| label.is_nan() || policy.relevant.is(label)),
             stream: Stream::new(seed, "sampler: other items"),
             chooser: Chooser::default(),
         }
     }
 
-    /// Adds up to `most` others of list `q`.
-    pub fn add(&mut self, q: u32, step: u64, most: usize, items: &mut Vec<u32>) {
+    /// Completes the draw of list `q`, whose relevant items are those of `out` from `start` on: up to `most` others are added,
+    /// all are put in order, and what they stand for is said where it is not the same for all.
+    pub fn complete(&mut self, q: u32, step: u64, most: usize, start: usize, out: &mut Draws) {
         let mut random = self.stream.of_list(q).at_step(step).open();
-        let chosen = self.chooser.choose(self.excluded.outside(q), most, &mut random);
-        items.extend(chosen.iter().map(|&nth| self.excluded.nth_outside(q, nth)));
+        let outside = self.excluded.outside(q);
+        match &mut self.popular {
+            Some((popular, correct)) if most < outside => {
+                out.items.extend(popular.draw(most, self.excluded.inside(q), &mut random));
+                out.items[start..].sort_unstable();
+                if *correct {
+                    out.stands_for.resize(start, 1.0);
+                    popular.stand_for(&out.items[start..], outside, &mut out.stands_for);
+                }
+            }
+            _ => {
+                let chosen = self.chooser.draw(outside, most, &mut random);
+                out.items.extend(chosen.iter().map(|&nth| self.excluded.nth_outside(q, nth)));
+                out.items[start..].sort_unstable();
+            }
+        }
+        if !out.stands_for.is_empty() {
+            out.stands_for.resize(out.items.len(), 1.0);
+        }
     }
 }

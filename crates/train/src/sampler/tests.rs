@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use toprank_core::{Lists, Policy, Relevant, Stream};
+use toprank_core::{Choices, Lists, Policy, Relevant, Stream};
 use toprank_objectives::compositional::{Reference, Strata};
 use toprank_objectives::{Batch, Draws, Goal, Gradients};
 
@@ -109,10 +109,26 @@ fn every_parameter_matters() {
         ("pairs:batch=4:group=2:items=2", "pairs:batch=4:group=5:items=2"),
         ("pairs:batch=4:group=2:items=2", "pairs:batch=4:group=2:items=1"),
     ];
+    let of_choices = [
+        ("pairs:batch=4:group=2:items=2", "pairs:batch=4:group=2:items=2:popular=1"),
+        ("pairs:batch=4:items=2:popular=1", "pairs:batch=4:items=2:popular=1:correct=false"),
+        ("strata:batch=2:others=2", "strata:batch=2:others=2:popular=0.5"),
+        ("strata:batch=2:others=2:popular=1", "strata:batch=2:others=2:popular=1:correct=false"),
+    ];
     for (name, key) in SAMPLERS.iter().flat_map(|e| e.params.iter().map(|p| (e.name, p.name))) {
         let value = |text: &str| Spec::parse(text).unwrap().args.get(key).map(str::to_string);
         let tried = |(a, b): &(&str, &str)| a.starts_with(name) && value(a) != value(b);
-        assert!(table.iter().any(tried), "{key} of {name} is not in the table");
+        assert!(table.iter().chain(&of_choices).any(tried), "{key} of {name} is not in the table");
+    }
+    let pairs =
+        vec![(0, 1, 1.0), (0, 7, 1.0), (0, 3, 1.0), (1, 1, 1.0), (1, 8, 1.0), (2, 1, 1.0), (2, 3, 1.0)];
+    let choices = Choices::from_pairs(3, 12, pairs);
+    for (one, other) in of_choices {
+        let pass = |form: &str| {
+            let mut sampler = parse(form).unwrap().1.open_choices(&choices, &Policy::default(), 5).unwrap();
+            (0..6).map(|t| draw(&mut *sampler, t)).collect::<Vec<_>>()
+        };
+        assert_ne!(pass(one), pass(other), "{one} and {other}");
     }
     for (one, other) in table {
         let pass = |form: &str| (0..6).map(|t| draw(&mut *open(form, &lists, 5), t)).collect::<Vec<_>>();
