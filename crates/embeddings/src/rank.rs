@@ -214,7 +214,7 @@ vectorised! {
             }
             for (lane, at) in stretch.chunks(8).zip((at..).step_by(8)) {
                 // Most lanes hold none: eight comparisons at once.
-                if !lane.iter().fold(false, |any, score| any | (*score >= least)) {
+                if lane.iter().map(|score| u8::from(*score >= least)).sum::<u8>() == 0 {
                     continue;
                 }
                 let wanted = |score: f32| score >= least && score > f32::NEG_INFINITY;

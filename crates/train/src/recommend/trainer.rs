@@ -468,12 +468,10 @@ pub(super) fn told(
             look_up(items, chosen, choices.weights_of(user as usize), 1.0, &mut sheets.weights, weights);
         }
     }
-    match (weights.is_empty(), draws.stands_for.is_empty()) {
-        (_, true) => {}
-        (true, false) => weights.extend_from_slice(&draws.stands_for),
-        (false, false) => {
-            weights.iter_mut().zip(&draws.stands_for).for_each(|(w, stands_for)| *w *= stands_for)
-        }
+    if weights.is_empty() {
+        weights.extend_from_slice(&draws.stands_for);
+    } else {
+        weights.iter_mut().zip(&draws.stands_for).for_each(|(w, stands_for)| *w *= stands_for);
     }
 }
 
@@ -482,7 +480,9 @@ pub(super) fn told(
 fn look_up(items: &[u32], chosen: &[u32], values: &[f32], rest: f32, sheet: &mut [f32], to: &mut Vec<f32>) {
     chosen.iter().zip(values).for_each(|(&item, &value)| sheet[item as usize] = value);
     to.extend(items.iter().map(|&item| sheet[item as usize]));
-    chosen.iter().for_each(|&item| sheet[item as usize] = rest);
+    for &item in chosen {
+        sheet[item as usize] = rest;
+    }
 }
 
 vectorised! {

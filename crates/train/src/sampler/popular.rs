@@ -130,7 +130,9 @@ mod tests {
                 items.iter().zip(&stands_for).map(|(j, r)| even * f64::from(*r) * worth[*j as usize]).sum();
             sum += estimate;
             squares += estimate * estimate;
-            items.iter().for_each(|j| came[*j as usize] += 1);
+            for j in items {
+                came[j as usize] += 1;
+            }
         }
         let mean = sum / draws as f64;
         let error = ((squares / draws as f64 - mean * mean) / draws as f64).sqrt();
