@@ -6,6 +6,7 @@ use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Po
 use toprank_metrics::MAX_EXP2_LABEL;
 
 use crate::catalog::{Listing, find, nearest};
+use crate::compositional::tracker::RATE;
 use crate::objective::{Input, Objective, Out};
 use crate::params::GAIN;
 use crate::state::{Per, State, StateError};
@@ -56,6 +57,31 @@ impl Goal {
             policy.set(key, value)?;
         }
         Ok(Goal { name: spec.to_string(), line, objective: (line.entry.make)(&spec)?.into(), policy })
+    }
+
+    /// The same goal, told the chance with which a pair is drawn in a step, where its objective has such a parameter (`rate`)
+    /// and the user did not set it: defaults that suit pairs drawn all the time do not suit rare ones. Its name stays.
+    ///
+    /// ```
+    /// use toprank_core::Policy;
+    /// use toprank_objectives::Goal;
+    /// let goal = Goal::parse("song-v1", &Policy::default()).unwrap().at_rate(0.01).unwrap();
+    /// assert_eq!(goal.name(), "song-v1");
+    /// assert!(goal.at_rate(2.0).is_err());
+    /// assert!(Goal::parse("bpr", &Policy::default()).unwrap().at_rate(0.01).is_ok());
+    /// ```
+    ///
+    /// # Errors
+    /// If the rate is not in (0, 1].
+    pub fn at_rate(self, rate: f64) -> Result<Goal, ParamError> {
+        if !self.line.entry.params.iter().any(|param| param.name == RATE.name) {
+            return Ok(self);
+        }
+        let mut spec = Spec::parse(&self.name)?;
+        if spec.args.get(RATE.name).is_none() {
+            spec.args.0.push((RATE.name.into(), rate.to_string()));
+        }
+        Ok(Goal { objective: (self.line.entry.make)(&spec)?.into(), ..self })
     }
 
     /// Its name in reports: as the user gave it, aliases resolved.

@@ -255,6 +255,10 @@ const V1_ITEM: Column = column("v", Per::Item, 1);
 const B1_ITEM: Column = column("u before", Per::Item, 1);
 const STAMP_ITEM: Column = column("step", Per::Item, 1);
 
+/// Below this chance of a draw the published β serves: ĝ − ĝ⁻ tells of one step, the pair has missed many, and where all
+/// scores move in every step (networks over vectors) what it tells is noise.
+const RARE: f64 = 0.1;
+
 const RANGE: &str = "in (0, 1], or SCALEt-POWER for SCALE·t^−POWER, or theory";
 
 /// γ.
@@ -286,7 +290,7 @@ pub(crate) const RATE: Param = Param {
     name: "rate",
     default: "1",
     range: "in (0, 1]",
-    about: "chance that a pair is drawn in a step: sets defaults and theory",
+    about: "chance that a pair is drawn in a step: sets defaults and theory; users' choices: one in the steps of a pass",
 };
 /// Published values.
 pub(crate) const PRESET: Param = Param {
@@ -327,6 +331,8 @@ impl Tracker {
         let constant = Schedule::Constant;
         let (gamma, beta, tau) = match (rule, preset) {
             (Rule::MovingAverage, _) => (0.1, constant(0.0), 1.0),
+            (Rule::Msvr, 0) if rate < RARE => (0.1, constant(0.005), 1.0),
+            (Rule::Quadratic, 0) if rate < RARE => (0.9, constant(0.005), 0.4),
             (Rule::Msvr, 0) => (if rate < 0.5 { 0.3 } else { 0.1 }, Schedule::Complement, 1.0),
             (Rule::Quadratic, 0) if rate < 0.5 => (0.3, constant(0.7), 0.2),
             (Rule::Quadratic, 0) => (0.1, constant(0.9), 0.4),
@@ -526,6 +532,12 @@ mod tests {
         assert_eq!(rates("x:gamma=theory", 7).gamma, 8f64.powf(-2.0 / 3.0));
         assert!((rates("x:gamma=0.2:beta=theory:rate=0.25", 0).beta - (3.0 / 0.8 + 0.8)).abs() < 1e-15);
         assert_eq!(rates("x:preset=paper", 0), Rates { gamma: 0.1, beta: 0.005, tau: 1.0, step: 0 });
+        assert_eq!(rates("x:rate=0.3", 0), Rates { gamma: 0.3, beta: 0.7, tau: 1.0, step: 0 });
+        for rule in [Rule::Msvr, Rule::Quadratic] {
+            let [rare, paper] =
+                ["x:rate=0.09", "x:preset=paper"].map(|text| read(text, rule).unwrap().rates(0));
+            assert_eq!(rare, paper, "one step tells nothing of the many that a rare pair missed");
+        }
         for bad in
             ["x:gamma=0", "x:gamma=1.5", "x:gamma=t-1", "x:beta=-1", "x:tau=2", "x:gamma=1-gamma", "x:rate=0"]
         {

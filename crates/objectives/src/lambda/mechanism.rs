@@ -8,7 +8,9 @@ for each rank a < K (all without a cut), for each rank b > a:      at least one 
     loss += |c| ln(1 + e^{−σ(s_better − s_worse)}),  λ = c σ · (chance of the wrong order): −λ on a, +λ on b
 ```
 
-Each row of pairs is a few vectorised passes over contiguous arrays in rank order. Cost: O(n log n + n·K).
+Each row of pairs is a few vectorised passes over contiguous arrays in rank order. Items of equal value have no pair: where
+there are but two values and few items of one of them, the items of each stand together, and a row is met by the others alone.
+Cost: O(n log n + n·K), with m of n items relevant and all others alike O(n log n + m·n) logarithms.
 */
 
 use std::f64::consts::LN_2;
@@ -58,9 +60,9 @@ pub(super) trait Delta: Send + Sync {
     fn value(&self, input: &Input, item: usize) -> f64;
 
     /// From the values in rank order (filled up with zeros to a multiple of [`LANES`]): a function that fills the row
-    /// of rank `a` from rank `start ≤ a` on with Δ, positive where the item at `a` is the better one; what it
-    /// writes up to rank `a` and beyond the list does not matter. It returns false if the whole row is 0. `None`: no
-    /// pair has a weight.
+    /// of rank `a` from rank `start ≤ a` on with Δ, positive where the item at `a` is the better one and 0 where both
+    /// have the same value; what it writes up to rank `a` and beyond the list does not matter. It returns false if the
+    /// whole row is 0. `None`: no pair has a weight.
     fn rows<'a>(
         &self,
         input: &Input,
@@ -86,10 +88,81 @@ impl<D> Lambda<D> {
     }
 }
 
-/// Arrays in rank order, all of one length, a multiple of [`LANES`].
+/// Items that may meet those of the other camp: one camp of all items, or one for each of two values. A camp's items stand
+/// together in rank order, from a multiple of [`LANES`] on.
+#[derive(Clone, Copy)]
+struct Camps {
+    /// The value of the first camp.
+    first: f64,
+    /// Items of each camp; no second one: 0.
+    sizes: [usize; 2],
+}
+
+/// With more than one item in so many in the smaller camp, picking the other camp's items out of a row costs more than their
+/// pairs do.
+const FEW: usize = 4;
+
+impl Camps {
+    fn of(values: &[f64]) -> Camps {
+        let all = Camps { first: values[0], sizes: [values.len(), 0] };
+        let Some(second) = values.iter().copied().find(|value| *value != all.first) else { return all };
+        if values.iter().any(|value| *value != all.first && *value != second) {
+            return all;
+        }
+        let others = values.iter().filter(|value| **value == second).count();
+        let sizes = [values.len() - others, others];
+        if sizes[0].min(sizes[1]) * FEW > values.len() { all } else { Camps { sizes, ..all } }
+    }
+
+    fn are_two(self) -> bool {
+        self.sizes[1] > 0
+    }
+
+    /// Where the second camp begins.
+    fn border(self) -> usize {
+        self.sizes[0].next_multiple_of(LANES)
+    }
+
+    /// Places of both camps.
+    fn places(self) -> usize {
+        self.border() + self.sizes[1].next_multiple_of(LANES)
+    }
+
+    /// The camp of a value.
+    fn of_value(self, value: f64) -> usize {
+        usize::from(self.are_two() && value != self.first)
+    }
+
+    /// Where the items that one of `camp` meets begin and end.
+    fn met_by(self, camp: usize) -> [usize; 2] {
+        match (self.are_two(), camp) {
+            (false, _) | (true, 1) => [0, self.sizes[0]],
+            (true, _) => [self.border(), self.border() + self.sizes[1]],
+        }
+    }
+
+    /// The rank of every place; the places between the camps and after them repeat the last one's.
+    fn lay(self, values: &[f64], ranks: &mut [u32]) {
+        let mut next = [0, self.border()];
+        for (rank, value) in values.iter().enumerate() {
+            let place = &mut next[self.of_value(*value)];
+            ranks[*place] = rank as u32;
+            *place += 1;
+        }
+        for (end, until) in next.into_iter().zip([self.border(), self.places()]) {
+            let last = ranks[end - 1];
+            ranks[end..until].fill(last);
+        }
+    }
+}
+
+/// Arrays by place, all of one length, a multiple of [`LANES`].
 struct Ranked<'a> {
-    /// Number of items; what stands beyond them has Δ = 0.
-    n: usize,
+    camps: Camps,
+    /// The value of each rank, by which its camp is known.
+    values: &'a [f64],
+    /// The rank of each place.
+    ranks: &'a [u32],
     /// Ranks whose rows are walked.
     rows: usize,
     sigma: f64,
@@ -98,6 +171,8 @@ struct Ranked<'a> {
     exps: &'a mut [f64],
     weights: Option<&'a [f64]>,
     frozen: &'a [f64],
+    /// Δ by rank, where there are two camps.
+    by_rank: &'a mut [f64],
     row: &'a mut [f64],
     totals: Totals<'a>,
 }
@@ -105,7 +180,7 @@ struct Ranked<'a> {
 impl Ranked<'_> {
     /// Walks over all pairs; gradient and curvature still lack σ and σ². Returns Σ |λ|.
     fn walk(&mut self, mut fill: impl FnMut(usize, usize, &mut [f64]) -> bool) -> f64 {
-        let [low, high] = range(&self.scores[..self.n]);
+        let [low, high] = range(self.scores);
         let by_exp = self.sigma * (high - low) <= EXP_RANGE;
         if by_exp {
             let middle = f64::midpoint(low, high);
@@ -115,21 +190,40 @@ impl Ranked<'_> {
             exp_all(self.exps);
         }
         let mut sizes = 0.0;
+        let mut next = [0, self.camps.border()];
         for a in 0..self.rows {
-            let start = a - a % LANES;
-            let row = &mut self.row[start..];
-            if !fill(a, start, row) {
+            let camp = self.camps.of_value(self.values[a]);
+            let place = next[camp];
+            next[camp] += 1;
+            // The items below rank a that it meets.
+            let [begin, end] = self.camps.met_by(camp);
+            let first = if self.camps.are_two() { next[1 - camp] } else { place + 1 };
+            let start = first - (first - begin) % LANES;
+            let until = begin + (end - begin).next_multiple_of(LANES);
+            if first >= end {
                 continue;
             }
-            row[..=a - start].fill(0.0);
-            row[self.n - start..].fill(0.0);
+            let row = &mut self.row[start..until];
+            if self.camps.are_two() {
+                let from = a - a % LANES;
+                if !fill(a, from, &mut self.by_rank[from..]) {
+                    continue;
+                }
+                for (delta, &rank) in row.iter_mut().zip(&self.ranks[start..until]) {
+                    *delta = self.by_rank[rank as usize];
+                }
+            } else if !fill(a, start, row) {
+                continue;
+            }
+            row[..first - start].fill(0.0);
+            row[end - start..].fill(0.0);
             if let Some(weights) = self.weights {
-                weigh(weights[a], &weights[start..], row);
+                weigh(weights[place], &weights[start..until], row);
             }
             let upper = Upper {
-                score: self.scores[a],
-                exp: self.exps[a],
-                frozen: self.frozen[a],
+                score: self.scores[place],
+                exp: self.exps[place],
+                frozen: self.frozen[place],
                 sigma: self.sigma,
                 spread: self.spread,
             };
@@ -150,10 +244,10 @@ impl Ranked<'_> {
                 pairs_by_formula(upper, lower, row, &mut below);
             }
             let [sum, size] = sums(row);
-            totals.gradient[a] -= sum;
+            totals.gradient[place] -= sum;
             sizes += size;
             if let Some([curvature, bend]) = &mut totals.curvature {
-                curvature[a] += sums(&bend[start..])[0];
+                curvature[place] += sums(&bend[start..until])[0];
             }
         }
         sizes
@@ -174,39 +268,50 @@ impl<D: Delta> Objective for Lambda<D> {
         if n < 2 {
             return None;
         }
-        let [order] = work.places.cut([n]);
-        descending(input.frozen(), order, &mut work.kernel.order);
         let m = n.next_multiple_of(LANES);
-        let [values, x, y, scores, exps, weights, frozen, gradient, loss, row, curvature, bend] =
-            work.floats.cut([m; 12]);
+        // Two camps may take so many places more.
+        let most = m + LANES;
+        let [order, ranks] = work.places.cut([n, most]);
+        descending(input.frozen(), order, &mut work.kernel.order);
+        let [values, x, y, by_rank, by_place] = work.floats.cut([m, m, m, m, 9 * most]);
         for (value, &item) in values.iter_mut().zip(&*order) {
             *value = self.delta.value(input, item as usize);
         }
+        let values = &*values;
         let mut fill = self.delta.rows(input, values, [x, y], &mut work.kernel.gains)?;
 
+        let camps = Camps::of(&values[..n]);
+        let mut by_place = by_place.chunks_exact_mut(camps.places());
+        let [scores, exps, weights, frozen, gradient, loss, row, curvature, bend] =
+            std::array::from_fn(|_| by_place.next().unwrap_or_default());
+        let ranks = &mut ranks[..camps.places()];
+        camps.lay(&values[..n], ranks);
+        let ranks = &*ranks;
         let pick = |target: &mut [f64], source: &[f64]| {
-            for (value, &item) in target.iter_mut().zip(&*order) {
-                *value = source[item as usize];
+            for (value, &rank) in target.iter_mut().zip(ranks) {
+                *value = source[order[rank as usize] as usize];
             }
-            let last = target[n - 1];
-            target[n..].fill(last);
         };
         pick(frozen, input.frozen());
         if let Some(source) = input.list.weights {
-            for (w, &item) in weights.iter_mut().zip(&*order) {
-                *w = f64::from(source[item as usize]);
+            for (w, &rank) in weights.iter_mut().zip(ranks) {
+                *w = f64::from(source[order[rank as usize] as usize]);
             }
         }
+        let differ = input.frozen()[order[0] as usize] > input.frozen()[order[n - 1] as usize];
         let normed = self.norm == Norm::LightGbm;
         let mut ranked = Ranked {
-            n,
+            camps,
+            values,
+            ranks,
             rows: self.cut.map_or(n, |k| k as usize).min(n - 1),
             sigma: self.sigma,
-            spread: if normed && frozen[0] > frozen[n - 1] { [0.01, 1.0] } else { [1.0, 0.0] },
+            spread: if normed && differ { [0.01, 1.0] } else { [1.0, 0.0] },
             scores,
             exps,
             weights: input.list.weights.map(|_| &*weights),
             frozen,
+            by_rank,
             row,
             totals: Totals {
                 gradient,
@@ -231,13 +336,17 @@ impl<D: Delta> Objective for Lambda<D> {
         let scale = if normed && s > 0.0 { s.ln_1p() / (s * LN_2) } else { 1.0 };
 
         let Totals { gradient, curvature, loss } = ranked.totals;
-        for (g, &item) in gradient.iter().zip(&*order) {
-            out.gradient[item as usize] = scale * self.sigma * g;
-        }
-        if let (Some(out), Some([curvature, _])) = (&mut out.curvature, curvature) {
-            for (h, &item) in curvature.iter().zip(&*order) {
-                out[item as usize] = scale * self.sigma * self.sigma * h;
+        let give = |all: &[f64], by: f64, to: &mut [f64]| {
+            for (camp, size) in camps.sizes.into_iter().enumerate() {
+                let begin = camp * camps.border();
+                for (value, &rank) in all[begin..].iter().zip(&ranks[begin..begin + size]) {
+                    to[order[rank as usize] as usize] = by * value;
+                }
             }
+        };
+        give(gradient, scale * self.sigma, &mut out.gradient[..n]);
+        if let (Some(out), Some([curvature, _])) = (&mut out.curvature, curvature) {
+            give(curvature, scale * self.sigma * self.sigma, &mut out[..n]);
         }
         Some(scale * sums(loss)[0])
     }
@@ -248,6 +357,7 @@ mod tests {
     use toprank_core::{Lists, Policy, Stream};
     use toprank_metrics::{Discounts, best_dcg};
 
+    use super::Camps;
     use crate::kernels::scalar::{sigmoid, softplus};
     use crate::{Batch, Goal, Gradients};
 
@@ -295,6 +405,26 @@ mod tests {
     }
 
     #[test]
+    fn items_of_two_values_stand_in_two_camps_if_one_is_small() {
+        let values = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+        let camps = Camps::of(&values);
+        assert_eq!(camps.sizes, [2, 7]);
+        let mut ranks = vec![0; camps.places()];
+        camps.lay(&values, &mut ranks);
+        assert_eq!(ranks, [0, 4, 4, 4, 1, 2, 3, 5, 6, 7, 8, 8]);
+        assert_eq!([camps.met_by(0), camps.met_by(1)], [[4, 11], [0, 2]]);
+        for (values, why) in [
+            (vec![1.0, 0.0, 0.0], "one in three is not few"),
+            (vec![1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], "three values"),
+            (vec![1.0; 5], "one value"),
+        ] {
+            let camps = Camps::of(&values);
+            assert_eq!(camps.sizes, [values.len(), 0], "{why}");
+            assert_eq!(camps.met_by(0), [0, values.len()], "{why}");
+        }
+    }
+
+    #[test]
     fn rows_of_pairs_equal_the_definition() {
         let mut random = Stream::new(8, "lambda twin").open();
         for n in [2, 3, 8, 9, 130, 3000] {
@@ -308,13 +438,19 @@ mod tests {
                     spread * x + offset
                 };
                 let (scores, moved): (Vec<f64>, Vec<f64>) = (0..n).map(|_| (draw(), draw())).unzip();
-                let mut labels: Vec<f32> = (0..n).map(|_| random.below(5) as f32).collect();
-                (labels[0], labels[1]) = (0.0, 1.0);
+                let mut graded: Vec<f32> = (0..n).map(|_| random.below(5) as f32).collect();
+                (graded[0], graded[1]) = (0.0, 1.0);
+                // Two values, few items of one of them: two camps.
+                let few: Vec<f32> = graded.iter().map(|y| f32::from(*y == 1.0)).collect();
+                let all_but_few = few.iter().map(|y| 1.0 - y).collect();
                 let weights: Vec<f32> = (0..n).map(|_| 0.5 + random.unit() as f32).collect();
-                for frozen in [scores.clone(), moved] {
+                let labelled = [graded, few, all_but_few];
+                for (labels, frozen) in
+                    labelled.iter().flat_map(|labels| [(labels, &scores), (labels, &moved)])
+                {
                     let case = Case {
                         scores: scores.clone(),
-                        frozen,
+                        frozen: frozen.clone(),
                         labels: labels.clone(),
                         weights: weights.clone(),
                     };

@@ -240,7 +240,10 @@ impl<'a> Trainer<'a> {
         for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs)]) {
             let seed = config.seed.wrapping_add((stages.len() as u64) << 32);
             let sampler = kind.open_choices(&learned, goal.policy(), seed)?;
-            stages.push(Stage { goal, steps: sampler.steps_per_pass() * u64::from(epochs), sampler });
+            let pass = sampler.steps_per_pass();
+            // A pass draws each relevant pair about once.
+            let goal = goal.at_rate(1.0 / pass.max(1) as f64)?;
+            stages.push(Stage { goal, steps: pass * u64::from(epochs), sampler });
         }
         let room = || Parameters::zeroed(&*model, &shape, place);
         let mut parameters = room()?;
