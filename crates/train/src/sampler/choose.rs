@@ -2,6 +2,8 @@
 
 use toprank_core::stream::Random;
 
+use super::bits::{WORD, put};
+
 /// Draws sets of numbers; its memory grows, never shrinks.
 #[derive(Debug, Default)]
 pub(super) struct Chooser {
@@ -27,24 +29,54 @@ impl Chooser {
             self.chosen.extend(0..n as u32);
             return &self.chosen;
         }
-        if self.taken.len() < n.div_ceil(64) {
-            self.taken.resize(n.div_ceil(64), 0);
+        let Chooser { taken, chosen } = self;
+        floyd(n, k, taken, random, |pick| chosen.push(pick));
+        for &pick in &*chosen {
+            taken[pick as usize / WORD] = 0;
         }
-        for j in n - k..n {
-            let t = random.below(j + 1);
-            let pick = if self.taken[t / 64] >> (t % 64) & 1 == 0 { t } else { j };
-            self.taken[pick / 64] |= 1 << (pick % 64);
-            self.chosen.push(pick as u32);
+        chosen
+    }
+
+    /// The same as a set of bits, which is handed to `see`.
+    pub fn with_bits<T>(
+        &mut self,
+        n: usize,
+        k: usize,
+        random: &mut Random,
+        see: impl FnOnce(&[u64]) -> T,
+    ) -> T {
+        let words = n.div_ceil(WORD);
+        if k >= n {
+            self.taken.clear();
+            self.taken.resize(words, u64::MAX);
+            if !n.is_multiple_of(WORD) {
+                self.taken[words - 1] = (1 << (n % WORD)) - 1;
+            }
+        } else {
+            floyd(n, k, &mut self.taken, random, |_| ());
         }
-        for &pick in &self.chosen {
-            self.taken[pick as usize / 64] = 0;
-        }
-        &self.chosen
+        let seen = see(&self.taken[..words]);
+        self.taken[..words].fill(0);
+        seen
+    }
+}
+
+/// `k` of the numbers 0..n, fewer than n, each said as it is picked and then among the `taken`.
+fn floyd(n: usize, k: usize, taken: &mut Vec<u64>, random: &mut Random, mut say: impl FnMut(u32)) {
+    if taken.len() < n.div_ceil(WORD) {
+        taken.resize(n.div_ceil(WORD), 0);
+    }
+    for j in n - k..n {
+        let t = random.below(j + 1);
+        let pick = if taken[t / WORD] >> (t % WORD) & 1 == 0 { t } else { j };
+        put(taken, pick as u32);
+        say(pick as u32);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bits::empty_into;
     use super::*;
     use toprank_core::Stream;
 
@@ -68,11 +100,14 @@ mod tests {
     #[test]
     fn a_draw_is_the_same_set() {
         let mut chooser = Chooser::default();
-        for (n, k) in [(9, 4), (200, 50), (3, 3), (2, 0)] {
+        for (n, k) in [(9, 4), (200, 50), (3, 3), (2, 0), (70, 70), (64, 64), (65, 64)] {
             let open = || Stream::new(4, "test").open();
             let mut drawn = chooser.draw(n, k, &mut open()).to_vec();
             drawn.sort_unstable();
             assert_eq!(drawn, chooser.choose(n, k, &mut open()));
+            let mut numbers = Vec::new();
+            chooser.with_bits(n, k, &mut open(), |bits| empty_into(&mut bits.to_vec(), &mut numbers));
+            assert_eq!(drawn, numbers);
         }
     }
 

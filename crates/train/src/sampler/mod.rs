@@ -27,6 +27,7 @@ over all lists of the data, lists that are never drawn counting 0. What a *sampl
 objective's side: the compositional objectives weigh samples by their strata, the others see a short list.
 */
 
+mod bits;
 mod choose;
 mod decks;
 mod lists;

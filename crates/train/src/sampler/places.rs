@@ -50,9 +50,14 @@ impl Places {
         &self.all[self.starts[q] as usize..self.starts[q + 1] as usize]
     }
 
+    /// Number of places in list `q`, these and others.
+    pub fn length(&self, q: u32) -> usize {
+        self.lengths[q as usize] as usize
+    }
+
     /// How many other places list `q` has.
     pub fn outside(&self, q: u32) -> usize {
-        self.lengths[q as usize] as usize - self.inside(q).len()
+        self.length(q) - self.inside(q).len()
     }
 
     /// Place of the `nth` (from 0) item of list `q` that is **not** among the places.

@@ -3,6 +3,7 @@
 use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
 use toprank_objectives::Draws;
 
+use super::bits::{WORD, empty_into, put, spread};
 use super::choose::Chooser;
 use super::decks::{Decks, pieces};
 use super::lists::Dealer;
@@ -223,12 +224,17 @@ impl Draw {
     }
 }
 
+/// So many words of bits are walked in less time than one drawn item is searched for and sorted.
+const WORDS_AN_ITEM: usize = 4;
+
 /// Draws items that are judged and not relevant.
 pub(super) struct Others {
     /// Relevant and unjudged items.
     excluded: Places,
     stream: Stream,
     chooser: Chooser,
+    /// One bit per item, for the draw of one list.
+    places: Vec<u64>,
     /// Draws by popularity, and whether they are corrected for.
     popular: Option<(Popular, bool)>,
 }
@@ -239,6 +245,7 @@ impl Others {
             excluded: Places::of(lists, |label| label.is_nan() || policy.relevant.is(label)),
             stream: Stream::new(seed, "sampler: other items"),
             chooser: Chooser::default(),
+            places: Vec::new(),
             popular: None,
         }
     }
@@ -251,6 +258,7 @@ impl Others {
             excluded: Places::of_choices(choices, |label| label.is_nan() || policy.relevant.is(label)),
             stream: Stream::new(seed, "sampler: other items"),
             chooser: Chooser::default(),
+            places: Vec::new(),
         }
     }
 
@@ -269,9 +277,20 @@ impl Others {
                 }
             }
             _ => {
-                let chosen = self.chooser.draw(outside, most, &mut random);
-                out.items.extend(chosen.iter().map(|&nth| self.excluded.nth_outside(q, nth)));
-                out.items[start..].sort_unstable();
+                let words = self.excluded.length(q).div_ceil(WORD);
+                if words > WORDS_AN_ITEM * most.min(outside) {
+                    let chosen = self.chooser.draw(outside, most, &mut random);
+                    out.items.extend(chosen.iter().map(|&nth| self.excluded.nth_outside(q, nth)));
+                    out.items[start..].sort_unstable();
+                } else {
+                    if self.places.len() < words {
+                        self.places.resize(words, 0);
+                    }
+                    let (inside, places) = (self.excluded.inside(q), &mut self.places[..words]);
+                    self.chooser.with_bits(outside, most, &mut random, |set| spread(set, inside, places));
+                    out.items.drain(start..).for_each(|relevant| put(places, relevant));
+                    empty_into(places, &mut out.items);
+                }
             }
         }
         if !out.stands_for.is_empty() {
