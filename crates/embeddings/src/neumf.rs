@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use toprank_core::matrix::{View, product};
 use toprank_core::{Block, ModelError, Param, ParamError, Role, Spec, Stream, vectorised};
 
-use crate::dots::{self, by_user, dot, folded};
+use crate::dots::{self, dot, folded};
 use crate::layers::{Layers, bend_slopes, fill_mask};
 use crate::model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
 use crate::params::{SCALE, WIDTH, dropout, fresh_rows, layers, scale, uniform, width};
@@ -214,6 +214,18 @@ vectorised! {
 }
 
 vectorised! {
+    /// Adds row after row to the item that it is of, where that is among those from `first` on whose rows are `to`.
+    fn add_to_items(to: &mut [f32], first: usize, width: usize, met: &[u32], rows: &[f32]) {
+        for (&k, row) in met.iter().zip(rows.chunks_exact(width)) {
+            let place = (k as usize).checked_sub(first).map(|place| place * width);
+            if let Some(to) = place.and_then(|start| to.get_mut(start..start + width)) {
+                to.iter_mut().zip(row).for_each(|(to, row)| *to += row);
+            }
+        }
+    }
+}
+
+vectorised! {
     fn add_rows(to: &mut [f32], rows: &[f32]) {
         for row in rows.chunks_exact(to.len()) {
             to.iter_mut().zip(row).for_each(|(to, row)| *to += row);
@@ -270,17 +282,17 @@ impl EmbeddingModel for NeuMf {
             }
         }
         let mask_of = |d: usize| if masks.is_empty() { &[] } else { &masks[d * units..][..units] };
-        by_user(plan, all, units, &|d, all| {
-            let rows = plan.met(d).len();
-            let (mask, other_masks) = mask_of(d).split_at(if masks.is_empty() { 0 } else { first });
-            let (x, given) = all.split_at_mut(rows * first);
-            first_layer(&first_u[d * first..][..first], first_i, plan.met(d), mask, x);
-            self.rest.forward(weights.rest, x, other_masks, given);
-        });
-        let all = &*all;
-        by_user(plan, scores, 1, &|d, scores| {
-            let end = plan.offsets[d + 1] * units;
-            add_last(weights.last, &all[end - scores.len() * weights.last.len()..end], scores);
+        let shards = Shard::all(plan, all, units).into_par_iter().zip(Shard::all(plan, scores, 1));
+        shards.for_each(|(mut all, mut scores)| {
+            for d in all.users.clone() {
+                let rows = plan.met(d).len();
+                let (mask, other_masks) = mask_of(d).split_at(if masks.is_empty() { 0 } else { first });
+                let all = all.next(rows * units);
+                let (x, given) = all.split_at_mut(rows * first);
+                first_layer(&first_u[d * first..][..first], first_i, plan.met(d), mask, x);
+                self.rest.forward(weights.rest, x, other_masks, given);
+                add_last(weights.last, &all[all.len() - rows * weights.last.len()..], scores.next(rows));
+            }
         });
     }
 
@@ -312,11 +324,12 @@ impl EmbeddingModel for NeuMf {
         let deeper = weights.rest.len() + weights.last.len();
         let shards: Vec<Vec<f32>> = Shard::all(plan, all, units)
             .into_par_iter()
-            .map(|mut shard| {
+            .zip(slope_first_u.par_chunks_mut(USERS_AT_ONCE * first))
+            .map(|(mut shard, slope_first_u)| {
                 let mut to_weights = vec![0.0; deeper];
                 let (to_rest, to_last) = to_weights.split_at_mut(weights.rest.len());
                 let mut scratch = Vec::new();
-                for d in shard.users.clone() {
+                for (d, slope_first_u) in shard.users.clone().zip(slope_first_u.chunks_exact_mut(first)) {
                     let slopes = &dscore[plan.offsets[d]..plan.offsets[d + 1]];
                     let rows = slopes.len();
                     let here = shard.next(rows * units);
@@ -333,22 +346,20 @@ impl EmbeddingModel for NeuMf {
                         bend_slopes(&mut scratch, x, first_mask, first);
                         x.copy_from_slice(&scratch);
                     }
+                    slope_first_u.fill(0.0);
+                    add_rows(slope_first_u, &here[..rows * first]);
                 }
                 to_weights
             })
             .collect();
+        // Each thread takes some of the items and walks over all users: units are read in the order they stand in, and an item's
+        // slopes are added in the order of users, however many threads there are.
         let all = &*all;
-        slope_first_u.par_chunks_exact_mut(first).enumerate().for_each(|(d, to)| {
+        let part = u.div_ceil(rayon::current_num_threads()).max(1);
+        slope_first_i.par_chunks_mut(part * first).enumerate().for_each(|(k, to)| {
             to.fill(0.0);
-            let start = plan.offsets[d] * units;
-            add_rows(to, &all[start..start + plan.met(d).len() * first]);
-        });
-        slope_first_i.par_chunks_exact_mut(first).enumerate().with_min_len(16).for_each(|(k, to)| {
-            to.fill(0.0);
-            for &entry in plan.of_item(k) {
-                let d = plan.user_of[entry as usize] as usize;
-                let start = plan.offsets[d] * units + (entry as usize - plan.offsets[d]) * first;
-                add_rows(to, &all[start..start + first]);
+            for d in 0..plan.users.len() {
+                add_to_items(to, k * part, first, plan.met(d), &all[plan.offsets[d] * units..]);
             }
         });
 
@@ -457,14 +468,14 @@ impl EmbeddingModel for NeuMf {
     }
 }
 
-/// The units of a fixed number of users.
-struct Shard<'a> {
+/// The units, or scores, of a fixed number of users.
+struct Shard<'a, T> {
     users: std::ops::Range<usize>,
-    units: &'a mut [f32],
+    units: &'a mut [T],
 }
 
-impl<'a> Shard<'a> {
-    fn all(plan: &crate::Plan, mut units: &'a mut [f32], each: usize) -> Vec<Shard<'a>> {
+impl<'a, T> Shard<'a, T> {
+    fn all(plan: &crate::Plan, mut units: &'a mut [T], each: usize) -> Vec<Shard<'a, T>> {
         let count = plan.users.len();
         let cut = |start: usize| {
             let users = start..(start + USERS_AT_ONCE).min(count);
@@ -476,7 +487,7 @@ impl<'a> Shard<'a> {
         (0..count).step_by(USERS_AT_ONCE).map(cut).collect()
     }
 
-    fn next(&mut self, length: usize) -> &'a mut [f32] {
+    fn next(&mut self, length: usize) -> &'a mut [T] {
         let (here, rest) = std::mem::take(&mut self.units).split_at_mut(length);
         self.units = rest;
         here

@@ -41,8 +41,8 @@ later was taken, where the order in time is known (times in the data, or the fil
 parts are not random.
 
 --feedback ratings learns from ratings (gain and relevance by the objective: song:gain=linear, ap:relevant=4) instead of from
-the bare fact that an item was taken. Features of users or items (two-tower) are tables with a column item that holds the name
-and columns of numbers; they are standardised, missing ones are the mean.
+the bare fact that an item was taken. Features of users or items (two-tower) are tables with a column user or item that holds the
+name and columns of numbers; they are standardised, missing ones are the mean.
 
 The tables of vectors, their means in the optimiser and the best ones so far take 16 bytes a number (mf:width=64, a million users
 and items: 1 GB). --tables says where they are while it trains: memory, a FOLDER on a disk (in temporary files there that are
@@ -108,25 +108,25 @@ struct Flags {
     /// mf, neumf or two-tower, with parameters: mf:width=32 (see `toprank models`) [default: mf]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Row-sparse adam or adamw with parameters: adam:decay=1e-5:beta2=0.99 [default: by model]
+    /// Row-sparse adam or adamw with parameters: adam:decay=1e-5:beta2=0.99 [default: adamw:decay=1.2]
     #[arg(long, value_name = "NAME")]
     optimiser: Option<String>,
-    /// Rate of learning [default: by model]
+    /// Rate of learning [default: 0.01]
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     rate: Option<f64>,
     /// How the rate changes: constant, step, cosine, theory [default: constant]
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
-    /// What a batch is: pairs, strata or lists, with parameters [default: by model]
+    /// What a batch is: pairs, strata or lists, with parameters [default: pairs:batch=4096:group=20:items=300]
     #[arg(long, value_name = "NAME")]
     sampler: Option<String>,
-    /// Most passes over the data [default: by model]
+    /// Most passes over the data [default: 100]
     #[arg(long, value_name = "N")]
     epochs: Option<u32>,
     /// Metric of validation [default: the metric of --objective, else ndcg@20]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
-    /// Passes without a better validation before training stops; 0: never [default: by model]
+    /// Passes without a better validation before training stops; 0: never [default: 10]
     #[arg(long, value_name = "N")]
     patience: Option<u32>,
     /// Passes of warm-up with listwise cross-entropy, then the last layer starts afresh [default: 0]
@@ -135,7 +135,8 @@ struct Flags {
     /// What a pair is worth: implicit (1) or ratings [default: implicit]
     #[arg(long, value_name = "KIND")]
     feedback: Option<String>,
-    /// Half-life in pairs: after so many later pairs of its user a pair counts half; 0: all alike
+    /// Half-life in pairs: after so many later pairs of its user a pair counts half; 0: all alike [default: 10 where the order in time
+    /// is known]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     recency: Option<f64>,
     /// Seed of everything random [default: 1]
