@@ -73,8 +73,8 @@ pub struct Train {
     #[arg(long, value_name = "METRICS")]
     metrics: Option<String>,
     /// Seconds between two checkpoints, at least
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    checkpoint_every: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", allow_negative_numbers = true, value_parser = kept_run::seconds)]
+    checkpoint_every: Duration,
     #[command(flatten)]
     reading: Reading,
 }
@@ -188,8 +188,7 @@ impl Train {
     /// Reads, trains, writes the model.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
-        let every = Duration::try_from_secs_f64(self.checkpoint_every)
-            .map_err(|_| Failure::usage("--checkpoint-every must be a number of seconds from 0 on"))?;
+        let every = self.checkpoint_every;
         let (start, origin) = match &self.resume {
             Some(model) => match self.taken_up(model, common)? {
                 Some(taken_up) => taken_up,

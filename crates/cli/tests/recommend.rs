@@ -172,6 +172,17 @@ fn help_says_the_defaults_that_a_run_takes() {
 }
 
 #[test]
+fn a_time_between_checkpoints_that_is_none_is_refused_before_anything_is_read() {
+    for command in ["recommend train", "embed train", "train"] {
+        for time in ["-1", "soon", "NaN"] {
+            let error =
+                Toprank::new().fails(2, &format!("{command} --data absent -o x --checkpoint-every {time}"));
+            assert!(error.contains("--checkpoint-every") && error.contains("seconds from 0 on"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn recency_is_the_default_where_time_is_known_and_refused_where_it_is_not() {
     let shell = shell();
     let settings =

@@ -1,12 +1,14 @@
 //! How good are the recommenders? Objectives × models on MovieLens, chosen on validation data only, full rankings.
 //!
 //! ```text
-//! cargo run --release -p toprank --no-default-features --example recommend -- FOLDER results.jsonl [--only TEXT] [--minutes 120] [--with SETTINGS]
-//! cargo run --release -p toprank --no-default-features --example recommend -- --table results.jsonl table.csv
+//! cargo run --release -p toprank --no-default-features --example recommend -- FOLDER results.jsonl [--only TEXT] [--minutes 120]
+//! cargo run --release -p toprank --no-default-features --example recommend -- --table results.jsonl bench/recommend
 //! ```
 //!
 //! FOLDER holds `recsys/ml-100k` and `recsys/ml-1m-implicit`. A line is written as each run ends, and the same command goes on
-//! where the file ends. SETTINGS are key=value separated by blanks, for a choice of settings on validation.
+//! where the file ends: first all objectives × models with the default settings (`table.csv`), then what γ, β, K and samples do
+//! (`study.csv`). `--with SETTINGS`, key=value separated by blanks, makes the runs of the first part with these settings instead
+//! and leaves the study out, for a choice of settings on validation.
 //!
 //! Sets: `ml-100k` leaves each user's last item out by time, equal times in file order; `ml-100k-ties` is the same with equal
 //! times in the order of item numbers (many items of a user share a second, and the last of them by number are little known:
@@ -33,6 +35,37 @@ const MODELS: [&str; 2] = ["mf", "neumf"];
 /// Listwise cross-entropy is what `--objective ndcg@20` trains with; K-SONG's K is the best of the study on validation.
 const OBJECTIVES: [&str; 7] =
     ["listwise-ce", "song", "song-v1", "k-song@300", "listnet", "bpr", "lambdarank"];
+/// What the study is about: its set and model, objective and settings; the rest are the defaults.
+const STUDIED: (&str, &str) = ("ml-100k-ties", "mf");
+const STUDY: [(&str, &str); 24] = [
+    ("song:gamma=0.3", ""),
+    ("song:gamma=0.5", ""),
+    ("song:gamma=0.9", ""),
+    ("song:gamma=1", ""),
+    ("song", ITEMS_50),
+    ("song", ITEMS_100),
+    ("song", ITEMS_ALL),
+    ("song:gamma=1", ITEMS_ALL),
+    ("listwise-ce:gamma=0.3", ""),
+    ("listwise-ce:gamma=1", ""),
+    ("listwise-ce", ITEMS_ALL),
+    ("listwise-ce:gamma=1", ITEMS_ALL),
+    ("song-v1:beta=0.1", ""),
+    ("song-v1:beta=0.5", ""),
+    ("song-v1:beta=0.9", ""),
+    ("k-song-v2@300", ""),
+    ("k-song-v2@300:gamma=0.1", ""),
+    ("k-song-v2@300:gamma=0.5", ""),
+    ("k-song-v2@300:beta=0.1", ""),
+    ("k-song-v2@300:beta=0.5", ""),
+    ("k-song-v2@300:beta=0.9", ""),
+    ("k-song@10", ""),
+    ("k-song@50", ""),
+    ("k-song@100", ""),
+];
+const ITEMS_50: &str = "sampler=pairs:batch=4096:group=20:items=50";
+const ITEMS_100: &str = "sampler=pairs:batch=4096:group=20:items=100";
+const ITEMS_ALL: &str = "sampler=pairs:batch=4096:group=20:items=all";
 const METRICS: &str = "ndcg@10,ndcg@20,recall@20";
 
 #[derive(Clone, Debug)]
@@ -54,12 +87,25 @@ fn main() -> Anyhow<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
     if let Some(results) = option("--table") {
-        let table = table(&resumable::read(results)?)?;
-        std::fs::write(args.last().ok_or("a table to write")?, table)?;
+        let folder = Path::new(args.last().ok_or("a folder to write to")?);
+        let lines = resumable::read(results)?;
+        let is_default = |line: &&Value| {
+            line["more"] == "" && OBJECTIVES.iter().any(|objective| line["objective"] == *objective)
+        };
+        // The study has the defaults beside what differs from them.
+        let studied = |line: &&Value| {
+            line["set"] == STUDIED.0
+                && line["model"] == STUDIED.1
+                && ["song", "song-v1", "k-song", "listwise-ce"]
+                    .iter()
+                    .any(|family| line["objective"].as_str().is_some_and(|name| name.starts_with(family)))
+        };
+        std::fs::write(folder.join("table.csv"), table(lines.iter().filter(is_default))?)?;
+        std::fs::write(folder.join("study.csv"), table(lines.iter().filter(studied))?)?;
         return Ok(());
     }
     let [folder, results, ..] = args.as_slice() else {
-        return Err("usage: recommend FOLDER results.jsonl [--only TEXT] [--minutes N] [--with SETTINGS] | --table results.jsonl table.csv".into());
+        return Err("usage: recommend FOLDER results.jsonl [--only TEXT] [--minutes N] [--with SETTINGS] | --table results.jsonl bench/recommend".into());
     };
     let minutes: f64 = option("--minutes").map_or(Ok(120.0), |text| text.parse())?;
     let seeds: u64 = option("--seeds").map_or(Ok(3), |text| text.parse())?;
@@ -74,6 +120,14 @@ fn main() -> Anyhow<()> {
                     runs.push(Run { set, model, objective, more, seed });
                 }
             }
+        }
+    }
+    if more.is_empty() {
+        for seed in 1..=seeds {
+            runs.extend(STUDY.map(|(objective, settings)| {
+                let ((set, model), objective, more) = (STUDIED, objective.to_string(), settings.to_string());
+                Run { set, model, objective, more, seed }
+            }));
         }
     }
     runs.retain(|run| option("--only").is_none_or(|only| run.name().contains(only.as_str())));
@@ -156,7 +210,7 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
 const COLUMNS: [&str; 8] =
     ["valid", "ndcg@10", "ndcg@20", "recall@20", "coverage", "lift", "epoch", "seconds"];
 
-fn table(lines: &[Value]) -> Anyhow<String> {
+fn table<'a>(lines: impl Iterator<Item = &'a Value>) -> Anyhow<String> {
     let mut groups: BTreeMap<[String; 4], Vec<&Value>> = BTreeMap::new();
     for line in lines {
         let key =

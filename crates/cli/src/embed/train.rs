@@ -67,8 +67,8 @@ pub struct Train {
     #[arg(long, value_name = "FOLDER")]
     curves: Option<PathBuf>,
     /// Seconds between two checkpoints, at least
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    checkpoint_every: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", allow_negative_numbers = true, value_parser = crate::train::kept_run::seconds)]
+    checkpoint_every: Duration,
     #[command(flatten)]
     reading: Reading,
 }
@@ -173,8 +173,7 @@ impl Train {
     /// Reads, trains, writes the model.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
-        let every = Duration::try_from_secs_f64(self.checkpoint_every)
-            .map_err(|_| Failure::usage("--checkpoint-every must be a number of seconds from 0 on"))?;
+        let every = self.checkpoint_every;
         let (config, origin, kept) = match &self.resume {
             None => {
                 let (config, origin) = self.asked()?;

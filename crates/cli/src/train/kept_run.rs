@@ -13,6 +13,12 @@ use crate::curves::Curves;
 use crate::failure::Failure;
 use crate::{Common, interrupt, note};
 
+/// Reads the time between two checkpoints.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds from 0 on".into())
+}
+
 /// What is said about a run and where it is kept.
 pub(crate) struct KeptRun<'a> {
     pub common: &'a Common,
