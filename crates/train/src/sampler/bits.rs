@@ -58,7 +58,9 @@ mod tests {
                 let numbers: Vec<u32> = (0..left.len() as u32).filter(|_| random.below(3) == 0).collect();
                 let words = (length as usize).div_ceil(WORD);
                 let (mut set, mut places) = (vec![0; words + 1], vec![0; words]);
-                numbers.iter().for_each(|&number| put(&mut set, number));
+                for &number in &numbers {
+                    put(&mut set, number);
+                }
                 spread(&set, &taken, &mut places);
                 let mut found = vec![7];
                 empty_into(&mut places, &mut found);
