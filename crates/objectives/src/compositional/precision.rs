@@ -166,6 +166,23 @@ mod tests {
     }
 
     #[test]
+    fn ranks_of_exponentials_by_hand() {
+        // Their means are tracked as logarithms: 1 for the item itself, e for the one that stands 1 above it.
+        let rank = 1.0 + 1f64.exp();
+        for text in ["precision@1", "recall@1"] {
+            let goal =
+                Goal::parse(&format!("{text}:surrogate=exponential:softness=1"), &Policy::default()).unwrap();
+            let (found, slopes) = goal.of_list(&List::new(&[0.0, 1.0], &[1.0, 0.0])).unwrap();
+            assert!((found - rank / (rank + 1.0)).abs() < 1e-15, "{text}: {found}");
+            let slope = 1f64.exp() / ((rank + 1.0) * (rank + 1.0));
+            assert!(
+                (slopes[1] - slope).abs() < 1e-15 && (slopes[0] + slope).abs() < 1e-15,
+                "{text}: {slopes:?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_list_far_longer_than_k_has_a_gradient_before_anything_is_learned() {
         // 4,000 equal scores: the smooth rank of every item is 4,000, and K is 10.
         let scores = vec![0.0; 4000];
