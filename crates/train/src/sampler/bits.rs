@@ -4,7 +4,7 @@
 pub(super) const WORD: usize = 64;
 
 /// Moves the numbers of `set` past `taken`, which ascend: the bit of number r comes to the place of the r-th that is not taken.
-/// `set` holds as many numbers as places are left, and one word more; `to` holds all places.
+/// `to` holds all places.
 ///
 /// ```text
 /// each word of places: the next bits of the set; a 0 put in at each taken place moves those above it up by one
@@ -15,7 +15,7 @@ pub(super) fn spread(set: &[u64], taken: &[u32], to: &mut [u64]) {
     let (mut at, mut taken) = (0, taken.iter().map(|&place| place as usize).peekable());
     for (word, to) in to.iter_mut().enumerate() {
         let (first, shift) = (at / WORD, at % WORD);
-        // Where nothing is left of the set, whatever comes here is moved out of the word.
+        // Behind its last word the set is empty.
         let next = |at: usize| set.get(at).copied().unwrap_or(0);
         let mut bits = next(first) >> shift | (next(first + 1) << 1) << (WORD - 1 - shift);
         at += WORD;
@@ -57,7 +57,7 @@ mod tests {
                 let left: Vec<u32> = (0..length).filter(|place| !taken.contains(place)).collect();
                 let numbers: Vec<u32> = (0..left.len() as u32).filter(|_| random.below(3) == 0).collect();
                 let words = (length as usize).div_ceil(WORD);
-                let (mut set, mut places) = (vec![0; words + 1], vec![0; words]);
+                let (mut set, mut places) = (vec![0; left.len().div_ceil(WORD)], vec![0; words]);
                 for &number in &numbers {
                     put(&mut set, number);
                 }
