@@ -77,8 +77,8 @@ impl Models {
     /// Prints the table or one page of it.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let mut lines: Vec<Line> =
-            train::models::NETWORKS.iter().map(|entry| Line::new(entry, &[])).collect();
-        lines.extend(train::models::TREES.iter().map(|entry| Line::new(entry, &[])));
+            train::rank::models::NETWORKS.iter().map(|entry| Line::new(entry, &[])).collect();
+        lines.extend(train::rank::models::TREES.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(embeddings::MODELS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SAMPLERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::OPTIMISERS.iter().map(|entry| Line::new(entry, &[])));

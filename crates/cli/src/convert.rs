@@ -39,7 +39,7 @@ impl Convert {
     /// Reads, writes, says what it did.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let to = self.to.display();
-        if self.reading.format.as_deref() == Some("run") {
+        if self.reading.input_format.as_deref() == Some("run") {
             return write_ranking(&read_run(&Source::path(&self.from))?, &self.to, common);
         }
         if self.scores.is_none() && self.is_mapped() {

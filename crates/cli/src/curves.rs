@@ -15,7 +15,7 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// Opens the files in `folder`, which is made; what they hold of a run that was taken up earlier stays.
+    /// Opens the files in `folder`, which is made; what they hold of a resumed run stays.
     pub fn open(folder: &Path, metrics: &[String], records: &[Record]) -> Result<Curves, Failure> {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
@@ -31,7 +31,7 @@ impl Curves {
         })
     }
 
-    /// Adds one pass to every file.
+    /// Adds one epoch to every file.
     pub fn add(&mut self, record: &Record) -> Result<(), Failure> {
         self.records.push(record.clone());
         self.files.iter_mut().try_for_each(|file| Ok(file.write(record)?))
@@ -48,7 +48,7 @@ impl Curves {
         for (m, metric) in self.metrics.iter().enumerate() {
             all.push(series(&format!("validation {metric}"), &|record| record.metrics.get(m).copied()?));
         }
-        let plot = toprank_plots::curves("learning curves", "pass", "", &all);
+        let plot = toprank_plots::curves("learning curves", "epoch", "", &all);
         plot.save(&self.folder.join("curve.svg")).map_err(Failure::failed)
     }
 

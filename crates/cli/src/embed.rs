@@ -3,13 +3,15 @@
 mod apply;
 mod train;
 
+pub(crate) use train::parts;
+
 use serde_json::json;
-use toprank::data::{Dataset, Source, formats};
+use toprank::data::Dataset;
 use toprank::train::Embedder;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::reading::Reading;
+use crate::reading::{self, Reading};
 use crate::table::{Style, counted, settings};
 use crate::{Common, print, print_json};
 
@@ -60,13 +62,13 @@ pub enum Wanted {
 
 /// Reads rows: the column `class` becomes the lists, whatever order the rows are in; without it labels are classes.
 pub fn read(
-    path: &str,
+    paths: &[String],
     class: Option<&str>,
     reading: &Reading,
     wanted: Wanted,
     quiet: bool,
 ) -> Result<Dataset, Failure> {
-    let _spinner = Progress::spinner(quiet, format!("reading {path}"));
+    let _spinner = Progress::spinner(quiet, format!("reading {}", paths.join(", ")));
     let mut options = reading.options(Vec::new());
     if let Some(class) = class.filter(|_| wanted != Wanted::Nothing) {
         options.list = Some(class.to_string());
@@ -75,7 +77,7 @@ pub fn read(
     options.regroup = true;
     options.unlabelled |= wanted == Wanted::Nothing;
     options.label_optional = wanted == Wanted::ClassesIfAny;
-    Ok(formats::read(&Source::path(path), &options)?)
+    reading::read_files(paths, &options, quiet)
 }
 
 /// What a feature that no line of a text states is worth.
@@ -96,7 +98,7 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
     let mut text = format!(
         "{file}: an embedding, its self-test passes\n{} into {}, {}\n",
         counted(header.width, "feature"),
-        counted(header.config.dimensions as usize, "dimension"),
+        counted(header.config.dimensions() as usize, "dimension"),
         counted(embedder.parameters(), "parameter"),
     );
     let parts = &header.parts;
@@ -104,7 +106,8 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
         text += &format!("{name}: {}\n", counted(classes.len(), "class"));
     }
     if let Some((epoch, value)) = header.reached.best {
-        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+        text +=
+            &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.valid_metric());
     }
     text += "\n";
     print(&(text + &settings(&json!(header.config)).render(Style::Table)))

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::{Dataset, sink};
 use toprank::metrics::{Better, Measure, evaluate};
-use toprank::train::{Model, TrainError, predict};
+use toprank::train::{Model, TrainError, rank::predict};
 use toprank::trees::Ensemble;
 use toprank::trees::explain::{
     Cover, Importance, Shap, gain_importance, grid, partial_dependence, permutation_importance,
@@ -172,7 +172,7 @@ impl Explain {
         ensemble: &Ensemble,
         data: &Dataset,
     ) -> Result<(String, Vec<Importance>), Failure> {
-        let name = self.metric.as_ref().unwrap_or(&model.header().config.metric);
+        let name = self.metric.as_ref().map_or(model.header().config.valid_metric(), String::as_str);
         let measures = Measure::parse_all(name, &Policy::default())?;
         let [measure] = measures.as_slice() else {
             return Err(Failure::usage(format!("--metric must be one metric, but is {name}")));

@@ -20,7 +20,7 @@ pub enum Exit {
 }
 
 /// An error on its way to the user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
@@ -80,6 +80,7 @@ impl From<TrainError> for Failure {
             TrainError::File(error) => error.into(),
             TrainError::Model(error) => Failure::data(error),
             TrainError::Goal(error) => Failure::data(error),
+            TrainError::Interrupted { .. } => Failure::interrupted(error),
             TrainError::NotFinite { .. } | TrainError::Tables(_) => Failure::failed(error),
             other => Failure::data(other),
         }

@@ -103,13 +103,13 @@ fn walk(file: &str, common: &Common) -> Result<(), Failure> {
     let mut text = format!(
         "{file}: a learned walk, its self-test passes\n{} by {} on {} lists, {} steps, restart {}, dangling nodes go to \
          {}, scores are {}\nloss {:.6} → {:.6}\n\n",
-        header.objective,
-        header.method,
-        header.lists,
-        header.steps,
-        header.restart,
-        header.dangling,
-        header.score,
+        header.config.algorithm(),
+        header.config.method(),
+        header.reached.lists,
+        header.reached.steps,
+        header.config.restart(),
+        header.config.dangling(),
+        header.config.score(),
         header.loss.0,
         header.loss.1
     );

@@ -3,14 +3,6 @@
 //! Invariants: no formula lives here; results go to standard output, everything else to standard error; the exit
 //! code is 0 (done), 1 (failed), 2 (usage) or 3 (bad data).
 
-/// The library's settings out of flags of the same names; a flag that is not named here is never read, which the compiler says.
-macro_rules! settings {
-    ($flags:ident: $($field:ident),*) => {{
-        let flags = $flags.clone();
-        Settings { $($field: flags.$field),* }
-    }};
-}
-
 mod catalogs;
 mod class_plots;
 mod compare;

@@ -8,6 +8,7 @@ mod train;
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use toprank::data::QueryGraphs;
 use toprank::data::graph::GraphFiles;
 use toprank::walks::Dangling;
@@ -116,6 +117,13 @@ struct GraphFlags {
     /// Folder with the tables nodes, edges, judgements, seeds
     #[arg(long, value_name = "FOLDER")]
     graphs: PathBuf,
+    #[command(flatten)]
+    reading: GraphReading,
+}
+
+/// How graphs are read.
+#[derive(clap::Args, Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct GraphReading {
     /// Another table of judgements: query, node, label; or qrels
     #[arg(long, value_name = "FILE")]
     judgements: Option<PathBuf>,
@@ -124,7 +132,7 @@ struct GraphFlags {
     edge_features: Option<EdgeWhich>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 enum EdgeWhich {
     Own,
     Nodes,
@@ -132,9 +140,16 @@ enum EdgeWhich {
 }
 
 impl GraphFlags {
-    fn read(&self, folder: &std::path::Path) -> Result<QueryGraphs, Failure> {
+    fn read(&self) -> Result<QueryGraphs, Failure> {
+        self.reading.read(&self.graphs, true)
+    }
+}
+
+impl GraphReading {
+    /// Reads a folder; the table of --judgements is that of the main one.
+    pub(crate) fn read(&self, folder: &std::path::Path, is_main: bool) -> Result<QueryGraphs, Failure> {
         let mut files = GraphFiles::folder(folder)?;
-        if self.judgements.is_some() && folder == self.graphs {
+        if self.judgements.is_some() && is_main {
             files.judgements.clone_from(&self.judgements);
         }
         files.ends = self.edge_features.map(|which| which != EdgeWhich::Own);

@@ -31,7 +31,7 @@ const MOST_NAMED: usize = 20;
 pub struct Reading {
     /// Format of the data file (see `toprank formats`) [default: by extension, then by content]
     #[arg(long, value_name = "NAME")]
-    pub format: Option<String>,
+    pub input_format: Option<String>,
     /// Accept rows of a list that are not adjacent and bring them together
     #[arg(long)]
     pub regroup: bool,
@@ -98,7 +98,7 @@ impl Reading {
     pub fn options(&self, keep: Vec<String>) -> ReadOptions {
         let flags = self.clone();
         ReadOptions {
-            format: flags.format,
+            format: flags.input_format,
             regroup: flags.regroup,
             absent: if flags.absent_is_missing { Absent::Missing } else { Absent::Zero },
             list: flags.list,
@@ -152,6 +152,22 @@ impl Reading {
         Ok(self.read(path, Vec::new(), quiet)?.into())
     }
 
+    /// The same for several files.
+    pub fn data_of(&self, paths: &[String], quiet: bool) -> Result<Data, Failure> {
+        match paths {
+            [path] => self.data(path, quiet),
+            _ => Err(Failure::usage("several files")),
+        }
+    }
+
+    /// Several.
+    pub fn read_all(&self, paths: &[String], keep: Vec<String>, quiet: bool) -> Result<Dataset, Failure> {
+        match paths {
+            [path] => self.read(path, keep, quiet),
+            _ => Err(Failure::usage("several files")),
+        }
+    }
+
     /// Reads a data file (`-`: standard input).
     pub fn read(&self, path: &str, keep: Vec<String>, quiet: bool) -> Result<Dataset, Failure> {
         let spinner = Progress::spinner(quiet, format!("reading {path}"));
@@ -159,6 +175,14 @@ impl Reading {
         drop(spinner);
         note_left_out(&data, path, quiet);
         Ok(data)
+    }
+}
+
+/// Several.
+pub fn read_files(paths: &[String], options: &ReadOptions, _: bool) -> Result<Dataset, Failure> {
+    match paths {
+        [path] => Ok(formats::read(&Source::path(path), options)?),
+        _ => Err(Failure::usage("several files")),
     }
 }
 

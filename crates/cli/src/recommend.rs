@@ -4,6 +4,8 @@ mod evaluate;
 mod top;
 mod train;
 
+pub(crate) use train::read;
+
 use serde_json::json;
 use toprank::train::Recommender;
 
@@ -75,7 +77,8 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
         text += &format!("{name}: {}\n", counted(part.pairs(), "pair"));
     }
     if let Some((epoch, value)) = header.reached.best {
-        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+        text +=
+            &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.valid_metric());
     }
     text += "\n";
     print(&(text + &settings(&json!(header.config)).render(Style::Table)))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::Dataset;
 use toprank::metrics::{Evaluation, Measure, bootstrap};
-use toprank::train::retrieval::{Best, Classes, Vectors};
+use toprank::train::embed::{Best, Classes, Vectors};
 use toprank::train::{Embedder, Search};
 
 use crate::embed::{Wanted, absent, read};
@@ -103,7 +103,7 @@ impl Retrieve {
             Some(_) if measures.is_empty() => None,
             Some((of_queries, of_gallery)) => {
                 let _spinner = Progress::spinner(common.quiet, "ranking".to_string());
-                Some(search.judge(&of_queries, &of_gallery, &measures)?)
+                Some(search.evaluate(&of_queries, &of_gallery, &measures)?)
             }
         };
         if let (Some(path), Some(judged)) = (&self.per_query, &judged) {
@@ -137,7 +137,7 @@ impl Retrieve {
         let class = self.class.as_deref();
         let wanted =
             if class.is_some() || self.part.is_some() { Wanted::Classes } else { Wanted::ClassesIfAny };
-        let data = read(path, class, &self.reading, wanted, common.quiet)?;
+        let data = read(&[path.to_string()], class, &self.reading, wanted, common.quiet)?;
         let unjudged = class.is_none() && data.lists.labels.iter().all(|label| label.is_nan());
         if unjudged {
             let (names, vectors) = self.embed(embedder, path, data)?;

@@ -48,7 +48,7 @@ impl Split {
         let dataset = self.reading.read(&self.data, Vec::new(), common.quiet)?;
         let parts = plan(&dataset, &spec, self.seed)?;
         let source = Source::path(&self.data);
-        let own = self.reading.format.as_deref().or(formats::by_extension(&source).map(|f| f.name));
+        let own = self.reading.input_format.as_deref().or(formats::by_extension(&source).map(|f| f.name));
         let format = self.to_format.as_deref().or(own).unwrap_or("letor");
         let extension = match source.extension() {
             own if self.to_format.is_none() && !own.is_empty() => own,

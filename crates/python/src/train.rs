@@ -7,8 +7,8 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use toprank::data::Dataset;
 use toprank::data::formats::Opened;
-use toprank::train::folds::{Scale, folds, out_of_fold};
-use toprank::train::job::Views;
+use toprank::train::rank::folds::{Scale, folds, out_of_fold};
+use toprank::train::rank::job::Views;
 use toprank::train::{
     Calibrate, Config, Data, Job, Learner, Model as Trained, Now, Outcome, Predictor, Record, Settings,
     TrainError, Watch,
@@ -97,7 +97,7 @@ fn of_validation(
     })
 }
 
-type Folds = (Vec<toprank::train::folds::Fold>, Vec<toprank::train::folds::Held>);
+type Folds = (Vec<toprank::train::rank::folds::Fold>, Vec<toprank::train::rank::folds::Held>);
 
 fn cross_validate(
     config: &Config,

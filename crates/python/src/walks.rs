@@ -8,7 +8,7 @@ use toprank::core::Ragged;
 use toprank::data::QueryGraphs;
 use toprank::data::graph::{Graph, GraphFiles, GraphTables, JudgedNodes, NodeNames};
 use toprank::data::group::Interner;
-use toprank::train::full::{Look, Progress};
+use toprank::train::walk::{Look, Progress};
 use toprank::train::{TrainError, WalkFile, WalkSettings};
 use toprank::walks::{Dangling, Stop, Surfer, rank};
 

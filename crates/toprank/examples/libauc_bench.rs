@@ -17,7 +17,7 @@ use std::io::{BufRead, Write};
 use serde_json::{Value, json};
 use toprank::core::Lists;
 use toprank::data::Matrix;
-use toprank::train::engine::{Examples, score};
+use toprank::train::fit::engine::{Examples, score};
 use toprank::train::{Course, Settings, Trainer};
 
 type Failure = Box<dyn std::error::Error>;

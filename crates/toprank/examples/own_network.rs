@@ -17,8 +17,8 @@ use toprank::neural::burn::tensor::{Device, Tensor};
 use toprank::neural::burn;
 use toprank::neural::{Network, Pass, RankModule};
 use toprank::objectives::{Draws, Goal};
-use toprank::train::engine::{At, Engine, Examples, Into, Task, score};
-use toprank::train::{OptimiserStep, optimiser, sampler};
+use toprank::train::fit::engine::{At, Engine, Examples, Into, Task, score};
+use toprank::train::{OptimiserStep, fit::optimiser, fit::sampler};
 
 const WIDTH: usize = 5;
 const STEPS: u64 = 150;

@@ -31,7 +31,7 @@ use toprank::data::source::Source;
 use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::{Batch, Goal, GoalError, Gradients};
-use toprank::train::engine::{Examples, score};
+use toprank::train::fit::engine::{Examples, score};
 use toprank::train::{Course, Now, Trainer, Watch};
 use toprank::train::{Settings, TrainError};
 use toprank_plots::{Series, curves};

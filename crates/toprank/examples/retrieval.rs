@@ -23,7 +23,7 @@ use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::data::{ReadOptions, Source, formats, split};
 use toprank::metrics::Measure;
 use toprank::train::Course;
-use toprank::train::retrieval::{Classes, Prepared, Search, Settings, Trainer, Vectors};
+use toprank::train::embed::{Classes, Prepared, Search, Settings, Trainer, Vectors};
 
 mod resumable;
 use resumable::{Anyhow, Run as _};

@@ -31,7 +31,7 @@ use toprank::metrics::compare::{CompareOptions, compare};
 use toprank::metrics::{Measure, significance::studentised_range_sf};
 use toprank::objectives::Goal;
 use toprank::train::Settings;
-use toprank::train::folds::{Scale, folds, judge, out_of_fold};
+use toprank::train::rank::folds::{Scale, folds, judge, out_of_fold};
 
 mod resumable;
 use resumable::Anyhow;

@@ -15,8 +15,8 @@ use std::time::Instant;
 use toprank::core::{Architecture, Lists, Policy, Stream};
 use toprank::data::Matrix;
 use toprank::objectives::{Draws, Goal};
-use toprank::train::engine::{At, Engine, Examples, Into, Task};
-use toprank::train::{OptimiserStep, optimiser, sampler};
+use toprank::train::fit::engine::{At, Engine, Examples, Into, Task};
+use toprank::train::{OptimiserStep, fit::optimiser, fit::sampler};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -17,7 +17,7 @@ use toprank_metrics::significance::{self, Pairs};
 use toprank_metrics::{Measure, evaluate};
 use toprank_objectives::Goal;
 use toprank_plots::{Series, curves};
-use toprank_train::full::{
+use toprank_train::walk::{
     Adam, Found, Gbn, Gbp, Gfn, Look, Oracle, Progress, Region, WalkOracle, adam, gbn, gbp, gfn,
 };
 use toprank_walks::{Score, Solver, Stop, Walk};
@@ -212,7 +212,7 @@ fn table(graphs: &QueryGraphs, train: &[u32], test: &[u32], size: usize, budget:
         gradient_norm: f64::NAN,
         steps: 0,
         asked: (0, 0),
-        why: toprank_train::full::Why::Steps,
+        why: toprank_train::walk::Why::Steps,
     };
     add("PR", &untuned, 0.0, Vec::new(), &mut judge);
     let mut run =

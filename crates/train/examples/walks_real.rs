@@ -21,7 +21,7 @@ use toprank_metrics::bootstrap::{IntervalOptions, interval};
 use toprank_metrics::significance::{self, Pairs};
 use toprank_metrics::{Measure, evaluate};
 use toprank_objectives::Goal;
-use toprank_train::full::{Adam, Gbn, Look, Progress, Region, WalkOracle, adam, gbn};
+use toprank_train::walk::{Adam, Gbn, Look, Progress, Region, WalkOracle, adam, gbn};
 use toprank_walks::{Score, Stop, Surfer, Walk, rank};
 
 fn text(file: &str) -> Option<String> {

@@ -19,13 +19,13 @@ pub enum TrainError {
     /// An objective that cannot use these lists or scores.
     #[error(transparent)]
     Goal(#[from] GoalError),
-    /// A metric that cannot judge the validation data.
+    /// A metric that cannot evaluate the validation data.
     #[error("validation: {0}")]
     Evaluate(#[from] EvaluateError),
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] ReadError),
-    /// A folder without room for the tables of a recommender.
+    /// A folder without space for the tables of a recommender.
     #[error(transparent)]
     Tables(#[from] TableError),
     /// Features in a damaged part of a file.
@@ -41,10 +41,18 @@ pub enum TrainError {
         /// What was expected, and what to do.
         expected: String,
     },
+    /// A callback stopped the run.
+    #[error("interrupted after step {step} of {steps}")]
+    Interrupted {
+        /// Steps done.
+        step: u64,
+        /// The largest number of steps there could have been.
+        steps: u64,
+    },
     /// The loss or the gradient is no longer a number.
     #[error(
-        "step {step}: the {what} is not a finite number; the batch held {}. A lower rate, a smaller clip or a transform \
-         of the features may help",
+        "step {step}: the {what} is not a finite number; the batch held {}. A lower learning rate, a smaller \
+         clip or feature transforms may help",
         some(lists)
     )]
     NotFinite {

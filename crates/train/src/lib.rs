@@ -1,5 +1,13 @@
-//! **How does a model become good, reproducibly, and how is it kept?** The one room that joins data, model and
-//! objective: samplers, optimisers, schedules, validation, folds, calibration, checkpoints, model files, tuning.
+//! **How does a model become good, reproducibly, and how is it kept?** The one crate that joins data, models and objectives.
+//!
+//! | folder | the question it answers |
+//! |---|---|
+//! | [`fit`] | What does every training run share: the loop, batches, optimisers, schedules, learning curves? |
+//! | [`rank`] | How do rows of features become a model that ranks: networks, boosted trees, folds, calibration, tuning? |
+//! | [`recommend`] | How do interactions become a recommender? |
+//! | [`embed`] | How do rows and classes become an embedding, and how is it searched? |
+//! | [`walk`] | How do judged graphs become a learned random walk? |
+//! | [`store`] | How is it kept: files, checkpoints, ONNX? |
 //!
 //! Invariants:
 //! - a step is a function of (configuration, data, seed, step, state): the same bytes at any number of threads;
@@ -7,59 +15,34 @@
 //! - work is cut into a fixed number of shards, gradients are added in the order of shards;
 //! - what is saved loads bit for bit, and a file that is not whole is never left under its name.
 
-pub mod average;
-pub mod boost;
-pub mod calibration;
-pub mod checkpoint;
-pub mod choice;
-pub mod clip;
-pub mod config;
-pub mod container;
-pub mod curve;
-pub mod engine;
+pub mod embed;
 pub mod error;
-pub mod folds;
-pub mod full;
-mod graph_model;
-pub mod job;
-pub mod learner;
-pub mod model_file;
-pub mod models;
-pub mod onnx;
-pub mod optimiser;
-mod position_bias;
-pub mod predict;
+pub mod fit;
+pub mod rank;
 pub mod recommend;
-pub mod retrieval;
-pub mod sampler;
-pub mod schedule;
-pub mod scoring;
-mod suited;
-#[cfg(test)]
-mod tests;
-pub mod trainer;
-pub mod tune;
-pub mod walk_file;
-pub mod walk_job;
+pub mod store;
+pub mod walk;
 
-pub use average::{AVERAGES, Average, Averaging};
-pub use boost::Boost;
-pub use calibration::{Calibrate, Calibration};
-pub use config::{Config, Settings};
-pub use curve::{Curve, CurveFile, CurveFormat, Record};
+pub use embed::{Embedder, Search};
 pub use error::TrainError;
-pub use graph_model::GraphReading;
-pub use job::{Data, Job};
-pub use learner::{Course, Keep, Learner, Now, Outcome, Watch};
-pub use model_file::Model;
-pub use optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
-pub use position_bias::PositionBias;
-pub use predict::Predictor;
+pub use fit::average::{AVERAGES, Average, Averaging};
+pub use fit::curve::{Curve, CurveFile, CurveFormat, Record};
+pub use fit::optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
+pub use fit::run::RunFiles;
+pub use fit::sampler::{SAMPLERS, Sampler, SamplerKind};
+pub use fit::schedule::{SCHEDULES, Schedule};
+pub use fit::settings::{Config, Files, SETTINGS, Setting, Settings, TrainerKind};
+pub use fit::training_loop::{Callbacks, Checkpoints, Outcome, Progress, Start, TrainingLoop};
+pub use rank::boost::Boost;
+pub use rank::calibration::{Calibrate, Calibration};
+pub use rank::graph_model::GraphReading;
+pub use rank::job::{Data, Job, Learner};
+pub use rank::position_bias::PositionBias;
+pub use rank::predict::Predictor;
+pub use rank::run::{Run, Trained};
+pub use rank::scoring::Scoring;
+pub use rank::trainer::Trainer;
 pub use recommend::{Interactions, Recommender};
-pub use retrieval::{Embedder, Search};
-pub use sampler::{SAMPLERS, Sampler, SamplerKind};
-pub use schedule::{SCHEDULES, Schedule};
-pub use scoring::Scoring;
-pub use trainer::Trainer;
-pub use walk_file::{WalkFile, WalkHeader};
-pub use walk_job::{LearnedWalk, WalkSettings};
+pub use store::header::{Header, Reached};
+pub use store::model_file::Model;
+pub use walk::WalkFile;

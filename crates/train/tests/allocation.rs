@@ -5,7 +5,9 @@ use std::cell::Cell;
 
 use toprank_core::{Lists, Policy, Stream};
 use toprank_objectives::Draws;
-use toprank_train::{OPTIMISERS, OptimiserStep, SAMPLERS, average, clip, optimiser, sampler};
+use toprank_train::{
+    OPTIMISERS, OptimiserStep, SAMPLERS, fit::average, fit::clip, fit::optimiser, fit::sampler,
+};
 
 thread_local! {
     /// Allocations of this thread; const, so that counting itself does not allocate.
@@ -74,7 +76,7 @@ fn a_draw_allocates_nothing_once_the_buffers_have_grown() {
         let (_, kind) = sampler::parse(entry.name).unwrap();
         let mut sampler = kind.open(&lists, &Policy::default(), 1).unwrap();
         let mut draws = Draws::default();
-        let steps = 3 * sampler.steps_per_pass();
+        let steps = 3 * sampler.steps_per_epoch();
         // Buffers grow to the largest step there is, so the same steps are drawn twice.
         (0..steps).for_each(|step| sampler.draw(step, &mut draws));
         let count = allocations(|| (0..steps).for_each(|step| sampler.draw(step, &mut draws)));

@@ -4,7 +4,7 @@ use serde_json::Value;
 use toprank_core::{List, Policy};
 use toprank_metrics::probability::reliability;
 use toprank_metrics::threshold::wilson;
-use toprank_train::calibration::{Calibration, Method};
+use toprank_train::rank::calibration::{Calibration, Method};
 
 fn golden() -> Value {
     let file = format!("{}/tests/golden/calibration.json", env!("CARGO_MANIFEST_DIR"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use toprank::data::Source;
 use toprank::train::Embedder;
-use toprank::train::retrieval::Vectors;
+use toprank::train::embed::Vectors;
 
 use super::{Wanted, absent, read};
 use crate::failure::Failure;
@@ -42,7 +42,8 @@ impl Apply {
     /// Loads, embeds, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let embedder = Embedder::load(&self.model)?;
-        let data = read(&self.data, None, &self.reading, Wanted::Nothing, common.quiet)?;
+        let data =
+            read(std::slice::from_ref(&self.data), None, &self.reading, Wanted::Nothing, common.quiet)?;
         let mut order: Vec<u32> = (0..data.rows() as u32).collect();
         order.sort_by_key(|&row| data.file_row(row as usize));
         let names: Vec<String> = order.iter().map(|&row| data.item_name(row as usize)).collect();

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use toprank::core::Features;
 use toprank::data::{Source, sink};
-use toprank::train::retrieval::Embedder;
-use toprank::train::scoring::Trees;
+use toprank::train::embed::Embedder;
+use toprank::train::rank::scoring::Trees;
 use toprank::train::{Model, Recommender, TrainError};
 use toprank::trees::interop::{self, Export as Written, Missing, probe_rows};
 
@@ -17,8 +17,8 @@ use self::runtime::checked;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Style, Table};
-use crate::train::beside;
 use crate::{Common, note, print, print_json};
+use toprank::train::fit::run::beside;
 
 const AFTER_EXPORT: &str = "\
 Examples:
@@ -67,7 +67,7 @@ pub struct Export {
 /// A model that must be made of trees.
 pub fn of_trees<'a>(model: &'a Model, file: &Path) -> Result<&'a Trees, Failure> {
     model.scoring().trees().ok_or_else(|| {
-        let (file, found) = (file.display(), &model.header().config.model);
+        let (file, found) = (file.display(), model.header().config.model());
         Failure::usage(format!(
             "{file}: a model of the kind {found}, expected one that was trained with --model trees"
         ))
@@ -101,7 +101,7 @@ impl Export {
             return Err(Failure::usage(format!(
                 "{}: its features go through {} first, which {} does not know; expected a model trained with --transforms \"\"",
                 self.model.display(),
-                header.config.transforms,
+                header.config.transforms(),
                 format.name
             )));
         }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use toprank::core::Features;
 use toprank::data::sink;
-use toprank::train::onnx::{self, TOLERANCE};
-use toprank::train::retrieval::Embedder;
+use toprank::train::embed::Embedder;
+use toprank::train::store::onnx::{self, TOLERANCE};
 use toprank::train::{Model, Recommender, TrainError};
 
 use super::runtime::checked;
@@ -14,8 +14,8 @@ use super::{Export, cells, features_head};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Style, Table, counted};
-use crate::train::beside;
 use crate::{Common, print, print_json};
+use toprank::train::fit::run::beside;
 
 /// Rows that a network is proved on unless told otherwise: the plain reading takes its time.
 const ROWS: usize = 2_000;
@@ -36,18 +36,18 @@ impl Export {
     /// A network with its transforms.
     pub(super) fn network(&self, model: &Model, common: &Common) -> Result<(), Failure> {
         let header = model.header();
-        self.must_be_onnx(&header.config.model)?;
+        self.must_be_onnx(header.config.model())?;
         let written = self.spinning(common, |rows| onnx::write(model, rows))?;
-        self.written(&header.config.model, &header.features, &written, common)
+        self.written(header.config.model(), &header.features, &written, common)
     }
 
     /// An embedding with its transforms.
     pub(super) fn embedding(&self, common: &Common) -> Result<(), Failure> {
         let embedder = Embedder::load(&self.model)?;
         let header = embedder.header();
-        self.must_be_onnx(&header.config.model)?;
+        self.must_be_onnx(header.config.model())?;
         let written = self.spinning(common, |rows| onnx::write_embedding(&embedder, rows))?;
-        self.written(&header.config.model, &header.features, &written, common)
+        self.written(header.config.model(), &header.features, &written, common)
     }
 
     fn spinning<T>(
@@ -106,7 +106,7 @@ impl Export {
     /// The two sides of a recommender.
     pub(super) fn towers(&self, common: &Common) -> Result<(), Failure> {
         let recommender = Recommender::load_mapped(&self.model)?;
-        let model = &recommender.header().config.model;
+        let model = recommender.header().config.model();
         self.must_be_onnx(model)?;
         let towers = self.spinning(common, |pairs| onnx::towers(&recommender, pairs))?;
         let data = recommender.data();

@@ -1,7 +1,7 @@
 //! What a model is: what it was trained with, what it reached, what it is made of.
 
 use serde_json::json;
-use toprank::train::scoring::Trees;
+use toprank::train::rank::scoring::Trees;
 use toprank::train::{Model, Scoring};
 use toprank::trees::explain::{gain_importance, show as show_tree, split_importance};
 
@@ -19,7 +19,7 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
             "config": header.config,
             "features": header.features,
             "outputs": header.outputs,
-            "transforms": header.config.transforms,
+            "transforms": header.config.transforms(),
             "reached": header.reached,
             "calibration": header.calibration,
             "position_bias": header.position_bias,
@@ -45,7 +45,8 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
         counted(reached.steps as usize, "step"),
     );
     if let Some((epoch, value)) = reached.best {
-        text += &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.metric);
+        text +=
+            &format!("best {} on validation: {value:.4}, in epoch {epoch}\n", header.config.valid_metric());
     }
     if !header.calibration.is_empty() {
         text += "gives probabilities too (`toprank predict --probability`)\n";

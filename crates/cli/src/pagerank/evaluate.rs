@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::metrics::significance::{self, Pairs};
 use toprank::metrics::{Measure, bootstrap, evaluate};
-use toprank::train::walk_job::judged_scores;
+use toprank::train::walk::judged_scores;
 use toprank::train::{TrainError, WalkFile};
 
 use super::GraphFlags;
@@ -43,14 +43,14 @@ impl Evaluate {
     /// Reads, solves, judges, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let file = WalkFile::load(&self.model)?;
-        let graphs = self.graphs.read(&self.graphs.graphs)?;
+        let graphs = self.graphs.read()?;
         let which: Vec<u32> = (0..graphs.len() as u32).collect();
         let lists = graphs.lists(&which, false);
         if lists.entries() == 0 {
             return Err(Failure::data(format!("{}: nothing is judged", self.graphs.graphs.display())));
         }
         let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
-        let walk = file.walk()?;
+        let walk = file.walk();
         let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
         let untuned = file.start_for(&graphs).map_err(TrainError::from)?;
         let node = |entry: usize| graphs.of_row(lists.row(entry) as u32).1 as usize;

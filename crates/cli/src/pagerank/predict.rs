@@ -43,14 +43,14 @@ impl Predict {
     /// Reads, solves, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let file = WalkFile::load(&self.model)?;
-        let graphs = self.graphs.read(&self.graphs.graphs)?;
+        let graphs = self.graphs.read()?;
         let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
         let lists: Vec<u32> = (0..graphs.len() as u32).collect();
         if self.error.is_nan() || self.error <= 0.0 {
             return Err(Failure::usage(format!("--error must be above 0, but is {}", self.error)));
         }
         let solved =
-            file.walk()?.solve(&graphs, &lists, &phi, Stop::at(self.error)).map_err(TrainError::from)?;
+            file.walk().solve(&graphs, &lists, &phi, Stop::at(self.error)).map_err(TrainError::from)?;
         let mut rows: Vec<(&str, &str, f64)> = Vec::new();
         for q in 0..graphs.len() {
             let start = rows.len();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::metrics::{Measure, bootstrap};
 use toprank::train::Recommender;
-use toprank::train::recommend::{Beyond, Part};
+use toprank::train::recommend::{BeyondAccuracy, Part};
 
 use crate::failure::Failure;
 use crate::table::{Style, Table, counted, csv_cell};
@@ -82,7 +82,7 @@ impl Evaluate {
             On::Valid => Part::Valid,
         };
         let sampled = self.sampled.map(|count| (count as usize, self.seed));
-        let judged = recommender.judge(part, &measures, self.valid_unseen, sampled, self.k as usize)?;
+        let judged = recommender.evaluate(part, &measures, self.valid_unseen, sampled, self.k as usize)?;
         let results = &judged.evaluation.results;
         if let Some(path) = &self.per_user {
             let mut text = String::from("user");
@@ -116,7 +116,7 @@ impl Evaluate {
                 .zip(&intervals)
                 .map(|(result, interval)| (result.name.clone(), json!([interval.low, interval.high])))
                 .collect();
-            let Beyond { k, coverage, novelty, popularity, popularity_lift, gini } = judged.beyond;
+            let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = judged.beyond;
             return print_json(&json!({
                 "metrics": metrics,
                 "intervals": bounds,
@@ -144,7 +144,7 @@ impl Evaluate {
         if self.output != Style::Table {
             return print(&table.render(self.output));
         }
-        let Beyond { k, coverage, novelty, popularity, popularity_lift, gini } = judged.beyond;
+        let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = judged.beyond;
         print(&format!(
             "{protocol}, {} of the part {}\n{}\nof the first {k}: coverage {coverage:.4}, novelty {novelty:.2} bits, popularity \
              {popularity:.4} (lift {popularity_lift:.2}), Gini {gini:.3}\n",

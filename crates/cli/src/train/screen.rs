@@ -1,8 +1,9 @@
 //! What a person sees while a model trains.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
-use toprank::train::{Config, Now, Record, Watch};
+use toprank::train::{Callbacks, Config, Progress as Step, Record, Start};
 
 use crate::Common;
 use crate::curves::Curves;
@@ -10,62 +11,102 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
 
-/// What a person sees while it trains.
+/// Progress on standard error, learning curves on disk, Ctrl-C.
 pub struct Screen {
-    progress: Progress,
-    metric: String,
+    common: Common,
     what: String,
+    metric: String,
+    validated: bool,
+    /// Folder of learning curves, which begin with the model itself.
+    folder: Option<PathBuf>,
     curves: Option<Curves>,
+    progress: Option<Progress>,
+    /// The part that is being trained, such as `fold 2 of 5`.
+    part: String,
     pub started: Instant,
-    failed: Option<Failure>,
+    failure: Option<Failure>,
 }
 
 impl Screen {
-    /// `what` names the part of the work, such as `fold 2 of 5`; it may be empty.
-    pub fn new(common: &Common, config: &Config, what: &str, curves: Option<Curves>) -> Screen {
-        let words = format!("{what}{} with {}", config.model, config.algorithm);
-        Screen::named(common, words, &config.metric, what, curves)
-    }
-
-    /// The same for whatever `words` say is trained.
-    pub fn named(common: &Common, words: String, metric: &str, what: &str, curves: Option<Curves>) -> Screen {
+    /// `validated`: there is something to validate on.
+    pub fn new(common: &Common, config: &Config, curves: Option<PathBuf>, validated: bool) -> Screen {
+        let model = if config.model().is_empty() { config.method() } else { config.model() };
         Screen {
-            progress: Progress::bar(common.quiet, words),
-            metric: metric.to_string(),
-            what: what.to_string(),
-            curves,
+            common: common.clone(),
+            what: format!("{model} with {}", config.algorithm()),
+            metric: config.valid_metric().to_string(),
+            validated,
+            folder: curves,
+            curves: None,
+            progress: None,
+            part: String::new(),
             started: Instant::now(),
-            failed: None,
+            failure: None,
         }
     }
 
+    /// The part as a prefix of messages.
+    pub fn part(&self) -> String {
+        if self.part.is_empty() { String::new() } else { format!("{}: ", self.part) }
+    }
+
+    /// What went wrong with the curves.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure.clone()
+    }
+
     pub fn finish(&mut self) -> Result<(), Failure> {
-        if let Some(failure) = self.failed.take() {
+        self.progress = None;
+        if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
         self.curves.as_mut().map_or(Ok(()), Curves::finish)
     }
 }
 
-impl Watch for Screen {
-    fn step(&mut self, now: &Now) {
-        self.progress.set(now.step, now.steps);
-        let metric = now.metric.map(|value| format!(" {} {value:.4}", self.metric)).unwrap_or_default();
-        self.progress.say(format!(
-            "{}pass {} loss {:.4}{metric} rate {:.2e}",
-            self.what, now.epoch, now.loss, now.rate
+impl Callbacks for Screen {
+    fn start(&mut self, start: &Start) {
+        self.part = start.part.to_string();
+        self.progress = Some(Progress::bar(self.common.quiet, format!("{}{}", self.part(), self.what)));
+        if start.step > 0 {
+            let text = format!("{}resumed at step {} of {}", self.part(), start.step, start.steps);
+            crate::note(&self.common, text);
+        }
+        if let (Some(folder), true) = (&self.folder, start.part.is_empty()) {
+            let metrics = if self.validated { vec![self.metric.clone()] } else { Vec::new() };
+            match Curves::open(folder, &metrics, start.records) {
+                Ok(curves) => self.curves = Some(curves),
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        let Some(progress) = &self.progress else { return };
+        progress.set(step.step, step.steps);
+        let metric = step.metric.map(|value| format!(" {} {value:.4}", self.metric)).unwrap_or_default();
+        progress.say(format!(
+            "{}epoch {} loss {:.4}{metric} learning rate {:.2e}",
+            self.part(),
+            step.epoch,
+            step.loss,
+            step.learning_rate
         ));
     }
 
-    fn record(&mut self, record: &Record) {
+    fn epoch(&mut self, record: &Record) {
         if let Some(curves) = &mut self.curves
             && let Err(failure) = curves.add(record)
         {
-            self.failed.get_or_insert(failure);
+            self.failure.get_or_insert(failure);
         }
     }
 
     fn stop(&mut self) -> bool {
-        interrupt::asked() || self.failed.is_some()
+        interrupt::asked() || self.failure.is_some()
+    }
+
+    fn note(&mut self, text: &str) {
+        crate::note(&self.common, text);
     }
 }

@@ -1,7 +1,7 @@
 /*!
-Trained recommenders: recommend, be judged, be kept in a file, be checked when they come back.
+Trained recommenders: they recommend, are evaluated, and are kept in a file that is checked at every load.
 
-The file (see [`crate::container`]) holds the tables, the weights, the names of users and items, and every pair of the three
+The file (see [`crate::store::container`]) holds the tables, the weights, the names of users and items, and every pair of the three
 parts, so that `evaluate` knows what was held out and `top` what a user has seen without the data beside it. A self-test, a few
 pairs with their scores, is run at every load.
 */
@@ -10,18 +10,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{Block, Choices, ParamError, catalog};
+use toprank_core::{Choices, ParamError, catalog};
 use toprank_data::Names;
 use toprank_embeddings::{EmbeddingModel, Meeting, Plan, Ranker, Rows, Shape, Table, Tape};
 use toprank_metrics::Measure;
 
-use super::config::Config;
+use super::config::Feedback;
+use super::evaluate::{History, PartEvaluation, evaluate_part, popular};
 use super::fold_in::fold_in;
 use super::interactions::{Interactions, Known, labelled};
-use super::judge::{Judged, Seen, judge, popular};
 use super::trainer::Parameters;
-use crate::container::{self, Loaded, Number, Tensor, Values, numbers, numbers_of};
 use crate::error::TrainError;
+use crate::fit::flat::{block_tensors, load_blocks};
+use crate::fit::settings::Config;
+use crate::store::container::{self, Number, Stored, Tensor, numbers, numbers_of};
+use crate::store::header::{self, Header, Reached};
 
 const KIND: &str = "recommender";
 /// Pairs in the self-test.
@@ -29,14 +32,10 @@ const PROBED: usize = 16;
 /// Relative difference that another processor may make.
 const TOLERANCE: f64 = 1e-4;
 
-/// What a file says about its recommender.
+/// What the header of a recommender says beside config and result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
-    /// What it was trained with.
-    pub config: Config,
-    /// What it reached.
-    pub reached: Reached,
+pub struct About {
     /// Users.
     pub users: usize,
     /// Items.
@@ -49,21 +48,7 @@ pub struct Header {
     pub item_columns: Vec<String>,
 }
 
-/// What training reached.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reached {
-    /// Steps.
-    pub steps: u64,
-    /// Passes.
-    pub epochs: u32,
-    /// Best pass, and the metric of validation there.
-    pub best: Option<(u32, f64)>,
-    /// Loss of the last pass.
-    pub loss: Option<f64>,
-}
-
-/// A part of the interactions that is judged.
+/// A part of the interactions to evaluate on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// What early stopping looked at.
@@ -94,7 +79,7 @@ pub struct Top {
 /// A trained recommender.
 #[derive(Clone)]
 pub struct Recommender {
-    header: Header,
+    header: Header<About>,
     data: Interactions,
     pub(crate) model: Arc<dyn EmbeddingModel>,
     /// Never changed, so copies of a recommender share them.
@@ -111,19 +96,18 @@ impl Recommender {
     ) -> Recommender {
         let columns =
             |known: &Option<Known>| known.as_ref().map_or(Vec::new(), |known| known.columns.clone());
-        let header = Header {
-            config: config.clone(),
-            reached,
+        let about = About {
             users: data.users.len(),
             items: data.items.len(),
             user_columns: columns(&data.user_features),
             item_columns: columns(&data.item_features),
         };
+        let header = Header { config: config.clone(), reached, about };
         Recommender { header, data, model, parameters }
     }
 
     /// What its file says about it.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &Header<About> {
         &self.header
     }
 
@@ -144,18 +128,18 @@ impl Recommender {
     }
 
     /// Ranks all unseen items for every user with a pair in the part. What was learned from is seen, and for the test part
-    /// also what was validated on, unless `only_train_seen`. `sampled` and `k` as in [`judge`].
+    /// also what was validated on, unless `only_train_seen`. `sampled` and `k` as in [`evaluate_part`].
     ///
     /// # Errors
     /// If the part has no pair, or a metric cannot use the labels.
-    pub fn judge(
+    pub fn evaluate(
         &self,
         part: Part,
         measures: &[Measure],
         only_train_seen: bool,
         sampled: Option<(usize, u64)>,
         k: usize,
-    ) -> Result<Judged, TrainError> {
+    ) -> Result<PartEvaluation, TrainError> {
         let (choices, seen) = match part {
             Part::Valid => (&self.data.valid, self.data.train.clone()),
             Part::Test if only_train_seen => (&self.data.test, self.data.train.clone()),
@@ -167,9 +151,16 @@ impl Recommender {
                 ParamError::new(&format!("the part {part:?}").to_lowercase(), "empty", expected).into()
             );
         }
-        let held = labelled(choices, self.header.config.feedback);
+        let held = labelled(choices, Feedback::of(&self.header.config));
         let popular = popular(&self.data.train);
-        judge(&self.ranker(), &Seen { choices: &seen, popular: &popular }, &held, measures, sampled, k)
+        evaluate_part(
+            &self.ranker(),
+            &History { choices: &seen, popular: &popular },
+            &held,
+            measures,
+            sampled,
+            k,
+        )
     }
 
     /// The number of a user.
@@ -308,46 +299,28 @@ impl Recommender {
     /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
         let Parameters { users, items, weights } = &*self.parameters;
-        let table = |name: &str, values, rows: usize, width| Tensor {
-            name: name.into(),
-            shape: vec![rows, width],
-            values: Values::F32(values),
-        };
         let [user, item] = self.model.widths();
-        let probes = self.scores(&self.some_pairs(PROBED));
         let mut tensors = vec![
-            table("users", users, self.header.users, user),
-            table("items", items, self.header.items, item),
-            Tensor::flat("probe.scores", Values::F64(&probes)),
+            Tensor::shaped("users", vec![self.header.users, user], &**users),
+            Tensor::shaped("items", vec![self.header.items, item], &**items),
+            Tensor::flat("probe.scores", self.scores(&self.some_pairs(PROBED))),
         ];
-        let mut start = 0;
-        for block in self.model.blocks() {
-            let end = start + block.parameters();
-            tensors.push(Tensor {
-                name: format!("model.{}", block.name),
-                shape: block.shape.clone(),
-                values: Values::F32(&weights[start..end]),
-            });
-            start = end;
-        }
+        tensors.extend(block_tensors(self.model.blocks(), weights));
         let data = &self.data;
         for (name, known) in [("users", &data.user_features), ("items", &data.item_features)] {
             if let Some(known) = known {
-                tensors.push(Tensor::flat(format!("{name}.features"), Values::F32(&known.values)));
+                tensors.push(Tensor::flat(format!("{name}.features"), &known.values));
             }
         }
-        let parts = [("train", &data.train), ("valid", &data.valid), ("test", &data.test)];
-        let bytes =
-            parts.map(|(name, part)| (name, numbers(&part.offsets), numbers(&part.places), &part.labels));
-        for (name, offsets, places, labels) in &bytes {
-            tensors.push(Tensor::flat(format!("{name}.offsets"), Values::Bytes(offsets)));
-            tensors.push(Tensor::flat(format!("{name}.items"), Values::Bytes(places)));
-            tensors.push(Tensor::flat(format!("{name}.labels"), Values::F32(labels)));
+        for (name, part) in [("train", &data.train), ("valid", &data.valid), ("test", &data.test)] {
+            tensors.push(Tensor::flat(format!("{name}.offsets"), numbers(&part.offsets)));
+            tensors.push(Tensor::flat(format!("{name}.items"), numbers(&part.places)));
+            tensors.push(Tensor::flat(format!("{name}.labels"), &part.labels));
         }
-        let names = [("users", packed(&data.users)), ("items", packed(&data.items))];
-        for (name, (text, ends)) in &names {
-            tensors.push(Tensor::flat(format!("{name}.names"), Values::Bytes(text)));
-            tensors.push(Tensor::flat(format!("{name}.ends"), Values::Bytes(ends)));
+        for (name, names) in [("users", &data.users), ("items", &data.items)] {
+            let (text, ends) = packed(names);
+            tensors.push(Tensor::flat(format!("{name}.names"), text));
+            tensors.push(Tensor::flat(format!("{name}.ends"), ends));
         }
         container::save(path, KIND, &self.header, &tensors)
     }
@@ -357,9 +330,9 @@ impl Recommender {
     /// # Errors
     /// If the file is no recommender, damaged, or computes other scores here.
     pub fn load(path: &Path) -> Result<Recommender, TrainError> {
-        Recommender::read(path, |loaded, name, count| {
+        Recommender::read(path, |stored, name, count| {
             let mut values = vec![0.0; count];
-            loaded.f32_into(name, &mut values)?;
+            stored.f32_into(name, &mut values)?;
             Ok(values.into())
         })
     }
@@ -371,28 +344,27 @@ impl Recommender {
     /// # Errors
     /// As in [`Self::load`], or if the file cannot be mapped.
     pub fn load_mapped(path: &Path) -> Result<Recommender, TrainError> {
-        Recommender::read(path, Loaded::table)
+        Recommender::read(path, Stored::table)
     }
 
     fn read(
         path: &Path,
-        table: impl Fn(&Loaded<Header>, &str, usize) -> Result<Table, TrainError>,
+        table: impl Fn(&Stored, &str, usize) -> Result<Table, TrainError>,
     ) -> Result<Recommender, TrainError> {
-        let loaded: Loaded<Header> = container::load(path, KIND)?;
-        let header = loaded.header.clone();
+        let (stored, header): (Stored, Header<About>) = container::load(path, KIND)?;
         let part = |name: &str| -> Result<Choices, TrainError> {
             let part = Choices {
                 items: header.items,
-                offsets: numbers_of(loaded.bytes(&format!("{name}.offsets"))?),
-                places: numbers_of(loaded.bytes(&format!("{name}.items"))?),
-                labels: loaded.f32(&format!("{name}.labels"))?.1,
+                offsets: numbers_of(stored.bytes(&format!("{name}.offsets"))?),
+                places: numbers_of(stored.bytes(&format!("{name}.items"))?),
+                labels: stored.f32(&format!("{name}.labels"))?.1,
                 weights: Vec::new(),
             };
-            part.check().map_err(|error| loaded.wrong(error.to_string(), "the pairs of a recommender"))?;
+            part.check().map_err(|error| stored.wrong(error.to_string(), "the pairs of a recommender"))?;
             match part.len() == header.users {
                 true => Ok(part),
                 false => {
-                    Err(loaded.wrong(format!("{} users in {name}", part.len()), header.users.to_string()))
+                    Err(stored.wrong(format!("{} users in {name}", part.len()), header.users.to_string()))
                 }
             }
         };
@@ -401,12 +373,12 @@ impl Recommender {
                 return Ok(None);
             }
             let mut values = vec![0.0; columns.len() * rows];
-            loaded.f32_into(&format!("{name}.features"), &mut values)?;
+            stored.f32_into(&format!("{name}.features"), &mut values)?;
             Ok(Some(Known { columns: columns.to_vec(), values }))
         };
         let data = Interactions {
-            users: unpacked(&loaded, "users", header.users)?,
-            items: unpacked(&loaded, "items", header.items)?,
+            users: unpacked(&stored, "users", header.users)?,
+            items: unpacked(&stored, "items", header.items)?,
             train: part("train")?,
             valid: part("valid")?,
             test: part("test")?,
@@ -415,27 +387,16 @@ impl Recommender {
             later: Vec::new(), // for training only
         };
         let model: Arc<dyn EmbeddingModel> =
-            toprank_embeddings::parse(&header.config.model)?.build(&data.shape())?.into();
+            toprank_embeddings::parse(header.config.model())?.build(&data.shape())?.into();
         let [user, item] = model.widths();
-        let mut parameters = Parameters {
-            users: table(&loaded, "users", header.users * user)?,
-            items: table(&loaded, "items", header.items * item)?,
-            weights: vec![0.0; model.blocks().iter().map(Block::parameters).sum()],
+        let parameters = Parameters {
+            users: table(&stored, "users", header.users * user)?,
+            items: table(&stored, "items", header.items * item)?,
+            weights: load_blocks(model.blocks(), &stored)?,
         };
-        let mut start = 0;
-        for block in model.blocks() {
-            let end = start + block.parameters();
-            loaded.f32_into(&format!("model.{}", block.name), &mut parameters.weights[start..end])?;
-            start = end;
-        }
         let recommender = Recommender { header, data, model, parameters: Arc::new(parameters) };
         let found = recommender.scores(&recommender.some_pairs(PROBED));
-        for (pair, (found, expected)) in found.iter().zip(loaded.f64("probe.scores")?).enumerate() {
-            if (found - expected).abs() > TOLERANCE * expected.abs().max(1.0) {
-                let found = format!("a self-test that fails: pair {pair} has score {found}");
-                return Err(loaded.wrong(found, expected.to_string()));
-            }
-        }
+        header::self_test(&stored, &found, &stored.f64("probe.scores")?, TOLERANCE)?;
         Ok(recommender)
     }
 
@@ -464,10 +425,10 @@ fn packed(names: &Names) -> (Vec<u8>, Vec<u8>) {
     (text, ends)
 }
 
-fn unpacked(loaded: &Loaded<Header>, of: &str, count: usize) -> Result<Names, TrainError> {
-    let damaged = || loaded.wrong(format!("damaged names of {of}"), format!("{count} names"));
-    let text = std::str::from_utf8(loaded.bytes(&format!("{of}.names"))?).map_err(|_| damaged())?;
-    let ends: Vec<u64> = numbers_of(loaded.bytes(&format!("{of}.ends"))?);
+fn unpacked(stored: &Stored, of: &str, count: usize) -> Result<Names, TrainError> {
+    let damaged = || stored.wrong(format!("damaged names of {of}"), format!("{count} names"));
+    let text = std::str::from_utf8(stored.bytes(&format!("{of}.names"))?).map_err(|_| damaged())?;
+    let ends: Vec<u64> = numbers_of(stored.bytes(&format!("{of}.ends"))?);
     let mut names = Names::with_capacity(ends.len(), text.len());
     let mut start = 0;
     for end in ends {

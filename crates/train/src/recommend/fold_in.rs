@@ -1,15 +1,16 @@
-//! Somebody new: a row learned from a history, everything else as it is.
+//! New users: a row learned from a history, everything else as it is.
 
 use toprank_core::{Choices, Stream};
 use toprank_embeddings::{EmbeddingModel, Meeting, Plan, RowAdam, RowStep, Rows, Shape, Slopes, Tape};
 use toprank_objectives::{Batch, Draws, Gradients};
 
-use super::config::Config;
+use super::config::row_constants;
 use super::recency;
-use super::trainer::{Parameters, Sheets, given, told};
+use super::trainer::{Lookup, Parameters, given, labels_and_weights};
 use crate::error::TrainError;
-use crate::sampler;
-use crate::schedule;
+use crate::fit::sampler;
+use crate::fit::schedule;
+use crate::fit::settings::Config;
 
 /// Steps in which the row is learned.
 const STEPS: u64 = 200;
@@ -36,30 +37,30 @@ pub(super) fn fold_in(
         weights: Vec::new(),
     };
     let later: Vec<u32> = later.into_iter().map(|(_, later)| later).collect();
-    let choices = recency::weighed(choices, &later, config.recency);
+    let choices = recency::weighed(choices, &later, config.recency());
     let goal = config.goal()?;
-    let mut sampler = sampler::parse(SAMPLER)?.1.open_choices(&choices, goal.policy(), config.seed)?;
+    let mut sampler = sampler::parse(SAMPLER)?.1.open_choices(&choices, goal.policy(), config.seed())?;
     let schedule = schedule::parse("cosine")?.1;
     let mut state = goal.state_of_choices(&choices)?;
     let [user_width, item_width] = model.widths();
     let mut row = mean_row(&parameters.users, user_width);
-    let constants = config.row_constants()?;
+    let constants = row_constants(config)?;
     let mut adam = RowAdam::new(1, user_width, constants);
     let (mut draws, mut plan) = (Draws::default(), Plan::default());
     let (mut labels, mut weights) = (Vec::new(), Vec::new());
     let (mut items, mut tape, mut out) = (Rows::default(), Tape::default(), Gradients::default());
-    let (mut scores, mut sheets) = (Vec::new(), Sheets::default());
+    let (mut scores, mut lookup) = (Vec::new(), Lookup::default());
     let mut slopes = [vec![0.0; user_width], Vec::new(), vec![0.0; parameters.weights.len()]];
     for step in 0..STEPS {
         sampler.draw(step, &mut draws);
         plan.lay(shape.items, &draws.lists, &draws.offsets, &draws.items);
-        told(&choices, &draws, &mut sheets, &mut labels, &mut weights);
+        labels_and_weights(&choices, &draws, &mut lookup, &mut labels, &mut weights);
         items.gather(&parameters.items, item_width, &plan.items, None);
         scores.resize(plan.len(), 0.0);
         let meeting =
             Meeting { plan: &plan, users: &row, items: &items.values, shape, weights: &parameters.weights };
         model.forward(&meeting, None, &mut tape, &mut scores);
-        let stream = Stream::new(config.seed, "objective").at_step(step);
+        let stream = Stream::new(config.seed(), "objective").at_step(step);
         // A form that asks for the model of the step before goes without: it then follows the present alone.
         let drawn_weights = given(&weights);
         let batch = Batch { stream, drawn_weights, ..Batch::of_choices(&draws, &labels, &scores) };

@@ -1,4 +1,4 @@
-//! Who took what: named users and items, and what is learned from, chosen by and judged on.
+//! Interactions of named users and items, in three parts: training, validation, test.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,9 @@ use toprank_data::split::{self, Part};
 use toprank_data::{Dataset, Matrix, Names};
 use toprank_embeddings::Shape;
 
-use super::config::{Config, Feedback};
+use super::config::Feedback;
 use super::recency::{self, Dated};
+use crate::fit::settings::Config;
 
 /// Named users and items with their choices, in three parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -221,7 +222,7 @@ impl Interactions {
 
     /// The pairs that are learned from: labels of 1, or ratings; what is recent weighs more.
     pub(crate) fn learned(&self, config: &Config) -> Choices {
-        recency::weighed(labelled(&self.train, config.feedback), &self.later, config.recency)
+        recency::weighed(labelled(&self.train, Feedback::of(config)), &self.later, config.recency())
     }
 
     /// How many users and items there are, and what is known about them.

@@ -3,8 +3,8 @@ Recommendation: users are lists, all items are the candidates, any objective of 
 
 ```text
 interactions ─▶ split (leave-last-out, within lists, given) ─▶ Interactions: train, valid, test as choices
-draws ─▶ rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam          Trainer, in the loop of Course
-best unseen items of every user, all items ranked ─▶ metrics, coverage …    judge
+draws ─▶ rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam          Trainer
+best unseen items of every user, all items ranked ─▶ metrics, coverage …    evaluate_part
 tables, names, choices in one file                                          Recommender
 ```
 
@@ -13,36 +13,34 @@ block of users.
 
 ```
 use toprank_data::{ReadOptions, Source, formats, split};
-use toprank_train::recommend::{Interactions, Settings, Trainer};
-use toprank_train::Course;
+use toprank_train::recommend::{Interactions, Trainer};
+use toprank_train::{Settings, TrainerKind, TrainingLoop};
 let lines: String = (0..40).map(|k| format!("u{},i{},1,{k}\n", k % 8, (k * 7 + k / 8) % 20)).collect();
 let source = Source::bytes("t.csv", format!("user,item,rating,time\n{lines}").into_bytes());
 let options = ReadOptions { format: Some("interactions".into()), ..ReadOptions::default() };
 let data = Interactions::split(&formats::read(&source, &options).unwrap(), "leave-last", 1).unwrap();
 let settings = Settings { model: Some("mf:width=4".into()), epochs: Some(3), ..Settings::default() };
-let mut trainer = Trainer::new(&settings.resolve().unwrap(), &data).unwrap();
+let mut trainer = Trainer::new(&settings.resolve(TrainerKind::Recommend).unwrap(), &data).unwrap();
 trainer.run(&mut (), None).unwrap();
 let recommender = trainer.recommender().unwrap();
 assert_eq!(recommender.top("u3", 2).unwrap().items.len(), 2);
 ```
 */
 
-mod checkpoint;
-mod config;
+pub(crate) mod config;
+mod evaluate;
 mod file;
 mod fold_in;
 mod interactions;
-mod judge;
 mod recency;
 #[cfg(test)]
 mod tests;
 mod trainer;
 
-pub use checkpoint::about;
-pub use config::{Config, Feedback, Settings};
-pub use file::{Header, Part, Reached, Recommended, Recommender, Top};
+pub use config::Feedback;
+pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
+pub use file::{About, Part, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
-pub use judge::{Beyond, Judged, Seen, judge};
 pub use toprank_embeddings::Place;
 pub(crate) use trainer::Parameters;
 pub use trainer::{Trainer, table_bytes};

@@ -11,8 +11,8 @@ use toprank_objectives::Draws;
 
 use super::interactions::labelled;
 use super::*;
-use crate::sampler;
-use crate::{Course, Keep, Now, Outcome, Watch};
+use crate::fit::sampler;
+use crate::{Callbacks, Checkpoints, Outcome, Progress, Settings, TrainerKind, TrainingLoop};
 
 /// Users like items of their own third.
 fn file(users: usize, items: usize) -> Dataset {
@@ -42,7 +42,7 @@ fn settings(model: &str, objective: &str) -> Settings {
         objective: Some(objective.into()),
         sampler: Some("pairs:batch=64:group=4:items=12".into()),
         optimiser: Some("adam:decay=0.0001".into()),
-        rate: Some(0.02),
+        learning_rate: Some(0.02),
         epochs: Some(6),
         patience: Some(0),
         ..Settings::default()
@@ -57,7 +57,7 @@ fn bytes(recommender: &Recommender) -> Vec<u8> {
 }
 
 fn trained(settings: &Settings, data: &Interactions) -> Recommender {
-    let mut trainer = Trainer::new(&settings.resolve().unwrap(), data).unwrap();
+    let mut trainer = Trainer::new(&settings.resolve(TrainerKind::Recommend).unwrap(), data).unwrap();
     trainer.run(&mut (), None).unwrap();
     trainer.recommender().unwrap()
 }
@@ -70,7 +70,12 @@ fn every_model_learns_who_likes_what() {
     let data = data();
     for model in MODELS {
         for objective in ["ndcg@20", "song", "song-v1", "k-song@5", "bpr", "listnet", "lambdarank"] {
-            let settings = Settings { epochs: Some(40), rate: Some(0.05), ..settings(model, objective) };
+            let settings = Settings {
+                epochs: Some(40),
+                learning_rate: Some(0.05),
+                valid_metric: Some("ndcg@20".into()),
+                ..settings(model, objective)
+            };
             let recommender = trained(&settings, &data);
             let value = recommender.header().reached.best.unwrap().1;
             // By chance: the mean over 39 places of 1/log2(1 + place) within the first 20, 0.18.
@@ -83,13 +88,13 @@ fn every_model_learns_who_likes_what() {
 fn two_towers_with_ap_end_at_a_worse_loss_from_a_random_start_than_from_a_warm_one() {
     let data = data();
     // `ap` is also a name of the metric MAP, which then judges: by chance 0.11 here, not the 0.18 of ndcg@20.
-    assert_eq!(settings("mf", "ap").resolve().unwrap().metric, "map");
+    assert_eq!(settings("mf", "ap").resolve(TrainerKind::Recommend).unwrap().valid_metric(), "map");
     let run = |warm_up: u32| {
         let settings = Settings {
             epochs: Some(40),
-            rate: Some(0.05),
+            learning_rate: Some(0.05),
             warm_up: Some(warm_up),
-            metric: Some("ndcg@20".into()),
+            valid_metric: Some("ndcg@20".into()),
             ..settings(MODELS[2], "ap")
         };
         let reached = trained(&settings, &data).header().reached.clone();
@@ -125,7 +130,7 @@ fn objectives_that_ask_how_often_a_pair_is_drawn_are_told() {
     let run = |objective: &str| {
         let settings =
             Settings { epochs: Some(2), sampler: sampler.clone(), ..settings(MODELS[0], objective) };
-        let trainer = Trainer::new(&settings.resolve().unwrap(), &data).unwrap();
+        let trainer = Trainer::new(&settings.resolve(TrainerKind::Recommend).unwrap(), &data).unwrap();
         assert!(trainer.steps() > 20, "{} steps in two passes", trainer.steps());
         trained(&settings, &data).header().reached.loss.unwrap()
     };
@@ -136,8 +141,8 @@ fn objectives_that_ask_how_often_a_pair_is_drawn_are_told() {
 /// Stops after some steps.
 struct Until(u64);
 
-impl Watch for Until {
-    fn step(&mut self, _: &Now) {
+impl Callbacks for Until {
+    fn step(&mut self, _: &Progress) {
         self.0 -= 1;
     }
 
@@ -147,7 +152,7 @@ impl Watch for Until {
 }
 
 #[test]
-fn a_run_taken_up_again_ends_in_the_same_bytes() {
+fn a_resumed_run_ends_in_the_same_bytes() {
     let data = data();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c");
@@ -157,10 +162,10 @@ fn a_run_taken_up_again_ends_in_the_same_bytes() {
         ("two-tower:width=4:layers=none:out=3", "listwise-ce", 2),
     ] {
         let settings = Settings { warm_up: Some(warm_up), epochs: Some(3), ..settings(model, objective) };
-        let config = settings.resolve().unwrap();
+        let config = settings.resolve(TrainerKind::Recommend).unwrap();
         let whole = bytes(&trained(&settings, &data));
         let origin = serde_json::Value::Null;
-        let keep = Keep { path: &path, every: Duration::ZERO, origin: &origin };
+        let keep = Checkpoints { path: &path, every: Duration::ZERO, origin: &origin };
         let mut first = Trainer::new(&config, &data).unwrap();
         assert_eq!(first.run(&mut Until(3), Some(keep)).unwrap(), Outcome::Interrupted);
         for _ in 0..100 {
@@ -172,26 +177,26 @@ fn a_run_taken_up_again_ends_in_the_same_bytes() {
                 break;
             }
         }
-        let other = Settings { rate: Some(0.5), ..settings };
-        let mut wrong = Trainer::new(&other.resolve().unwrap(), &data).unwrap();
+        let other = Settings { learning_rate: Some(0.5), ..settings };
+        let mut wrong = Trainer::new(&other.resolve(TrainerKind::Recommend).unwrap(), &data).unwrap();
         assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("another config"));
         let fewer = Interactions::split(&file(59, 45), "leave-last", 1).unwrap();
         let mut wrong = Trainer::new(&config, &fewer).unwrap();
-        assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("other training data"));
+        assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("other data"));
     }
 }
 
 #[test]
-fn mapped_tables_give_the_same_bytes_also_when_a_run_goes_on_elsewhere() {
+fn mapped_tables_give_the_same_bytes_also_when_a_run_is_resumed_elsewhere() {
     let data = data();
     let folder = tempfile::tempdir().unwrap();
     let mapped = Place::Folder(folder.path().to_path_buf());
     let path = folder.path().join("c");
     let origin = serde_json::Value::Null;
-    let keep = Keep { path: &path, every: Duration::ZERO, origin: &origin };
+    let keep = Checkpoints { path: &path, every: Duration::ZERO, origin: &origin };
     for model in MODELS {
         let settings = Settings { warm_up: Some(1), ..settings(model, "song-v1") };
-        let config = settings.resolve().unwrap();
+        let config = settings.resolve(TrainerKind::Recommend).unwrap();
         let whole = bytes(&trained(&settings, &data));
         let mut elsewhere = Trainer::new_in(&config, &data, &mapped).unwrap();
         assert!(elsewhere.parameters.users.is_mapped() && elsewhere.adam[1].square.is_mapped());
@@ -228,7 +233,7 @@ fn a_recommender_taken_meanwhile_stays_as_it_was() {
             if !valid {
                 data.valid = Choices::from_pairs(data.users.len(), data.items.len(), Vec::new());
             }
-            let config = settings("mf:width=4", "listnet").resolve().unwrap();
+            let config = settings("mf:width=4", "listnet").resolve(TrainerKind::Recommend).unwrap();
             let mut trainer = Trainer::new_in(&config, &data, &place).unwrap();
             trainer.run(&mut Until(12), None).unwrap();
             let early = trainer.recommender().unwrap();
@@ -243,7 +248,7 @@ fn a_recommender_taken_meanwhile_stays_as_it_was() {
 #[test]
 fn a_folder_that_cannot_hold_the_tables_is_an_error_before_the_first_step() {
     let data = data();
-    let config = settings("mf:width=4", "listnet").resolve().unwrap();
+    let config = settings("mf:width=4", "listnet").resolve(TrainerKind::Recommend).unwrap();
     let absent = Place::Folder("/absent/folder".into());
     let error = Trainer::new_in(&config, &data, &absent).err().unwrap().to_string();
     assert!(error.starts_with("/absent/folder: no table of 960 bytes can be made there"), "{error}");
@@ -304,8 +309,8 @@ fn full_rankings_equal_a_plain_twin() {
     for (part, only_train, held) in
         [(Part::Valid, false, &data.valid), (Part::Test, false, &data.test), (Part::Test, true, &data.test)]
     {
-        let top = recommender.judge(part, &measures, only_train, None, 10).unwrap();
-        let whole = recommender.judge(part, &full, only_train, None, 10).unwrap();
+        let top = recommender.evaluate(part, &measures, only_train, None, 10).unwrap();
+        let whole = recommender.evaluate(part, &full, only_train, None, 10).unwrap();
         assert_eq!(top.users, (0..60).filter(|&u| !held.of(u as usize).is_empty()).collect::<Vec<_>>());
         for (d, &user) in top.users.iter().enumerate() {
             // The twin: every unseen item in one list.
@@ -338,7 +343,7 @@ fn sampled_rankings_hold_the_held_out_items_and_as_many_others() {
     let recommender = trained(&settings("mf:width=8", "bpr"), &data);
     let measures = Measure::parse_all("ndcg@10", &Policy::default()).unwrap();
     let value = |sampled| {
-        let judged = recommender.judge(Part::Test, &measures, false, sampled, 10).unwrap();
+        let judged = recommender.evaluate(Part::Test, &measures, false, sampled, 10).unwrap();
         judged.evaluation.results[0].mean.unwrap()
     };
     assert!(value(Some((5, 1))) > value(None), "five rivals are fewer than all");
@@ -365,7 +370,7 @@ fn coverage_novelty_and_popularity_are_as_counted_by_hand() {
     };
     let recommender = trained(&settings, &data);
     let measures = Measure::parse_all("mrr", &Policy::default()).unwrap();
-    let judged = recommender.judge(Part::Test, &measures, false, None, 2).unwrap();
+    let judged = recommender.evaluate(Part::Test, &measures, false, None, 2).unwrap();
     assert_eq!(judged.users, [1]);
     // Ranked by popularity: w (2 users), x (1), then y and z (0) alike: z is third or fourth.
     assert_eq!(judged.evaluation.results[0].mean, Some(f64::midpoint(1.0 / 3.0, 1.0 / 4.0)));
@@ -435,7 +440,7 @@ fn draws_of_choices_are_those_of_whole_lists() {
         let policy = Policy::default();
         let mut dense = kind.open(&lists, &policy, 7).unwrap();
         let mut sparse = kind.open_choices(&learned, &policy, 7).unwrap();
-        assert_eq!(dense.steps_per_pass(), sparse.steps_per_pass(), "{text}");
+        assert_eq!(dense.steps_per_epoch(), sparse.steps_per_epoch(), "{text}");
         let (mut a, mut b) = (Draws::default(), Draws::default());
         for step in 0..30 {
             dense.draw(step, &mut a);
@@ -476,27 +481,37 @@ fn data_that_are_no_interactions_and_parts_that_overlap_are_refused() {
     );
     let empty = Interactions::given(&adjacency("a\n"), None, None);
     assert!(
-        empty.is_err() || Trainer::new(&settings("mf", "bpr").resolve().unwrap(), &empty.unwrap()).is_err()
+        empty.is_err()
+            || Trainer::new(&settings("mf", "bpr").resolve(TrainerKind::Recommend).unwrap(), &empty.unwrap())
+                .is_err()
     );
 }
 
 #[test]
 fn wrong_settings_name_what_was_found_and_what_is_allowed() {
     for (settings, words) in [
-        (Settings { rate: Some(0.0), ..Settings::default() }, "rate must be a number above 0, but is 0"),
+        (
+            Settings { learning_rate: Some(0.0), ..Settings::default() },
+            "learning-rate must be a number above 0, but is 0",
+        ),
         (Settings { model: Some("mlp".into()), ..Settings::default() }, "one of mf, neumf, two-tower"),
         (
             Settings { feedback: Some("stars".into()), ..Settings::default() },
-            "feedback must be implicit or ratings",
+            "feedback must be one of implicit, ratings",
         ),
-        (Settings { optimiser: Some("sgd".into()), ..Settings::default() }, "optimiser must be one of adam"),
-        (Settings { metric: Some("ndcg,map".into()), ..Settings::default() }, "one metric"),
-        (Settings { epochs: Some(0), ..Settings::default() }, "epochs must be in 1"),
+        (
+            Settings { optimiser: Some("sgd".into()), ..Settings::default() },
+            "optimiser must be one with a row-sparse form: adam or adamw",
+        ),
+        (Settings { valid_metric: Some("ndcg,map".into()), ..Settings::default() }, "one metric"),
+        (Settings { epochs: Some(0), ..Settings::default() }, "epochs must be an integer from 1"),
     ] {
-        let error = settings.resolve().unwrap_err().to_string();
+        let error = settings.resolve(TrainerKind::Recommend).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
-    let config = Settings { sampler: Some("slates".into()), ..Settings::default() }.resolve().unwrap();
+    let config = Settings { sampler: Some("slates".into()), ..Settings::default() }
+        .resolve(TrainerKind::Recommend)
+        .unwrap();
     assert!(Trainer::new(&config, &data()).err().unwrap().to_string().contains("pairs, strata or lists"));
 }
 
@@ -532,7 +547,7 @@ fn recency_changes_what_is_learned_and_a_new_users_latest_items_count_most() {
     let with = |recency| Settings {
         recency: Some(recency),
         epochs: Some(40),
-        rate: Some(0.05),
+        learning_rate: Some(0.05),
         ..settings("mf:width=8", "listwise-ce")
     };
     let recent = trained(&with(0.5), &data);
@@ -548,8 +563,8 @@ fn recency_changes_what_is_learned_and_a_new_users_latest_items_count_most() {
         };
         assert!(of(new) > of(old), "{old} then {new}: {:?}", top.items);
     }
-    let bad = with(-1.0).resolve().unwrap_err().to_string();
-    assert_eq!(bad, "recency must be a number from 0 on, but is -1");
+    let bad = with(-1.0).resolve(TrainerKind::Recommend).unwrap_err().to_string();
+    assert_eq!(bad, "recency must be a number of 0 or above, but is -1");
 }
 
 #[test]
@@ -557,7 +572,7 @@ fn negatives_by_popularity_train_where_the_objective_can_count_them() {
     let data = data();
     let with = |objective: &str, sampler: &str| {
         let settings = Settings { sampler: Some(sampler.into()), ..settings("mf:width=8", objective) };
-        let mut trainer = Trainer::new(&settings.resolve().unwrap(), &data)?;
+        let mut trainer = Trainer::new(&settings.resolve(TrainerKind::Recommend).unwrap(), &data)?;
         trainer.run(&mut (), None)?;
         trainer.recommender().map(|recommender| bytes(&recommender))
     };

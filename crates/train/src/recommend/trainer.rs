@@ -1,9 +1,9 @@
 /*!
-The trainer of vectors: passes over the pairs until the recommendations are good, in the loop of [`Course`].
+The trainer of recommenders, in the [`TrainingLoop`].
 
 ```text
 each step: draw users and items ─▶ gather their rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam
-each pass: rank all unseen items for every user of the validation part ─▶ record ─▶ better? keep ─▶ checkpoint
+each epoch: rank all unseen items for every user of the validation part
 ```
 
 A step is a function of (config, data, step, what the checkpoint holds). Forms that look at the model of the step before
@@ -11,9 +11,7 @@ A step is a function of (config, data, step, what the checkpoint holds). Forms t
 */
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
@@ -22,20 +20,26 @@ use toprank_embeddings::{
 };
 use toprank_metrics::Measure;
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
+use xxhash_rust::xxh3::Xxh3;
 
-use super::config::Config;
+use super::config::{Feedback, dense_optimiser, row_constants};
+use super::evaluate::{History, evaluate_part, popular};
 use super::file::Recommender;
 use super::interactions::{Interactions, labelled};
-use super::judge::{Seen, judge, popular};
 use crate::error::TrainError;
-use crate::learner::{Course, Position, Watch};
-use crate::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
-use crate::sampler::{self, Sampler};
-use crate::schedule::{self, Schedule};
-use crate::trainer::ranges;
+use crate::fit::flat::{optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
+use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
+use crate::fit::sampler::{self, Sampler};
+use crate::fit::schedule::{self, Schedule};
+use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::stages::Stages;
+use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::tune::Tunable;
+use crate::store::container::{Stored, Tensor, numbers, numbers_of};
+use crate::store::header::Reached;
 
-/// The objective of a warm-up (paper 000, section 6.1).
-const WARM_UP: &str = "listwise-ce";
+/// The two tables of rows, by the names of their tensors.
+const SIDES: [&str; 2] = ["users", "items"];
 
 /// Everything that is learned.
 #[derive(Debug, Default, PartialEq)]
@@ -70,18 +74,23 @@ impl Parameters {
         model.init_weights(stream, &mut self.weights);
     }
 
+    /// The three arrays with their names behind a prefix.
+    fn named(&self, prefix: &str) -> [(String, &[f32]); 3] {
+        [("users", &*self.users), ("items", &*self.items), ("weights", &self.weights)]
+            .map(|(name, values)| (format!("{prefix}{name}"), values))
+    }
+
+    fn restore(&mut self, stored: &Stored, prefix: &str) -> Result<(), TrainError> {
+        stored.f32_into(&format!("{prefix}users"), &mut self.users)?;
+        stored.f32_into(&format!("{prefix}items"), &mut self.items)?;
+        stored.f32_into(&format!("{prefix}weights"), &mut self.weights)
+    }
+
     fn copy_from(&mut self, other: &Parameters) {
         self.users.copy_from_slice(&other.users);
         self.items.copy_from_slice(&other.items);
         self.weights.copy_from_slice(&other.weights);
     }
-}
-
-/// One objective over some passes.
-struct Stage {
-    goal: Goal,
-    sampler: Box<dyn Sampler>,
-    steps: u64,
 }
 
 /// What a step looks at. It depends on the step alone, so the next one is made ready while this one is computed.
@@ -93,7 +102,7 @@ struct Drawn {
     plan: Plan,
     labels: Vec<f32>,
     weights: Vec<f32>,
-    sheets: Sheets,
+    lookup: Lookup,
 }
 
 impl Drawn {
@@ -101,7 +110,7 @@ impl Drawn {
         sampler.draw(of.1, &mut self.draws);
         let draws = &self.draws;
         self.plan.lay(learned.items, &draws.lists, &draws.offsets, &draws.items);
-        told(learned, draws, &mut self.sheets, &mut self.labels, &mut self.weights);
+        labels_and_weights(learned, draws, &mut self.lookup, &mut self.labels, &mut self.weights);
         self.of = Some(of);
     }
 }
@@ -119,36 +128,36 @@ struct Work {
     slopes: [Vec<f32>; 3],
 }
 
-/// A recommender on its way.
+/// A recommender in training.
 pub struct Trainer<'a> {
-    pub(super) config: Config,
-    pub(super) data: &'a Interactions,
+    config: Config,
+    data: &'a Interactions,
     learned: Choices,
     held: Choices,
     model: Arc<dyn EmbeddingModel>,
     measure: Measure,
     schedule: Schedule,
-    stages: Vec<Stage>,
+    stages: Stages,
     decayed: Vec<Range<usize>>,
-    pub(super) position: Position,
+    position: Position,
     pub(super) parameters: Parameters,
     pub(super) best: Option<Arc<Parameters>>,
-    /// Room for the best, taken at the start: later a disk may be full.
+    /// Buffer for the best parameters, allocated at the start: later a disk may be full.
     spare: Option<Parameters>,
     place: Place,
     pub(super) adam: [RowAdam; 2],
-    pub(super) optimiser: Box<dyn Optimiser>,
-    pub(super) state: State,
+    optimiser: Box<dyn Optimiser>,
+    state: State,
     /// What the last step moved, as it was before, where an objective asks for it.
-    pub(super) undo: [Undo; 2],
-    pub(super) weights_before: Vec<f32>,
+    undo: [Undo; 2],
+    weights_before: Vec<f32>,
     drawn: Drawn,
     next: Drawn,
     work: Work,
 }
 
 /// What the gradient of a step is computed from and written to.
-struct Pass<'p> {
+struct BatchGradient<'p> {
     model: &'p dyn EmbeddingModel,
     goal: &'p Goal,
     shape: Shape<'p>,
@@ -160,10 +169,10 @@ struct Pass<'p> {
     work: &'p mut Work,
 }
 
-impl Pass<'_> {
+impl BatchGradient<'_> {
     /// Scores, objective, slopes; all results stay in `work`.
-    fn run(self, drawn: &Drawn) -> Result<(), TrainError> {
-        let Pass { model, goal, shape, stream, parameters, before, state, work } = self;
+    fn compute(self, drawn: &Drawn) -> Result<(), TrainError> {
+        let BatchGradient { model, goal, shape, stream, parameters, before, state, work } = self;
         let (draws, plan) = (&drawn.draws, &drawn.plan);
         let network = Some(Stream { purpose: Stream::purpose("network"), ..stream });
         let (tables, widths) = ([&parameters.users, &parameters.items], model.widths());
@@ -228,38 +237,29 @@ impl<'a> Trainer<'a> {
         }
         let config = config.clone();
         let shape = data.shape();
-        let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(&config.model)?.build(&shape)?.into();
+        let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(config.model())?.build(&shape)?.into();
         let learned = data.learned(&config);
-        let (_, kind) = sampler::parse(&config.sampler)?;
-        let main = config.goal()?;
-        let warm_up = match config.warm_up {
-            0 => None,
-            epochs => Some((Goal::parse(WARM_UP, main.policy())?, epochs)),
-        };
-        let mut stages = Vec::new();
-        for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs)]) {
-            let seed = config.seed.wrapping_add((stages.len() as u64) << 32);
-            let sampler = kind.open_choices(&learned, goal.policy(), seed)?;
-            let pass = sampler.steps_per_pass();
-            // A pass draws each relevant pair about once.
-            let goal = goal.at_rate(1.0 / pass.max(1) as f64)?;
-            stages.push(Stage { goal, steps: pass * u64::from(epochs), sampler });
-        }
-        let room = || Parameters::zeroed(&*model, &shape, place);
-        let mut parameters = room()?;
-        parameters.start(&*model, config.seed);
+        let (_, kind) = sampler::parse(config.sampler())?;
+        // An epoch draws each relevant pair about once.
+        let adapt =
+            |goal: Goal, sampler: &dyn Sampler| goal.at_rate(1.0 / sampler.steps_per_epoch().max(1) as f64);
+        let stages =
+            Stages::new(&config, false, |policy, seed| kind.open_choices(&learned, policy, seed), adapt)?;
+        let buffer = || Parameters::zeroed(&*model, &shape, place);
+        let mut parameters = buffer()?;
+        parameters.start(&*model, config.seed());
         Ok(Trainer {
-            held: labelled(&data.valid, config.feedback),
-            spare: (data.valid.pairs() > 0).then(room).transpose()?,
+            held: labelled(&data.valid, Feedback::of(&config)),
+            spare: (data.valid.pairs() > 0).then(buffer).transpose()?,
             place: place.clone(),
             measure: config.measure()?,
-            schedule: schedule::parse(&config.schedule)?.1,
+            schedule: schedule::parse(config.schedule())?.1,
             decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
             position: Position::default(),
             best: None,
             adam: adam(&config, &*model, &shape, place)?,
-            optimiser: config.dense_optimiser(parameters.weights.len())?,
-            state: stages[0].goal.state_of_choices(&learned)?,
+            optimiser: dense_optimiser(&config, parameters.weights.len())?,
+            state: stages.get(0).goal.state_of_choices(&learned)?,
             undo: [Undo::default(), Undo::default()],
             weights_before: Vec::new(),
             drawn: Drawn::default(),
@@ -287,188 +287,272 @@ impl<'a> Trainer<'a> {
                 Arc::new(copy)
             }
         };
-        let reached = super::file::Reached {
-            steps: self.position.total,
-            epochs: self.position.records.len() as u32,
-            best: self.position.best.map(|(value, epoch)| (epoch, value)),
-            loss: self.position.records.last().map(|record| record.loss),
-        };
+        let reached = Reached::by(self, self.data.users.len(), self.data.train.pairs());
         Ok(Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept))
     }
 
-    /// Room for a copy of the parameters: that of the best so far if nobody holds on to it, else what was set aside.
-    pub(super) fn room_for_best(&mut self) -> Result<Parameters, TrainError> {
+    /// A buffer for a copy of the parameters: that of the best so far if nobody else uses it, else the spare one.
+    fn buffer_for_best(&mut self) -> Result<Parameters, TrainError> {
         match self.best.take().and_then(Arc::into_inner).or(self.spare.take()) {
-            Some(room) => Ok(room),
+            Some(buffer) => Ok(buffer),
             None => Ok(Parameters::zeroed(&*self.model, &self.data.shape(), &self.place)?),
         }
     }
 
-    /// One step within a pass; its loss and rate.
-    fn one_step(&mut self) -> Result<(f64, f64), TrainError> {
+    fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
+        self.position.stage = stage;
+        self.state = self.stages.get(stage).goal.state_of_choices(&self.learned)?;
+        Ok(())
+    }
+}
+
+impl TrainingLoop for Trainer<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    fn steps(&self) -> u64 {
+        self.stages.steps()
+    }
+
+    fn stage(&self) -> StageLength {
+        self.stages.length(&self.position)
+    }
+
+    fn learning_rate(&self) -> f64 {
+        let steps = self.stages.get(self.position.stage).steps;
+        self.schedule.rate(self.position.step, steps, self.config.learning_rate())
+    }
+
+    fn compute(&mut self) -> Result<Computed, TrainError> {
         let of = (self.position.stage, self.position.step);
-        let Stage { goal, sampler, steps } = &mut self.stages[of.0];
+        let stage = self.stages.get_mut(of.0);
         std::mem::swap(&mut self.drawn, &mut self.next);
         if self.drawn.of != Some(of) {
-            self.drawn.make(of, &mut **sampler, &self.learned);
+            self.drawn.make(of, &mut *stage.sampler, &self.learned);
         }
-        let two = goal.objective().needs().previous_scores;
-        let pass = Pass {
+        let keeps_previous = stage.goal.objective().needs().previous_scores;
+        let batch = BatchGradient {
             model: &*self.model,
-            goal,
+            goal: &stage.goal,
             shape: self.data.shape(),
-            stream: Stream::new(self.config.seed, "train").at_step(self.position.total),
+            stream: Stream::new(self.config.seed(), "train").at_step(self.position.total),
             parameters: &self.parameters,
-            before: (two && self.position.has_previous)
+            before: (keeps_previous && self.position.has_previous)
                 .then_some((&self.undo, self.weights_before.as_slice())),
             state: &mut self.state,
             work: &mut self.work,
         };
         let (drawn, next, learned) = (&self.drawn, &mut self.next, &self.learned);
+        let sampler = &mut *stage.sampler;
         let (done, ()) =
-            rayon::join(|| pass.run(drawn), || next.make((of.0, of.1 + 1), &mut **sampler, learned));
+            rayon::join(|| batch.compute(drawn), || next.make((of.0, of.1 + 1), sampler, learned));
         done?;
+        let Work { gradients, slopes, .. } = &self.work;
+        Ok(Computed {
+            loss: gradients.loss,
+            norm: slopes.iter().map(|slopes| squares(slopes)).sum::<f64>().sqrt(),
+            without_gradient: gradients.counts.idle,
+            keeps_previous,
+        })
+    }
+
+    fn batch_lists(&self) -> Vec<u32> {
+        self.drawn.draws.lists.clone()
+    }
+
+    fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
         let work = &mut self.work;
-        let loss = work.gradients.loss;
-        let norm = work.slopes.iter().map(|slopes| squares(slopes)).sum::<f64>().sqrt();
-        if !loss.is_finite() || !norm.is_finite() {
-            let what = if loss.is_finite() { "gradient" } else { "loss" };
-            return Err(TrainError::NotFinite {
-                step: self.position.total,
-                what,
-                lists: self.drawn.draws.lists.clone(),
-            });
-        }
-        if two {
+        if self.stages.get(self.position.stage).goal.objective().needs().previous_scores {
             self.weights_before.clone_from(&self.parameters.weights);
             std::mem::swap(&mut self.undo, &mut work.rows);
         }
-        let rate = self.schedule.rate(self.position.step, *steps, self.config.rate);
-        let step = RowStep { number: self.position.step, rate };
+        let step = RowStep { number: self.position.step, rate: learning_rate };
         let tables = [&mut self.parameters.users, &mut self.parameters.items];
         for (side, table) in tables.into_iter().enumerate() {
             let ids = if side == 0 { &self.drawn.plan.users } else { &self.drawn.plan.items };
             self.adam[side].step(step, table, ids, &work.slopes[side]);
         }
         if !self.parameters.weights.is_empty() {
-            let step = OptimiserStep { number: self.position.step, rate, decayed: &self.decayed };
+            let step =
+                OptimiserStep { number: self.position.step, rate: learning_rate, decayed: &self.decayed };
             self.optimiser.step(&step, &mut self.parameters.weights, &work.slopes[2], None);
         }
-        self.position.stepped(loss, norm, work.gradients.counts.idle, two);
-        Ok((loss, rate))
-    }
-
-    fn end_of_pass(&mut self, watch: &mut dyn Watch, rate: f64, started: Instant) -> Result<(), TrainError> {
-        let valid = (self.held.pairs() > 0).then(|| self.judge()).transpose()?;
-        let stage = &self.stages[self.position.stage];
-        let metrics = valid.into_iter().collect();
-        watch.record(self.position.close_pass(stage.sampler.steps_per_pass(), rate, metrics, started));
-        let over = self.position.step == stage.steps;
-        if self.position.stage + 1 < self.stages.len() {
-            if over {
-                self.next_stage()?;
-            }
-            return Ok(());
-        }
-        let epoch = self.position.records.len() as u32;
-        if self.position.judged(&self.measure, valid.flatten(), epoch) {
-            let mut best = self.room_for_best()?;
-            best.copy_from(&self.parameters);
-            self.best = Some(Arc::new(best));
-        }
-        self.position.finish_if(over, self.config.patience);
         Ok(())
     }
 
-    /// The metric of validation under the present parameters: all items that were not learned from are ranked.
-    fn judge(&self) -> Result<Option<f64>, TrainError> {
+    /// All items that the user has not interacted with in training are ranked.
+    fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
+        if self.held.pairs() == 0 {
+            return Ok(None);
+        }
         let Parameters { users, items, weights } = &self.parameters;
         let ranker = Ranker::new(&*self.model, self.data.shape(), weights, users, items);
         let popular = popular(&self.learned);
-        let seen = Seen { choices: &self.learned, popular: &popular };
+        let seen = History { choices: &self.learned, popular: &popular };
         let measures = std::slice::from_ref(&self.measure);
-        Ok(judge(&ranker, &seen, &self.held, measures, None, 1)?.evaluation.results[0].mean)
+        Ok(Some(evaluate_part(&ranker, &seen, &self.held, measures, None, 1)?.evaluation.results[0].mean))
     }
 
-    /// From the warm-up to the objective itself: the last layer, the optimisers and the state start afresh.
+    fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    fn keep_best(&mut self) -> Result<(), TrainError> {
+        let mut best = self.buffer_for_best()?;
+        best.copy_from(&self.parameters);
+        self.best = Some(Arc::new(best));
+        Ok(())
+    }
+
+    /// From the warm-up to the objective itself: last layer, optimisers and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        let mut fresh = vec![0.0; self.parameters.weights.len()];
-        self.model.init_weights(Stream::new(self.config.seed, "init after warm-up"), &mut fresh);
-        for range in ranges(self.model.blocks(), |block| block.last_layer) {
-            self.parameters.weights[range.clone()].copy_from_slice(&fresh[range]);
-        }
+        let (model, seed) = (&self.model, self.config.seed());
+        reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
+            model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
+        });
         self.adam.iter_mut().for_each(RowAdam::restart);
-        self.optimiser = self.config.dense_optimiser(fresh.len())?;
+        self.optimiser = dense_optimiser(&self.config, self.parameters.weights.len())?;
         self.enter_stage(self.position.stage + 1)?;
         self.position.step = 0;
         self.position.has_previous = false;
         Ok(())
     }
 
-    pub(super) fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
-        self.position.stage = stage;
-        self.state = self.stages[stage].goal.state_of_choices(&self.learned)?;
-        Ok(())
+    fn fingerprint(&self) -> String {
+        fingerprint(self.data)
     }
 
-    pub(super) fn stages(&self) -> usize {
-        self.stages.len()
+    fn tensors(&self) -> Vec<Tensor<'_>> {
+        let mut tensors = vec![Tensor::flat("objective", self.state.save())];
+        let best = self.best.iter().flat_map(|best| best.named("best."));
+        let named = self.parameters.named("").into_iter().chain(best);
+        tensors.extend(named.map(|(name, values)| Tensor::flat(name, values)));
+        for (side, name) in SIDES.iter().enumerate() {
+            let (adam, undo) = (&self.adam[side], &self.undo[side]);
+            tensors.push(Tensor::flat(format!("{name}.mean"), &*adam.mean));
+            tensors.push(Tensor::flat(format!("{name}.square"), &*adam.square));
+            tensors.push(Tensor::flat(format!("{name}.last"), numbers(&adam.last)));
+            if self.position.has_previous {
+                tensors.push(Tensor::flat(format!("{name}.undo"), numbers(&undo.numbers)));
+                tensors.push(Tensor::flat(format!("{name}.undo.values"), &undo.values));
+            }
+        }
+        if self.position.has_previous {
+            tensors.push(Tensor::flat("weights.before", &self.weights_before));
+        }
+        tensors.extend(optimiser_tensors(&*self.optimiser));
+        tensors
+    }
+
+    fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
+        if position.stage >= self.stages.len() {
+            return Err(stored.wrong(format!("stage {}", position.stage), "a stage of this config"));
+        }
+        self.enter_stage(position.stage)?;
+        self.parameters.restore(stored, "")?;
+        self.best = match stored.has("best.users") {
+            false => None,
+            true => {
+                let mut best = self.buffer_for_best()?;
+                best.restore(stored, "best.")?;
+                Some(Arc::new(best))
+            }
+        };
+        for (side, name) in SIDES.iter().enumerate() {
+            let adam = &mut self.adam[side];
+            stored.f32_into(&format!("{name}.mean"), &mut adam.mean)?;
+            stored.f32_into(&format!("{name}.square"), &mut adam.square)?;
+            let last: Vec<u64> = numbers_of(stored.bytes(&format!("{name}.last"))?);
+            if last.len() != adam.last.len() {
+                let expected = adam.last.len().to_string();
+                return Err(stored.wrong(format!("{} rows of {name}", last.len()), expected));
+            }
+            adam.last = last;
+            self.undo[side] = Rows::default();
+            if position.has_previous {
+                self.undo[side] = Rows {
+                    numbers: numbers_of(stored.bytes(&format!("{name}.undo"))?),
+                    values: stored.f32(&format!("{name}.undo.values"))?.1,
+                };
+            }
+        }
+        self.weights_before.clear();
+        if position.has_previous {
+            self.weights_before = stored.f32("weights.before")?.1;
+        }
+        restore_optimiser(&mut *self.optimiser, stored)?;
+        stored.objective_into(&mut self.state)
     }
 }
 
-impl Course for Trainer<'_> {
-    fn position(&self) -> &Position {
-        &self.position
+impl Tunable for Interactions {
+    fn config(&self, settings: &Settings) -> Result<Config, ParamError> {
+        settings.resolve(TrainerKind::Recommend)
     }
 
-    fn steps(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.steps).sum()
+    fn fingerprint(&self) -> String {
+        fingerprint(self)
     }
 
-    fn step(&mut self, watch: &mut dyn Watch, started: Instant) -> Result<(f64, f64), TrainError> {
-        let (loss, rate) = self.one_step()?;
-        let pass = self.stages[self.position.stage].sampler.steps_per_pass();
-        if self.position.step.is_multiple_of(pass) {
-            self.end_of_pass(watch, rate, started)?;
+    fn train(
+        &self,
+        config: &Config,
+        each: &mut dyn FnMut(&mut dyn TrainingLoop) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        each(&mut Trainer::new(config, self)?)
+    }
+}
+
+/// Tells data apart: every pair and label of training and validation, and their order in time.
+fn fingerprint(data: &Interactions) -> String {
+    let mut hash = Xxh3::new();
+    for Choices { items, offsets, places, labels, .. } in [&data.train, &data.valid] {
+        hash.update(&(*items as u64).to_le_bytes());
+        hash.update(&numbers(offsets));
+        hash.update(&numbers(places));
+        for label in labels {
+            hash.update(&label.to_bits().to_le_bytes());
         }
-        Ok((loss, rate))
     }
-
-    fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
-        self.write_checkpoint(path, origin)
-    }
-
-    fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
-        self.read_checkpoint(path)
-    }
+    hash.update(&numbers(&data.later));
+    format!("{:016x}", hash.digest())
 }
 
 /// One number per item, by which what is known of chosen items is looked up; between two calls all 0 and all 1.
 #[derive(Default)]
-pub(super) struct Sheets {
+pub(super) struct Lookup {
     labels: Vec<f32>,
     weights: Vec<f32>,
 }
 
 /// The label of every drawn item, and its weight, which is what it stands for where nobody chose it; no weights where all
 /// are 1.
-pub(super) fn told(
+pub(super) fn labels_and_weights(
     choices: &Choices,
     draws: &Draws,
-    sheets: &mut Sheets,
+    lookup: &mut Lookup,
     labels: &mut Vec<f32>,
     weights: &mut Vec<f32>,
 ) {
-    sheets.labels.resize(choices.items, 0.0);
+    lookup.labels.resize(choices.items, 0.0);
     labels.clear();
     weights.clear();
     for (d, &user) in draws.lists.iter().enumerate() {
         let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
         let (chosen, given) = (choices.of(user as usize), choices.labels_of(user as usize));
-        look_up(items, chosen, given, 0.0, &mut sheets.labels, labels);
+        look_up(items, chosen, given, 0.0, &mut lookup.labels, labels);
         if !choices.weights.is_empty() {
-            sheets.weights.resize(choices.items, 1.0);
-            look_up(items, chosen, choices.weights_of(user as usize), 1.0, &mut sheets.weights, weights);
+            lookup.weights.resize(choices.items, 1.0);
+            look_up(items, chosen, choices.weights_of(user as usize), 1.0, &mut lookup.weights, weights);
         }
     }
     if weights.is_empty() {
@@ -478,13 +562,13 @@ pub(super) fn told(
     }
 }
 
-/// The `values` of those `items` that were `chosen`, `rest` for the others, by way of `sheet`, which holds nothing but `rest`: in
+/// The `values` of those `items` that were `chosen`, `rest` for the others, by way of `table`, which holds nothing but `rest`: in
 /// a walk over both, as they ascend, every step would be guessed wrong half of the time.
-fn look_up(items: &[u32], chosen: &[u32], values: &[f32], rest: f32, sheet: &mut [f32], to: &mut Vec<f32>) {
-    chosen.iter().zip(values).for_each(|(&item, &value)| sheet[item as usize] = value);
-    to.extend(items.iter().map(|&item| sheet[item as usize]));
+fn look_up(items: &[u32], chosen: &[u32], values: &[f32], rest: f32, table: &mut [f32], to: &mut Vec<f32>) {
+    chosen.iter().zip(values).for_each(|(&item, &value)| table[item as usize] = value);
+    to.extend(items.iter().map(|&item| table[item as usize]));
     for &item in chosen {
-        sheet[item as usize] = rest;
+        table[item as usize] = rest;
     }
 }
 
@@ -514,7 +598,7 @@ fn adam(
     shape: &Shape,
     place: &Place,
 ) -> Result<[RowAdam; 2], TrainError> {
-    let constants = config.row_constants()?;
+    let constants = row_constants(config)?;
     let [user, item] = model.widths();
     let new = |rows, width| RowAdam::new_in(rows, width, constants, place);
     Ok([new(shape.users, user)?, new(shape.items, item)?])
@@ -526,7 +610,7 @@ fn adam(
 /// If the model does not suit the data.
 pub fn table_bytes(config: &Config, data: &Interactions) -> Result<u64, TrainError> {
     let shape = data.shape();
-    let [user, item] = toprank_embeddings::parse(&config.model)?.build(&shape)?.widths();
+    let [user, item] = toprank_embeddings::parse(config.model())?.build(&shape)?.widths();
     let numbers = (shape.users * user + shape.items * item) as u64;
     Ok(4 * 4 * numbers)
 }
@@ -545,21 +629,21 @@ mod tests {
             items: vec![0, 4, 5, 1, 5, 0, 1, 2, 3, 4, 5],
             ..Draws::default()
         };
-        let (mut sheets, mut labels, mut weights) = (Sheets::default(), Vec::new(), Vec::new());
+        let (mut lookup, mut labels, mut weights) = (Lookup::default(), Vec::new(), Vec::new());
         for _ in 0..2 {
-            told(&choices, &draws, &mut sheets, &mut labels, &mut weights);
+            labels_and_weights(&choices, &draws, &mut lookup, &mut labels, &mut weights);
             assert_eq!(labels, [0.0, 3.0, -1.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0]);
-            assert_eq!((&sheets.labels[..], &weights[..]), (&[0.0; 6][..], &[][..]));
+            assert_eq!((&lookup.labels[..], &weights[..]), (&[0.0; 6][..], &[][..]));
         }
         let weighed = Choices { weights: vec![0.5, 2.0, 3.0, 4.0, 0.25], ..choices.clone() };
-        told(&weighed, &draws, &mut sheets, &mut labels, &mut weights);
+        labels_and_weights(&weighed, &draws, &mut lookup, &mut labels, &mut weights);
         assert_eq!(weights, [1.0, 2.0, 3.0, 1.0, 1.0, 4.0, 1.0, 1.0, 1.0, 1.0, 0.25]);
-        assert_eq!(sheets.weights, [1.0; 6]);
+        assert_eq!(lookup.weights, [1.0; 6]);
         let mut uneven = draws;
         uneven.stands_for = vec![7.0, 1.0, 1.0, 2.0, 2.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0];
-        told(&choices, &uneven, &mut sheets, &mut labels, &mut weights);
+        labels_and_weights(&choices, &uneven, &mut lookup, &mut labels, &mut weights);
         assert_eq!(weights, uneven.stands_for);
-        told(&weighed, &uneven, &mut sheets, &mut labels, &mut weights);
+        labels_and_weights(&weighed, &uneven, &mut lookup, &mut labels, &mut weights);
         assert_eq!(weights, [7.0, 2.0, 3.0, 2.0, 2.0, 4.0, 3.0, 3.0, 3.0, 3.0, 0.25]);
     }
 

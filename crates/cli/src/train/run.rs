@@ -1,0 +1,286 @@
+//! What every training command does: settings from flags and file, a run begun or resumed, its result printed.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use toprank::train::fit::run::{RunFiles, checkpoint_of, run_to_file};
+use toprank::train::store::checkpoint;
+use toprank::train::{Config, Files, Outcome, Reached, Settings, TrainError, TrainerKind, TrainingLoop};
+
+use super::screen::Screen;
+use crate::failure::Failure;
+use crate::reading::Reading;
+use crate::{Common, note};
+
+/// The flags that every training command has beside its settings.
+#[derive(clap::Args, Clone, Debug)]
+pub struct RunFlags {
+    /// Read settings from a TOML file; flags override it
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    pub config: Option<PathBuf>,
+    /// Resume an interrupted run; takes no other settings
+    #[arg(long, value_name = "MODEL", help_heading = "Run", conflicts_with = "config")]
+    pub resume: Option<PathBuf>,
+    /// Write learning curves to this folder: CSV, JSON lines, TensorBoard events, SVG
+    #[arg(long, value_name = "FOLDER", help_heading = "Run")]
+    pub curves: Option<PathBuf>,
+    /// Minimum number of seconds between two checkpoints
+    #[arg(long, value_name = "SECONDS", help_heading = "Run", hide_short_help = true, default_value = "10", allow_negative_numbers = true, value_parser = seconds)]
+    pub checkpoint_every: Duration,
+}
+
+/// Reads the time between two checkpoints.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds of 0 or above".into())
+}
+
+/// Where a run came from: what a checkpoint needs to read the same files again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Files to read and to write.
+    pub paths: Settings,
+    /// Folder of learning curves.
+    pub curves: Option<PathBuf>,
+    /// How data files are read.
+    pub reading: Reading,
+    /// What only one command needs.
+    pub own: Value,
+}
+
+impl Origin {
+    /// The model file to write.
+    pub fn output(&self) -> &Path {
+        Path::new(self.paths.output.as_deref().unwrap_or_default())
+    }
+}
+
+/// A run that begins or is resumed.
+pub struct Begun {
+    /// What the user set; the default for a resumed run.
+    pub settings: Settings,
+    /// The settings resolved before any data are read; those of a resumed run are final.
+    pub config: Config,
+    pub origin: Origin,
+    pub resumed: bool,
+    every: Duration,
+}
+
+/// Settings of the flags over those of the config file.
+pub fn settings(flags: &Settings, config: Option<&Path>) -> Result<Settings, Failure> {
+    let Some(path) = config else { return Ok(flags.clone()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+    let file =
+        Settings::from_toml(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(flags.clone().over(file))
+}
+
+impl RunFlags {
+    /// The run that flags and config file ask for, or the one that `--resume` names; `None`: that one is finished, and the
+    /// user was told. Everything that is wrong with the settings is said before any data are read.
+    pub fn begin(
+        &self,
+        common: &Common,
+        kind: TrainerKind,
+        flags: &Settings,
+        reading: &Reading,
+        own: Value,
+    ) -> Result<Option<Begun>, Failure> {
+        let every = self.checkpoint_every;
+        if let Some(model) = &self.resume {
+            return Ok(self.resumed(common, kind, flags, model)?.map(|(config, origin)| Begun {
+                settings: Settings::default(),
+                config,
+                origin,
+                resumed: true,
+                every,
+            }));
+        }
+        let settings = settings(flags, self.config.as_deref())?;
+        let config = settings.resolve(kind)?;
+        let missing = |flag: &str| {
+            Failure::usage(format!("no {flag}: expected --{flag}, or {flag} in the file of --config"))
+        };
+        if kind == TrainerKind::Walk && settings.graphs.is_none() {
+            return Err(missing("graphs"));
+        }
+        if kind != TrainerKind::Walk && settings.data.is_none() {
+            return Err(missing("data"));
+        }
+        if settings.output.is_none() {
+            return Err(missing("output"));
+        }
+        let origin = Origin {
+            paths: absolute_paths(&settings)?,
+            curves: self.curves.clone(),
+            reading: reading.absolute()?,
+            own,
+        };
+        Ok(Some(Begun { settings, config, origin, resumed: false, every }))
+    }
+
+    fn resumed(
+        &self,
+        common: &Common,
+        kind: TrainerKind,
+        flags: &Settings,
+        model: &Path,
+    ) -> Result<Option<(Config, Origin)>, Failure> {
+        if *flags != Settings::default() {
+            return Err(Failure::usage(
+                "--resume takes no other settings: the run continues as it was started",
+            ));
+        }
+        let path = checkpoint_of(model);
+        let (shown, checkpoint) = (model.display(), path.display());
+        if !path.exists() {
+            if model.exists() {
+                note(common, format!("{shown} is finished: there is nothing to resume"));
+                return Ok(None);
+            }
+            return Err(Failure::failed(format!(
+                "{shown}: there is neither such a model nor {checkpoint}; expected the --output of a run that was interrupted"
+            )));
+        }
+        let (config, origin) = checkpoint::about(&path, kind)?;
+        let origin: Origin = serde_json::from_value(origin).map_err(|error| {
+            let command = kind.command();
+            Failure::data(format!("{checkpoint}: was not written by `toprank {command}` ({error})"))
+        })?;
+        let output = Some(model.display().to_string());
+        let paths = Settings { output, ..origin.paths };
+        Ok(Some((config, Origin { paths, curves: self.curves.clone().or(origin.curves), ..origin })))
+    }
+}
+
+/// The files of settings, under names that mean the same from every folder.
+fn absolute_paths(settings: &Settings) -> Result<Settings, Failure> {
+    let files = |files: &Option<Files>| {
+        let absolute = |files: &Files| files.0.iter().map(|file| absolute(file)).collect::<Result<_, _>>();
+        files.as_ref().map(absolute).transpose().map(|files| files.map(Files))
+    };
+    let path = |path: &Option<String>| path.as_deref().map(absolute).transpose();
+    Ok(Settings {
+        data: files(&settings.data)?,
+        valid: files(&settings.valid)?,
+        test: files(&settings.test)?,
+        graphs: path(&settings.graphs)?,
+        from: path(&settings.from)?,
+        user_features: path(&settings.user_features)?,
+        item_features: path(&settings.item_features)?,
+        output: settings.output.clone(),
+        split: settings.split.clone(),
+        split_seed: settings.split_seed,
+        class: settings.class.clone(),
+        ..Settings::default()
+    })
+}
+
+/// A path that means the same from every folder; `-` is standard input.
+pub fn absolute(path: &str) -> Result<String, Failure> {
+    if path == "-" {
+        return Ok(path.to_string());
+    }
+    let path = std::path::absolute(path).map_err(|error| Failure::failed(format!("{path}: {error}")))?;
+    Ok(path.display().to_string())
+}
+
+impl Begun {
+    /// What the checkpoint keeps of the command line.
+    pub fn origin_value(&self) -> Result<Value, Failure> {
+        serde_json::to_value(&self.origin).map_err(Failure::failed)
+    }
+
+    /// The files of the run.
+    pub fn files<'a>(&'a self, origin: &'a Value) -> RunFiles<'a> {
+        RunFiles { output: self.origin.output(), every: self.every, origin, resume: self.resumed }
+    }
+
+    /// What a person sees while it trains.
+    pub fn screen(&self, common: &Common, config: &Config, validated: bool) -> Screen {
+        Screen::new(common, config, self.origin.curves.clone(), validated)
+    }
+
+    /// Trains to the end and saves the model; how it ended, and the seconds it took.
+    pub fn train<T: TrainingLoop>(
+        &self,
+        common: &Common,
+        trainer: &mut T,
+        validated: bool,
+        save: &mut dyn FnMut(&T) -> Result<(), TrainError>,
+        list_name: &dyn Fn(usize) -> String,
+    ) -> Result<(Outcome, f64), Failure> {
+        let origin = self.origin_value()?;
+        let mut screen = self.screen(common, &self.config, validated);
+        crate::interrupt::by_request();
+        let outcome = run_to_file(trainer, &self.files(&origin), &mut screen, save);
+        let outcome = outcome.map_err(|error| self.explain(error, &screen, list_name))?;
+        screen.finish()?;
+        Ok((outcome, screen.started.elapsed().as_secs_f64()))
+    }
+
+    /// An error of training with lists called by their names, and what to do about an interruption.
+    pub fn explain(&self, error: TrainError, screen: &Screen, name: &dyn Fn(usize) -> String) -> Failure {
+        if let Some(failure) = screen.failure() {
+            return failure;
+        }
+        let part = screen.part();
+        match &error {
+            TrainError::Interrupted { .. } => Failure::interrupted(format!(
+                "{part}{error}; resume with `toprank {} --resume {}`",
+                self.config.trainer().command(),
+                self.origin.output().display()
+            )),
+            TrainError::NotFinite { lists, .. } => {
+                let some: Vec<String> = lists.iter().take(8).map(|&q| name(q as usize)).collect();
+                Failure::failed(format!("{part}{error}. Their names: {}", some.join(", ")))
+            }
+            _ => {
+                let failure = Failure::from(error);
+                Failure { message: format!("{part}{}", failure.message), ..failure }
+            }
+        }
+    }
+}
+
+/// What every training command prints as JSON.
+pub fn result_json(
+    output: &Path,
+    config: &Config,
+    reached: &Reached,
+    outcome: Outcome,
+    seconds: f64,
+) -> Map<String, Value> {
+    let best = reached
+        .best
+        .map(|(epoch, value)| json!({"epoch": epoch, "metric": config.valid_metric(), "value": value}));
+    let result = json!({
+        "model": output,
+        "config": config,
+        "steps": reached.steps,
+        "epochs": reached.epochs,
+        "best": best,
+        "loss": reached.loss,
+        "stopped_early": outcome == Outcome::StoppedEarly,
+        "seconds": seconds,
+    });
+    match result {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// The lines that every training command prints about validation.
+pub fn result_text(config: &Config, reached: &Reached, epoch: &str, on: &str) -> String {
+    match (reached.best, reached.loss) {
+        (Some((number, value)), _) => {
+            format!("best {} on {on}: {value:.4}, in {epoch} {number}\n", config.valid_metric())
+        }
+        (None, Some(loss)) => format!("loss of the last {epoch}: {loss:.6}\n"),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,365 @@
+/*!
+The trainer of embeddings, in the [`TrainingLoop`].
+
+```text
+each step: draw rows of some classes ─▶ network ─▶ unit vectors ─▶ cosines ─▶ every row is a list over the others
+           ─▶ objective ─▶ slopes of cosines ─▶ slopes of vectors ─▶ network ─▶ clip ─▶ optimiser ─▶ memory
+each epoch: every row of the validation classes is searched among the others
+```
+
+A step is a function of (config, data, step, what the checkpoint holds).
+*/
+
+use std::sync::Arc;
+
+use toprank_core::{Differentiable, Features, Lists, ParamError, Stream};
+use toprank_metrics::Measure;
+use toprank_objectives::{Batch, Draws, Goal, Gradients, Per, State};
+
+use super::classes::Classes;
+use super::config;
+use super::cosines::Cosines;
+use super::file::{About, Embedder, vectors};
+use super::memory::Memory;
+use super::pairing::{Groups, Pairing};
+use super::prepared::Prepared;
+use super::search::Search;
+use super::views::{Viewed, Views};
+use crate::error::TrainError;
+use crate::fit::engine::{Plan, backward, forward};
+use crate::fit::flat::FlatParameters;
+use crate::fit::optimiser::NEGLIGIBLE;
+use crate::fit::sampler::{self, Sampler};
+use crate::fit::schedule::{self, Schedule};
+use crate::fit::settings::Config;
+use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::rank::models::{self, Model};
+use crate::store::checkpoint;
+use crate::store::container::{Stored, Tensor, numbers, numbers_of};
+use crate::store::header::{Header, Reached};
+
+/// The most numbers that an objective may keep: 2 GiB of them.
+const MOST_STATE: u64 = 1 << 28;
+
+/// Memory of a step, used again in the next one.
+#[derive(Default)]
+struct Work {
+    drawn: Draws,
+    /// The rows of the batch, ascending.
+    batch: Vec<u32>,
+    plan: Plan,
+    pairing: Pairing,
+    /// What the network gave.
+    raw: Vec<f64>,
+    raw_before: Vec<f64>,
+    cosines: Cosines,
+    cosines_before: Cosines,
+    /// Rows and vectors of the memory that are not in the batch.
+    far_rows: Vec<u32>,
+    far: Vec<f32>,
+    scores: Vec<f64>,
+    scores_before: Vec<f64>,
+    gradients: Gradients,
+    /// Slopes of the cosines among the batch and with the memory.
+    slopes: Vec<f32>,
+    far_slopes: Vec<f32>,
+    down: Vec<f64>,
+    shards: Vec<Vec<f32>>,
+}
+
+/// An embedding in training.
+pub struct Trainer<'a> {
+    config: Config,
+    data: &'a Prepared,
+    model: Arc<dyn Differentiable>,
+    goal: Goal,
+    groups: Groups,
+    views: Option<Views>,
+    measure: Measure,
+    schedule: Schedule,
+    sampler: Box<dyn Sampler>,
+    steps: u64,
+    position: Position,
+    pub(super) parameters: FlatParameters,
+    pub(super) state: State,
+    memory: Memory,
+    work: Work,
+}
+
+impl<'a> Trainer<'a> {
+    /// An embedding before its first step.
+    ///
+    /// # Errors
+    /// If a setting does not suit the data.
+    pub fn new(config: &Config, data: &'a Prepared) -> Result<Trainer<'a>, TrainError> {
+        config.check()?;
+        let config = config.clone();
+        let views = Views::parse(config.views())?;
+        let dimensions = config.dimensions() as usize;
+        let Model::Network(architecture) = models::parse(config.model())? else {
+            return Err(ParamError::new("model", config.model(), "a network").into());
+        };
+        let model: Arc<dyn Differentiable> =
+            architecture.build(data.transforms.width_after(), dimensions)?.into();
+        if model.couples_items() {
+            let expected = "a network that looks at each row by itself: linear or mlp";
+            return Err(ParamError::new("model", config.model(), expected).into());
+        }
+        let lists = match views {
+            None => data.train.data.lists.clone(),
+            Some(_) => Lists::from_lengths(&vec![2; data.rows()], vec![1.0; 2 * data.rows()]),
+        };
+        let groups = Groups {
+            starts: lists.offsets.iter().map(|&start| start as u32).collect(),
+            across: views.is_some_and(|views| views.across),
+        };
+        let goal = config.goal()?;
+        let relevant = groups.relevant();
+        check_size(&goal, &relevant)?;
+        let state = goal.state_of_first(groups.items(), &relevant)?;
+        let sampler = sampler::parse(&config::sampler(&config))?;
+        let sampler = sampler.1.open(&lists, goal.policy(), config.seed())?;
+        Ok(Trainer {
+            measure: config.measure()?,
+            schedule: schedule::parse(config.schedule())?.1,
+            steps: sampler.steps_per_epoch() * u64::from(config.epochs()),
+            position: Position::default(),
+            parameters: FlatParameters::new(&*model, config.optimiser(), config.seed())?,
+            memory: Memory::new(config.memory() as usize, dimensions, groups.rows()),
+            work: Work::default(),
+            state,
+            sampler,
+            views,
+            groups,
+            goal,
+            model,
+            data,
+            config,
+        })
+    }
+
+    /// What a user gets: the best on validation, else the last.
+    pub fn embedder(&self) -> Embedder {
+        let FlatParameters { best, values, .. } = &self.parameters;
+        let header = Header {
+            config: self.config.clone(),
+            reached: Reached::by(self, self.data.train.len(), self.data.rows()),
+            about: About {
+                width: self.data.width,
+                features: self.data.columns.clone(),
+                transforms: self.data.transforms.clone(),
+                parts: self.data.parts.clone(),
+            },
+        };
+        let kept = if best.is_empty() { values } else { best };
+        Embedder::new(header, Arc::clone(&self.model), kept.clone(), &self.data.probes)
+    }
+
+    /// Draws the rows of a step, ascending.
+    fn draw(&mut self) {
+        let Work { drawn, batch, .. } = &mut self.work;
+        self.sampler.draw(self.position.step, drawn);
+        batch.clear();
+        for (d, &class) in drawn.lists.iter().enumerate() {
+            let start = self.groups.starts[class as usize];
+            let items = &drawn.items[drawn.offsets[d] as usize..drawn.offsets[d + 1] as usize];
+            batch.extend(items.iter().map(|item| start + item));
+        }
+        // Classes and their items come in order already; the lists of a batch must.
+        batch.sort_unstable();
+    }
+
+    /// Loss and lists without gradient; the gradient of the parameters stays in `self.parameters`.
+    pub(super) fn gradient(&mut self) -> Result<(f64, usize), TrainError> {
+        self.draw();
+        let stream = Stream::new(self.config.seed(), "train").at_step(self.position.total);
+        let purpose = |words| Stream { purpose: Stream::purpose(words), ..stream };
+        let plain: &dyn Features = &self.data.train.data.features;
+        let viewed = self.views.map(|views| Viewed { of: plain, views, stream: purpose("views") });
+        let features = viewed.as_ref().map_or(plain, |viewed| viewed as &dyn Features);
+        let width = self.model.outputs();
+        let (model, noise) = (&*self.model, purpose("network"));
+        let Work {
+            batch,
+            plan,
+            pairing,
+            raw,
+            raw_before,
+            cosines,
+            cosines_before,
+            far_rows,
+            far,
+            scores,
+            scores_before,
+            gradients,
+            slopes,
+            far_slopes,
+            down,
+            shards,
+            ..
+        } = &mut self.work;
+        plan.lay_rows(batch, width, model.rows_worth_a_shard());
+        let back = forward(model, &self.parameters.values, plan, features, noise, raw)?;
+        self.memory.beside(batch, far_rows, far);
+        pairing.lay(&self.groups, batch, far_rows);
+        cosines.forward(raw, width, far);
+        read(pairing, cosines, batch.len(), scores);
+        let before = self.position.has_previous && self.goal.objective().needs().previous_scores;
+        if before {
+            forward(model, &self.parameters.previous, plan, features, noise, raw_before)?;
+            cosines_before.forward(raw_before, width, far);
+            read(pairing, cosines_before, batch.len(), scores_before);
+        }
+        let lists = Batch {
+            previous: before.then_some(scores_before.as_slice()),
+            stream: purpose("objective"),
+            ..Batch::of_choices(&pairing.draws, &pairing.labels, scores)
+        };
+        self.goal.step(&lists, &mut self.state, gradients)?;
+        let (rows, kept) = (batch.len(), far_rows.len());
+        for (values, length) in [(&mut *slopes, rows * rows), (&mut *far_slopes, rows * kept)] {
+            values.clear();
+            values.resize(length, 0.0);
+        }
+        for d in 0..rows {
+            for entry in pairing.entries(d) {
+                // Exponential forms give most pairs next to nothing: products with that would be slow.
+                let slope = gradients.gradient[entry] as f32;
+                if slope.abs() < NEGLIGIBLE {
+                    continue;
+                }
+                match pairing.candidates[entry] as usize {
+                    near if near < rows => slopes[d * rows + near] = slope,
+                    far => far_slopes[d * kept + far - rows] = slope,
+                }
+            }
+        }
+        cosines.backward(slopes, far_slopes, far, width, down);
+        backward(model, back, plan, down, shards, &mut self.parameters.gradient)?;
+        Ok((gradients.loss, gradients.counts.idle))
+    }
+
+    /// The metric of validation: every row of its classes is searched among all others.
+    pub(super) fn valid_metric(&self) -> Result<Option<f64>, TrainError> {
+        let Some(valid) = &self.data.valid else { return Ok(None) };
+        let found = vectors(&*self.model, &self.parameters.values, &valid.data, valid.rows())?;
+        let search = Search { queries: &found, gallery: None };
+        let evaluation = search.evaluate(&valid.of_rows(), &[], std::slice::from_ref(&self.measure))?;
+        Ok(evaluation.results[0].mean)
+    }
+}
+
+/// The cosine that each entry of the lists reads.
+fn read(pairing: &Pairing, cosines: &Cosines, rows: usize, scores: &mut Vec<f64>) {
+    scores.clear();
+    let kept = cosines.memory.len() / rows.max(1);
+    for d in 0..rows {
+        scores.extend(pairing.candidates[pairing.entries(d)].iter().map(|&candidate| {
+            f64::from(match candidate as usize {
+                near if near < rows => cosines.own[d * rows + near],
+                far => cosines.memory[d * kept + far - rows],
+            })
+        }));
+    }
+}
+
+/// Refuses an objective whose state for pairs of a class would not fit.
+fn check_size(goal: &Goal, relevant: &[u32]) -> Result<(), TrainError> {
+    let pairs: u64 = relevant.iter().map(|&count| u64::from(count)).sum();
+    let columns = goal.objective().columns().iter().filter(|column| column.per == Per::Relevant);
+    let numbers = columns.map(|column| column.width as u64).sum::<u64>().saturating_mul(pairs);
+    if numbers > MOST_STATE {
+        let found = format!("{}, which would keep {numbers} numbers for pairs of a class", goal.name());
+        let expected = format!(
+            "one that keeps at most {MOST_STATE}; those that keep something per row (nca, log-nca, sup-con, \
+             global-contrastive) or nothing (smooth-ap, fast-ap, multi-similarity) take any number of rows"
+        );
+        return Err(ParamError::new("objective", &found, &expected).into());
+    }
+    Ok(())
+}
+
+impl TrainingLoop for Trainer<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn stage(&self) -> StageLength {
+        StageLength { steps: self.steps, per_epoch: self.sampler.steps_per_epoch(), is_last: true }
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.schedule.rate(self.position.step, self.steps, self.config.learning_rate())
+    }
+
+    fn compute(&mut self) -> Result<Computed, TrainError> {
+        let (loss, without_gradient) = self.gradient()?;
+        let norm = self.parameters.prepare(self.config.clip());
+        let keeps_previous = self.goal.objective().needs().previous_scores;
+        Ok(Computed { loss, norm, without_gradient, keeps_previous })
+    }
+
+    fn batch_lists(&self) -> Vec<u32> {
+        self.work.batch.clone()
+    }
+
+    fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
+        let remember = self.goal.objective().needs().previous_scores;
+        let step = (self.position.step, learning_rate);
+        self.parameters.commit(&*self.model, step, remember, None);
+        self.memory.push(&self.work.batch, &self.work.cosines.units);
+        Ok(())
+    }
+
+    fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
+        self.data.valid.is_some().then(|| self.valid_metric()).transpose()
+    }
+
+    fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    fn keep_best(&mut self) -> Result<(), TrainError> {
+        let FlatParameters { best, values, .. } = &mut self.parameters;
+        best.clone_from(values);
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> String {
+        checkpoint::fingerprint(self.data.train.examples(), self.data.valid.as_ref().map(Classes::examples))
+    }
+
+    fn tensors(&self) -> Vec<Tensor<'_>> {
+        let mut tensors = self.parameters.tensors(self.position.has_previous);
+        tensors.extend([
+            Tensor::flat("objective", self.state.save()),
+            Tensor::flat("memory.rows", numbers(&self.memory.rows)),
+            Tensor::flat("memory.vectors", &self.memory.vectors),
+            Tensor::flat("memory.next", numbers(&[self.memory.next as u64])),
+        ]);
+        tensors
+    }
+
+    fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
+        self.parameters.restore(stored, position.has_previous)?;
+        let rows = numbers_of(stored.bytes("memory.rows")?);
+        let vectors = stored.f32("memory.vectors")?.1;
+        let next: Vec<u64> = numbers_of(stored.bytes("memory.next")?);
+        let wrong = || stored.wrong("a memory of other rows", "that of this run");
+        let next = *next.first().ok_or_else(wrong)? as usize;
+        self.memory = self.memory.restored(rows, vectors, next).ok_or_else(wrong)?;
+        stored.objective_into(&mut self.state)
+    }
+}

@@ -1,0 +1,225 @@
+/*!
+Schedules: the learning rate of each step of a run.
+
+| name | rate at share p of the way after the warm-up |
+|---|---|
+| `constant` | η |
+| `step` | η · factor^⌊p / every⌋ |
+| `cosine` | η · (floor + (1 − floor)(1 + cos πp)/2) |
+| `theory` | η · (t + 1)^(−1/3), t the steps since the warm-up |
+
+Every one takes `warmup`, a share of the whole run over which the rate first grows linearly to η.
+
+```
+use toprank_train::fit::schedule;
+let (_, cosine) = schedule::parse("cosine:warmup=0.1").unwrap();
+let rates: Vec<f64> = [0, 4, 9, 10, 55, 99].map(|step| cosine.rate(step, 100, 0.1)).to_vec();
+assert!((rates[0] - 0.01).abs() < 1e-15 && (rates[1] - 0.05).abs() < 1e-15); // growing
+assert_eq!(rates[2..4], [0.1, 0.1]); // all of it
+assert!((rates[4] - 0.05).abs() < 1e-15 && rates[5] < 1e-4); // half, almost nothing
+```
+*/
+
+use toprank_core::{Entry, Param, ParamError, Spec, catalog};
+
+/// The rate of each step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    shape: Shape,
+    warmup: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    Constant,
+    Step { every: f64, factor: f64 },
+    Cosine { floor: f64 },
+    Theory,
+}
+
+impl Schedule {
+    /// The rate of step `step` (from 0) of `total` steps, whose highest rate is `base`.
+    pub fn rate(&self, step: u64, total: u64, base: f64) -> f64 {
+        let warm = (self.warmup * total as f64).round() as u64;
+        if step < warm {
+            return base * (step + 1) as f64 / warm as f64;
+        }
+        let since = (step - warm) as f64;
+        // A run that goes on beyond its end stays where it ended.
+        let p = (since / total.saturating_sub(warm).max(1) as f64).min(1.0);
+        base * match self.shape {
+            Shape::Constant => 1.0,
+            // A thousandth of a step of tolerance: 3 × 0.1 is more than 0.3.
+            Shape::Step { every, factor } => {
+                libm::pow(factor, ((p + 1e-3 / total.max(1) as f64) / every).floor())
+            }
+            Shape::Cosine { floor } => {
+                floor + (1.0 - floor) * (1.0 + libm::cos(std::f64::consts::PI * p)) / 2.0
+            }
+            Shape::Theory => 1.0 / libm::cbrt(since + 1.0),
+        }
+    }
+}
+
+const WARMUP: Param = Param {
+    name: "warmup",
+    default: "0",
+    range: "in [0, 1)",
+    about: "share of the run over which the rate grows to its full height",
+};
+
+fn with(spec: &Spec, shape: Shape) -> Result<Box<Schedule>, ParamError> {
+    let warmup = spec.args.number("warmup", 0.0, WARMUP.range, |x| (0.0..1.0).contains(&x))?;
+    Ok(Box::new(Schedule { shape, warmup }))
+}
+
+/// Every schedule.
+pub static SCHEDULES: &[Entry<Schedule>] = &[
+    Entry {
+        name: "constant",
+        family: "schedules",
+        about: "the same rate in every step",
+        page: include_str!("pages/constant.md"),
+        params: &[WARMUP],
+        make: |spec| with(spec, Shape::Constant),
+    },
+    Entry {
+        name: "step",
+        family: "schedules",
+        about: "the rate falls by a factor, again and again",
+        page: include_str!("pages/step.md"),
+        params: &[
+            Param {
+                name: "every",
+                default: "0.5",
+                range: "in (0, 1]",
+                about: "share of the run from one fall to the next",
+            },
+            Param {
+                name: "factor",
+                default: "0.1",
+                range: "in (0, 1]",
+                about: "what the rate is multiplied by",
+            },
+            WARMUP,
+        ],
+        make: |spec| {
+            let share = |x: f64| x > 0.0 && x <= 1.0;
+            let every = spec.args.number("every", 0.5, "in (0, 1]", share)?;
+            let factor = spec.args.number("factor", 0.1, "in (0, 1]", share)?;
+            with(spec, Shape::Step { every, factor })
+        },
+    },
+    Entry {
+        name: "cosine",
+        family: "schedules",
+        about: "half a cosine from the full rate to (almost) nothing",
+        page: include_str!("pages/cosine.md"),
+        params: &[
+            Param {
+                name: "floor",
+                default: "0",
+                range: "in [0, 1]",
+                about: "what is left at the end, as a share of the full rate",
+            },
+            WARMUP,
+        ],
+        make: |spec| {
+            let floor = spec.args.number("floor", 0.0, "in [0, 1]", |x| (0.0..=1.0).contains(&x))?;
+            with(spec, Shape::Cosine { floor })
+        },
+    },
+    Entry {
+        name: "theory",
+        family: "schedules",
+        about: "t^(-1/3), the rate of the convergence proofs",
+        page: include_str!("pages/theory.md"),
+        params: &[WARMUP],
+        make: |spec| with(spec, Shape::Theory),
+    },
+];
+
+/// Reads a schedule as a user writes it, `cosine:warmup=0.05`.
+pub fn parse(text: &str) -> Result<(Spec, Schedule), ParamError> {
+    catalog::make("schedule", SCHEDULES, text).map(|(spec, schedule)| (spec, *schedule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(text: &str, total: u64) -> Vec<f64> {
+        let (_, schedule) = parse(text).unwrap();
+        (0..total).map(|step| schedule.rate(step, total, 2.0)).collect()
+    }
+
+    #[test]
+    fn rates_are_those_of_the_formulas() {
+        assert_eq!(rates("constant", 3), [2.0; 3]);
+        assert_eq!(rates("step:every=0.3:factor=0.5", 10), [2., 2., 2., 1., 1., 1., 0.5, 0.5, 0.5, 0.25]);
+        // 0.3/0.1 is less than 3 in binary; the fourth tenth begins with step 3 all the same.
+        let tenths = rates("step:every=0.1:factor=0.5", 10);
+        assert_eq!(tenths, (0..10).map(|k| 2.0 * 0.5f64.powi(k)).collect::<Vec<_>>());
+        let cosine = rates("cosine:floor=0.1", 4);
+        let expected = [2.0, 0.2 + 1.8 * (1.0 + 0.5f64.sqrt()) / 2.0, 0.2 + 0.9];
+        cosine.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-15, "{cosine:?}"));
+        let theory = rates("theory", 27);
+        assert_eq!((theory[0], theory[7], theory[26]), (2.0, 1.0, 2.0 / 3.0));
+    }
+
+    #[test]
+    fn a_warmup_grows_to_the_full_rate_and_then_the_rest_begins() {
+        assert_eq!(rates("constant:warmup=0.5", 8), [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0]);
+        assert_eq!(rates("theory:warmup=0.5", 4), [1.0, 2.0, 2.0, 2.0 / libm::cbrt(2.0)]);
+        for form in ["step:warmup=0.2", "cosine:warmup=0.2"] {
+            let rates = rates(form, 10);
+            assert_eq!(rates[..3], [1.0, 2.0, 2.0], "{form}");
+            assert!(rates[9] < 1.0);
+        }
+    }
+
+    #[test]
+    fn every_parameter_matters_and_defaults_are_as_listed() {
+        for entry in SCHEDULES {
+            for param in entry.params {
+                let name = entry.name;
+                assert_eq!(rates(&format!("{name}:{}={}", param.name, param.default), 20), rates(name, 20));
+                assert_ne!(rates(&format!("{name}:{}=0.25", param.name), 20), rates(name, 20), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_the_end_and_in_runs_without_steps_rates_stay_finite() {
+        for entry in SCHEDULES {
+            for text in [entry.name.to_string(), format!("{}:warmup=0.9", entry.name)] {
+                let (_, schedule) = parse(&text).unwrap();
+                for (step, total) in [(0, 0), (5, 0), (0, 1), (3, 1), (1000, 10), (u64::MAX, 10)] {
+                    let rate = schedule.rate(step, total, 1.0);
+                    assert!((0.0..=1.0).contains(&rate), "{text}: step {step} of {total}: {rate}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_beyond_its_end_stays_at_its_last_rate() {
+        for text in ["constant", "step:every=0.3", "cosine", "cosine:floor=0.1:warmup=0.2"] {
+            let (_, schedule) = parse(text).unwrap();
+            let at = |step| schedule.rate(step, 10, 1.0);
+            assert_eq!((at(11), at(15), at(20)), (at(10), at(10), at(10)), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused_by_name() {
+        for (text, key) in [
+            ("constant:warmup=1", "warmup"),
+            ("step:every=0", "every"),
+            ("step:factor=2", "factor"),
+            ("cosine:floor=-0.1", "floor"),
+        ] {
+            assert_eq!(parse(text).unwrap_err().param, key);
+        }
+    }
+}

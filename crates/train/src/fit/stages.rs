@@ -1,0 +1,88 @@
+//! Stages of a run: perhaps a warm-up with listwise cross-entropy, then the objective itself.
+
+use toprank_core::{ParamError, Policy};
+use toprank_objectives::Goal;
+
+use super::sampler::Sampler;
+use super::settings::Config;
+use super::training_loop::{Position, StageLength};
+
+/// The objective of a warm-up (Qiu et al., "Large-scale Stochastic Optimization of NDCG Surrogates for Deep Learning with
+/// Provable Convergence", section 6.1): listwise cross-entropy with a tracked normaliser.
+const WARM_UP: &str = "listwise-ce";
+/// The same without a tracker, for optimisers that look at the gradient of two steps.
+const WARM_UP_OF_TWO_STEPS: &str = "listnet";
+
+/// One objective over some epochs.
+pub(crate) struct Stage {
+    pub goal: Goal,
+    pub sampler: Box<dyn Sampler>,
+    /// Steps of all its epochs.
+    pub steps: u64,
+}
+
+/// The stages of a run, one after the other.
+pub(crate) struct Stages(Vec<Stage>);
+
+impl Stages {
+    /// The stages that the config asks for. `two_steps`: the optimiser looks at the gradient of two steps. `open` makes the
+    /// sampler of a stage from its policy and seed; `adapt` may tell the objective how often the sampler draws.
+    pub fn new(
+        config: &Config,
+        two_steps: bool,
+        open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
+        adapt: impl Fn(Goal, &dyn Sampler) -> Result<Goal, ParamError>,
+    ) -> Result<Stages, ParamError> {
+        let main = config.goal()?;
+        let warm_up = match config.warm_up() {
+            0 => None,
+            epochs => {
+                let name = if two_steps { WARM_UP_OF_TWO_STEPS } else { WARM_UP };
+                Some((Goal::parse(name, main.policy())?, epochs))
+            }
+        };
+        let mut stages = Vec::new();
+        for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs())]) {
+            let seed = config.seed().wrapping_add((stages.len() as u64) << 32);
+            let sampler = open(goal.policy(), seed)?;
+            let goal = adapt(goal, &*sampler)?;
+            stages.push(Stage { goal, steps: sampler.steps_per_epoch() * u64::from(epochs), sampler });
+        }
+        Ok(Stages(stages))
+    }
+
+    /// Number of stages.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Steps of all stages.
+    pub fn steps(&self) -> u64 {
+        self.0.iter().map(|stage| stage.steps).sum()
+    }
+
+    /// One stage.
+    pub fn get(&self, stage: usize) -> &Stage {
+        &self.0[stage]
+    }
+
+    /// One stage, to draw from.
+    pub fn get_mut(&mut self, stage: usize) -> &mut Stage {
+        &mut self.0[stage]
+    }
+
+    /// All stages.
+    pub fn iter(&self) -> impl Iterator<Item = &Stage> {
+        self.0.iter()
+    }
+
+    /// The length of the present stage.
+    pub fn length(&self, position: &Position) -> StageLength {
+        let stage = &self.0[position.stage];
+        StageLength {
+            steps: stage.steps,
+            per_epoch: stage.sampler.steps_per_epoch(),
+            is_last: position.stage + 1 == self.0.len(),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+/*!
+The loop that every kind of model is trained in, always ready to be stopped and resumed.
+
+```text
+each step:   compute ─▶ finite? ─▶ commit                         TrainingLoop::compute, commit
+each epoch:  validate ─▶ record ─▶ better? keep ─▶ next stage?    TrainingLoop::validate, keep_best, next_stage
+             checkpoint ─▶ stop?                                  Checkpoints, Callbacks::stop
+```
+
+Networks, recommenders and embeddings take many steps an epoch; for boosted trees a round, and for the full-batch methods of
+walks a step, is an epoch.
+*/
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use toprank_metrics::{Better, Measure};
+
+use super::curve::Record;
+use super::settings::Config;
+use crate::error::TrainError;
+use crate::store::checkpoint;
+use crate::store::container::{Stored, Tensor};
+
+/// Callbacks of a training run; every method may do nothing.
+pub trait Callbacks {
+    /// A part of the work begins or is resumed: a fold, the final model.
+    fn start(&mut self, _start: &Start) {}
+
+    /// After each step.
+    fn step(&mut self, _progress: &Progress) {}
+
+    /// After each epoch.
+    fn epoch(&mut self, _record: &Record) {}
+
+    /// True: stop after this step; what was done is kept in the checkpoint.
+    fn stop(&mut self) -> bool {
+        false
+    }
+
+    /// Something a person should know.
+    fn note(&mut self, _text: &str) {}
+}
+
+/// No callbacks.
+impl Callbacks for () {}
+
+/// Where a part of the work begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// Its name, such as `fold 2 of 5`; empty for the model itself.
+    pub part: &'a str,
+    /// Steps done: more than 0 for a resumed run.
+    pub step: u64,
+    /// The largest number of steps there can be.
+    pub steps: u64,
+    /// Records of the epochs done.
+    pub records: &'a [Record],
+}
+
+/// How far training is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Steps done.
+    pub step: u64,
+    /// The largest number of steps there can be.
+    pub steps: u64,
+    /// Epochs done.
+    pub epoch: u32,
+    /// Loss of the last batch.
+    pub loss: f64,
+    /// The last value of the metric of validation.
+    pub metric: Option<f64>,
+    /// Learning rate of the last step.
+    pub learning_rate: f64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All epochs are done, or the method has converged.
+    Finished,
+    /// Validation did not improve for as long as `patience` says.
+    StoppedEarly,
+    /// [`Callbacks::stop`] asked for it; the checkpoint resumes it.
+    Interrupted,
+}
+
+/// Where checkpoints go, and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoints<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Minimum time between two checkpoints.
+    pub every: Duration,
+    /// Whatever the caller needs to find its files again; kept as it is.
+    pub origin: &'a serde_json::Value,
+}
+
+/// Everything that moves and is not an array of numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    /// Present stage.
+    pub(crate) stage: usize,
+    /// Steps done in this stage.
+    pub(crate) step: u64,
+    /// Steps done in all.
+    pub(crate) total: u64,
+    /// Sums over the steps of the present epoch.
+    pub(crate) loss: f64,
+    pub(crate) norm: f64,
+    pub(crate) without_gradient: u64,
+    /// The best validation and the epoch that had it.
+    pub(crate) best: Option<(f64, u32)>,
+    /// Epochs since then.
+    pub(crate) since_best: u32,
+    /// True once there is nothing more to do.
+    pub(crate) finished: bool,
+    /// True once the parameters of the previous step are kept.
+    pub(crate) has_previous: bool,
+    /// One record per epoch.
+    pub(crate) records: Vec<Record>,
+}
+
+impl Position {
+    /// Notes how validation went after an epoch; true if it was better than ever.
+    fn improved(&mut self, measure: &Measure, value: Option<f64>, epoch: u32) -> bool {
+        let Some(value) = value else { return false };
+        let better = self.best.is_none_or(|(best, _)| match measure.metric().better() {
+            Better::Higher => value > best,
+            Better::Lower => value < best,
+        });
+        if better {
+            self.best = Some((value, epoch));
+            self.since_best = 0;
+        } else {
+            self.since_best += 1;
+        }
+        better
+    }
+}
+
+/// What a step measured before any parameter was changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Computed {
+    /// Loss of the batch.
+    pub loss: f64,
+    /// Norm of the gradient, before clipping.
+    pub norm: f64,
+    /// Lists of the batch that had no gradient.
+    pub without_gradient: usize,
+    /// True if the next step will look at the parameters as they are now.
+    pub keeps_previous: bool,
+}
+
+/// The present stage of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageLength {
+    /// Its steps.
+    pub steps: u64,
+    /// Steps of one of its epochs.
+    pub per_epoch: u64,
+    /// True if no stage follows.
+    pub is_last: bool,
+}
+
+/// What the loop needs to know of whatever is trained; what it does with it is in the provided methods.
+pub trait TrainingLoop {
+    /// The settings.
+    fn config(&self) -> &Config;
+
+    /// How far it is.
+    fn position(&self) -> &Position;
+
+    /// The same, to be changed by the loop.
+    fn position_mut(&mut self) -> &mut Position;
+
+    /// The largest number of steps there can be.
+    fn steps(&self) -> u64;
+
+    /// The present stage.
+    fn stage(&self) -> StageLength;
+
+    /// Learning rate of the next step.
+    fn learning_rate(&self) -> f64;
+
+    /// Computes the next step without changing a parameter.
+    fn compute(&mut self) -> Result<Computed, TrainError>;
+
+    /// Numbers of the lists of the computed batch, for the message that something is not finite.
+    fn batch_lists(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Takes the step that was computed.
+    fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError>;
+
+    /// The value of the metric of validation now (`None`: undefined on these data, or not measured after this epoch); `None`:
+    /// there is nothing to validate on.
+    fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError>;
+
+    /// The metric of validation.
+    fn measure(&self) -> &Measure;
+
+    /// Keeps the present parameters as the best ones.
+    fn keep_best(&mut self) -> Result<(), TrainError>;
+
+    /// Goes from one stage to the next.
+    fn next_stage(&mut self) -> Result<(), TrainError> {
+        Ok(())
+    }
+
+    /// True if the method has reached what it wanted.
+    fn converged(&self) -> bool {
+        false
+    }
+
+    /// Epochs of the model that it was warm-started from.
+    fn epochs_before(&self) -> u32 {
+        0
+    }
+
+    /// Tells data sets apart: a checkpoint resumes only on the data it was begun with.
+    fn fingerprint(&self) -> String;
+
+    /// All arrays that move.
+    fn tensors(&self) -> Vec<Tensor<'_>>;
+
+    /// Takes them over from a checkpoint, which is of this config and these data.
+    fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError>;
+
+    /// One record per epoch.
+    fn records(&self) -> &[Record] {
+        &self.position().records
+    }
+
+    /// The best value of the metric of validation and the epoch that had it, from 1.
+    fn best(&self) -> Option<(f64, u32)> {
+        self.position().best
+    }
+
+    /// Steps done.
+    fn steps_done(&self) -> u64 {
+        self.position().total
+    }
+
+    /// True once there is nothing more to do.
+    fn finished(&self) -> bool {
+        self.position().finished
+    }
+
+    /// One step, and the end of an epoch where it was the last of one; its loss and learning rate.
+    fn step(&mut self, callbacks: &mut dyn Callbacks, started: Instant) -> Result<(f64, f64), TrainError> {
+        let Computed { loss, norm, without_gradient, keeps_previous } = self.compute()?;
+        if !loss.is_finite() || !norm.is_finite() {
+            let what = if loss.is_finite() { "gradient" } else { "loss" };
+            return Err(TrainError::NotFinite { step: self.steps_done(), what, lists: self.batch_lists() });
+        }
+        let learning_rate = self.learning_rate();
+        self.commit(learning_rate)?;
+        let per_epoch = self.stage().per_epoch;
+        let position = self.position_mut();
+        position.has_previous = keeps_previous;
+        position.step += 1;
+        position.total += 1;
+        position.loss += loss;
+        position.norm += norm;
+        position.without_gradient += without_gradient as u64;
+        if position.step.is_multiple_of(per_epoch) || self.converged() {
+            self.end_epoch(callbacks, learning_rate, started)?;
+        }
+        Ok((loss, learning_rate))
+    }
+
+    /// Closes an epoch: validation, its record, the best parameters, the next stage, the end.
+    fn end_epoch(
+        &mut self,
+        callbacks: &mut dyn Callbacks,
+        learning_rate: f64,
+        started: Instant,
+    ) -> Result<(), TrainError> {
+        let valid = self.validate()?;
+        let (stage, before) = (self.stage(), self.epochs_before());
+        let (patience, converged) = (self.config().patience(), self.converged());
+        let position = self.position_mut();
+        let steps = stage.per_epoch as f64;
+        let record = Record {
+            epoch: f64::from(before) + position.records.len() as f64 + 1.0,
+            step: position.total,
+            loss: position.loss / steps,
+            gradient_norm: position.norm / steps,
+            learning_rate,
+            lists_without_gradient: position.without_gradient,
+            metrics: valid.into_iter().collect(),
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        (position.loss, position.norm, position.without_gradient) = (0.0, 0.0, 0);
+        callbacks.epoch(&record);
+        position.records.push(record);
+        let over = position.step >= stage.steps;
+        if !stage.is_last {
+            return if over { self.next_stage() } else { Ok(()) };
+        }
+        let epoch = before + position.records.len() as u32;
+        let measure = self.measure().clone();
+        if self.position_mut().improved(&measure, valid.flatten(), epoch) {
+            self.keep_best()?;
+        }
+        let position = self.position_mut();
+        position.finished = over || converged || patience > 0 && position.since_best >= patience;
+        Ok(())
+    }
+
+    /// Trains until everything is done, validation stops it, or a callback does. With `checkpoints` one is written at the
+    /// start, at the end, and as often in between as they say.
+    fn run(
+        &mut self,
+        callbacks: &mut dyn Callbacks,
+        checkpoints: Option<Checkpoints>,
+    ) -> Result<Outcome, TrainError> {
+        let started = Instant::now();
+        let mut written: Option<Instant> = None;
+        let mut due = |save: &dyn Fn(Checkpoints) -> Result<(), TrainError>, now: bool| match checkpoints {
+            Some(to) if now || written.is_none_or(|at| at.elapsed() >= to.every) => {
+                written = Some(Instant::now());
+                save(to)
+            }
+            _ => Ok(()),
+        };
+        due(&|to| self.save_checkpoint(to.path, to.origin), true)?;
+        while !self.finished() {
+            let (loss, learning_rate) = self.step(callbacks, started)?;
+            let records = self.records();
+            callbacks.step(&Progress {
+                step: self.steps_done(),
+                steps: self.steps(),
+                epoch: records.len() as u32,
+                loss,
+                metric: records.iter().rev().find_map(|record| *record.metrics.first()?),
+                learning_rate,
+            });
+            let stop = callbacks.stop() && !self.finished();
+            due(&|to| self.save_checkpoint(to.path, to.origin), stop)?;
+            if stop {
+                return Ok(Outcome::Interrupted);
+            }
+        }
+        due(&|to| self.save_checkpoint(to.path, to.origin), true)?;
+        let all = self.steps_done() == self.steps() || self.converged();
+        Ok(if all { Outcome::Finished } else { Outcome::StoppedEarly })
+    }
+
+    /// Writes everything that moves; the old checkpoint stays until the new one is whole.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
+        let about = checkpoint::About {
+            config: self.config().clone(),
+            data: self.fingerprint(),
+            origin: origin.clone(),
+            position: self.position().clone(),
+        };
+        checkpoint::save(path, &about, &self.tensors())
+    }
+
+    /// Resumes from a checkpoint; it must be of this config and these data.
+    ///
+    /// # Errors
+    /// If it is of another run, or damaged.
+    fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
+        let (stored, about) = checkpoint::load(path)?;
+        about.check_config(&stored, self.config())?;
+        // A run that was announced and has not begun.
+        if stored.is_empty() {
+            return Ok(());
+        }
+        about.check_data(&stored, &self.fingerprint())?;
+        self.restore(&stored, &about.position)?;
+        *self.position_mut() = about.position;
+        Ok(())
+    }
+}

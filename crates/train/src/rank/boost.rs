@@ -1,0 +1,689 @@
+/*!
+Boosted trees from lists, an objective of the catalog and a metric: LambdaMART and its relatives, in the [`TrainingLoop`].
+
+```text
+base:  where shifting all scores changes the loss, the shift that Newton's method finds
+scale: gradient and curvature times one constant, such that the mean curvature of a row is ¼ before the first tree (that of
+       the logistic loss): l2, least-curvature and least-gain mean the same for every objective and length of lists
+each round: gradient and curvature of the objective at the present scores → one tree per output
+            validation: the metric on other lists; the best round is kept, `patience` rounds without a better one end it
+```
+
+```
+use toprank_train::{Job, Settings, TrainerKind};
+let text: String = (0..80).map(|i| format!("{} qid:{} 1:{}\n", i % 3, i / 40, (i % 3) as f32 * 0.5)).collect();
+let data = toprank_data::formats::read(
+    &toprank_data::Source::bytes("d.txt", text.as_bytes()),
+    &toprank_data::ReadOptions::default(),
+).unwrap();
+let settings = Settings {
+    model: Some("trees".into()), objective: Some("lambdamart@10".into()), trees: Some(5), ..Settings::default()
+};
+let job = Job::new(&settings.resolve(TrainerKind::Rank).unwrap(), data.clone().into(), None).unwrap();
+let views = job.views().unwrap();
+let mut boost = job.trainer(&views).unwrap();
+boost.run(&mut (), None).unwrap();
+let scores = job.model(&*boost).unwrap().score(data).unwrap();
+assert!(scores[2] > scores[1] && scores[1] > scores[0]);
+```
+*/
+
+use std::sync::Arc;
+
+use toprank_core::{Features, Lists, ParamError, Stream, ordered_sum};
+use toprank_metrics::{Measure, evaluate};
+use toprank_objectives::{Batch, Goal, Gradients, Reduction};
+use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
+
+use super::job::Learner;
+use super::position_bias::{Learned, PositionBias};
+use super::scoring::{self, Scoring, Trees};
+use crate::error::TrainError;
+use crate::fit::engine::{Examples, trusted};
+use crate::fit::settings::Config;
+use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::store::checkpoint;
+use crate::store::container::{Stored, Tensor};
+
+/// Training and validation data in bins.
+pub struct Binning {
+    train: Binned,
+    valid: Option<Binned>,
+}
+
+impl Binning {
+    /// Bins of `train`, and what they make of `valid`. `categorical` says which features hold categories; empty: none.
+    pub fn new(
+        forest: &Forest,
+        train: &dyn Features,
+        valid: Option<&dyn Features>,
+        categorical: &[bool],
+    ) -> Result<Binning, TrainError> {
+        let bins = Bins::fit(train, categorical, &forest.bins)?;
+        let apply = |features: &dyn Features| {
+            let binned = bins.apply(features)?;
+            trusted(features)?;
+            Ok::<Binned, TrainError>(binned)
+        };
+        Ok(Binning { train: apply(train)?, valid: valid.map(apply).transpose()? })
+    }
+}
+
+/// The lists of validation, and their scores so far.
+struct Watched<'a> {
+    examples: Examples<'a>,
+    data: &'a Binned,
+    scores: Vec<f64>,
+}
+
+/// Boosting state.
+pub struct Boost<'a> {
+    config: Config,
+    measure: Measure,
+    train: Examples<'a>,
+    valid: Option<Watched<'a>>,
+    derivatives: Derivatives<'a>,
+    booster: Booster<'a>,
+    /// How trees grow, for a booster that is resumed.
+    boosting: Boosting,
+    data: &'a Binned,
+    /// What positions add, where the data have them.
+    places: Option<Learned>,
+    /// Rounds of the trees it was warm-started from.
+    before: usize,
+    position: Position,
+}
+
+/// What boosting starts with.
+pub struct Start<'a> {
+    /// The objective.
+    pub goal: Goal,
+    /// The trees to warm-start from; may be none.
+    pub from: Ensemble,
+    /// The position at which each row was shown, where clicks are to be corrected for it.
+    pub positions: Option<&'a [u32]>,
+}
+
+impl<'a> Boost<'a> {
+    /// Boosting before its first round. `train` and `valid` hold features as `binning` has them.
+    pub fn new(
+        config: &Config,
+        forest: Forest,
+        start: Start,
+        binning: &'a Binning,
+        train: Examples<'a>,
+        valid: Option<Examples<'a>>,
+    ) -> Result<Boost<'a>, TrainError> {
+        config.check()?;
+        for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
+            if let Some(examples) = examples {
+                check_rows(examples, what)?;
+            }
+        }
+        let width = train.features.width();
+        let Start { goal, from, positions } = start;
+        let bias_l2 = forest.bias_l2;
+        let boosting = boosting(config, forest, width)?;
+        let before = from.rounds();
+        let scores = from.score(train.features)?;
+        let data = &binning.train;
+        let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), from, scores)?;
+        let mut boost = Boost {
+            measure: config.measure()?,
+            derivatives: Derivatives::new(goal, train, config.seed())?,
+            places: positions.map(|positions| Learned::new(positions, bias_l2)),
+            config: config.clone(),
+            train,
+            valid: None,
+            booster,
+            boosting,
+            data,
+            before,
+            position: Position::default(),
+        };
+        if before == 0 && !boost.derivatives.goal.objective().shift_invariant() {
+            boost.derivatives.find_base(&mut boost.booster)?;
+        }
+        boost.derivatives.find_scale(&boost.booster.ensemble().base)?;
+        if let (Some(examples), Some(data)) = (valid, &binning.valid) {
+            let scores = boost.booster.ensemble().score(examples.features)?;
+            boost.valid = Some(Watched { examples, data, scores });
+        }
+        Ok(boost)
+    }
+
+    /// The trees so far.
+    pub fn ensemble(&self) -> &Ensemble {
+        self.booster.ensemble()
+    }
+}
+
+impl TrainingLoop for Boost<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    fn steps(&self) -> u64 {
+        u64::from(self.config.epochs())
+    }
+
+    fn stage(&self) -> StageLength {
+        StageLength { steps: self.steps(), per_epoch: 1, is_last: true }
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.config.learning_rate()
+    }
+
+    fn compute(&mut self) -> Result<Computed, TrainError> {
+        let outputs = self.booster.ensemble().outputs;
+        let round = self.booster.ensemble().rounds() as u64 + 1;
+        let scores = match &mut self.places {
+            None => self.booster.scores(),
+            Some(places) => places.add_to(self.booster.scores()),
+        };
+        let computed = self.derivatives.compute(scores, outputs, round)?;
+        if self.position.total == 0 && self.before == 0 && computed.norm == 0.0 {
+            let expected = "one with a gradient where all scores are equal, as they are before the first tree \
+                            (an online form may have one with variables=exact)";
+            return Err(ParamError::new("the objective of trees", self.config.algorithm(), expected).into());
+        }
+        Ok(computed)
+    }
+
+    fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
+        let Derivatives { gradient, curvature, .. } = &self.derivatives;
+        self.booster.round(gradient, curvature)?;
+        if let Some(places) = &mut self.places {
+            places.learn(gradient, curvature, learning_rate);
+        }
+        Ok(())
+    }
+
+    fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
+        let Some(valid) = &mut self.valid else { return Ok(None) };
+        self.booster.add_last_round(valid.data, &mut valid.scores);
+        let lists = valid.examples.lists;
+        let outputs = self.booster.ensemble().outputs;
+        let shared = lists.rows.is_some() || lists.output.is_some();
+        let entries = if shared { lists.scores_of_entries(&valid.scores, outputs) } else { Vec::new() };
+        let scores = if shared { &entries } else { &valid.scores };
+        Ok(Some(evaluate(lists, scores, std::slice::from_ref(&self.measure))?.results[0].mean))
+    }
+
+    fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// The best round is a prefix of the trees: its number says all.
+    fn keep_best(&mut self) -> Result<(), TrainError> {
+        Ok(())
+    }
+
+    fn epochs_before(&self) -> u32 {
+        self.before as u32
+    }
+
+    fn fingerprint(&self) -> String {
+        checkpoint::fingerprint(self.train, self.valid.as_ref().map(|valid| valid.examples))
+    }
+
+    fn tensors(&self) -> Vec<Tensor<'_>> {
+        let mut tensors = scoring::tree_tensors(self.booster.ensemble());
+        tensors.push(Tensor::flat("objective", self.derivatives.state.save()));
+        tensors.extend(self.places.iter().map(|places| Tensor::flat("bias", &places.bias.values)));
+        tensors
+    }
+
+    fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
+        let ensemble = scoring::load_trees(stored, self.train.features.width())?;
+        if ensemble.outputs != self.booster.ensemble().outputs
+            || ensemble.rounds() as u64 != self.before as u64 + position.total
+        {
+            let found = format!("{} rounds of {} outputs", ensemble.rounds(), ensemble.outputs);
+            return Err(stored.wrong(found, "the trees of every round that is done"));
+        }
+        stored.objective_into(&mut self.derivatives.state)?;
+        if let Some(places) = &mut self.places {
+            let values = stored.f64("bias")?;
+            if values.len() != places.bias.values.len() {
+                let expected = places.bias.values.len().to_string();
+                return Err(stored.wrong(format!("{} positions", values.len()), expected));
+            }
+            places.bias.values = values;
+        }
+        // Scores are sums in the order of the trees, so those of an uninterrupted run come out again to the bit.
+        let scores = ensemble.score(self.train.features)?;
+        if let Some(valid) = &mut self.valid {
+            valid.scores = ensemble.score(valid.examples.features)?;
+        }
+        let offsets = offsets(self.train.lists);
+        self.booster = Booster::resume(self.data, offsets, self.boosting.clone(), ensemble, scores)?;
+        Ok(())
+    }
+}
+
+impl Learner for Boost<'_> {
+    fn kept(&self) -> Result<Scoring, TrainError> {
+        let mut ensemble = self.booster.ensemble().clone();
+        if let Some((_, round)) = self.position.best {
+            ensemble.truncate(round as usize);
+        }
+        Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
+    }
+
+    fn position_bias(&self) -> Option<PositionBias> {
+        self.places.as_ref().map(|places| places.bias.clone())
+    }
+}
+
+/// Where lists end, for sampling by list. Where lists share rows a list cannot be left out by leaving rows out: every row
+/// counts as a list.
+fn offsets(lists: &Lists) -> &[u64] {
+    if lists.rows.is_some() || lists.output.is_some() { &[] } else { &lists.offsets }
+}
+
+fn boosting(config: &Config, forest: Forest, width: usize) -> Result<Boosting, TrainError> {
+    let mut boosting = Boosting { rate: config.learning_rate(), seed: config.seed(), ..forest.boosting };
+    let monotone = &mut boosting.growth.monotone;
+    if monotone.len() > width {
+        let found = format!("feature {}", monotone.len());
+        let expected = format!("features from 1 to {width}, as the data have");
+        return Err(ParamError::new("rising and falling", &found, &expected).into());
+    }
+    if !monotone.is_empty() {
+        monotone.resize(width, 0);
+    }
+    Ok(boosting)
+}
+
+fn check_rows(examples: Examples, what: &str) -> Result<(), TrainError> {
+    let (lists, rows) = (examples.lists, examples.features.rows());
+    if lists.entries() == 0 {
+        return Err(ParamError::new(what, "empty", "lists with items").into());
+    }
+    let needed = match &lists.rows {
+        Some(rows) => rows.iter().max().map_or(0, |&row| row as usize + 1),
+        None => lists.entries(),
+    };
+    if needed > rows || lists.rows.is_none() && needed != rows {
+        let found = format!("with {rows} rows of features");
+        return Err(ParamError::new(what, &found, &format!("of {needed}, as the lists have")).into());
+    }
+    Ok(())
+}
+
+/// Gradients of the objective, by row and output.
+struct Derivatives<'a> {
+    goal: Goal,
+    lists: &'a Lists,
+    rows: usize,
+    state: toprank_objectives::State,
+    out: Gradients,
+    stream: Stream,
+    gradient: Vec<f64>,
+    curvature: Vec<f64>,
+    scale: f64,
+}
+
+impl<'a> Derivatives<'a> {
+    fn new(
+        goal: Goal,
+        Examples { lists, features }: Examples<'a>,
+        seed: u64,
+    ) -> Result<Derivatives<'a>, TrainError> {
+        Ok(Derivatives {
+            state: goal.state(lists)?,
+            goal,
+            lists,
+            rows: features.rows(),
+            out: Gradients { want_curvature: true, ..Gradients::default() },
+            stream: Stream::new(seed, "objective"),
+            gradient: Vec::new(),
+            curvature: Vec::new(),
+            scale: 1.0,
+        })
+    }
+
+    /// Gradient and curvature of the sum over the lists at these scores of rows.
+    fn compute(&mut self, scores: &[f64], outputs: usize, step: u64) -> Result<Computed, TrainError> {
+        let lists = self.lists;
+        let shared = lists.rows.is_some() || lists.output.is_some();
+        let entries = if shared { lists.scores_of_entries(scores, outputs) } else { Vec::new() };
+        let batch = Batch {
+            stream: self.stream.at_step(step),
+            reduction: Reduction::Sum,
+            ..Batch::all(lists, if shared { &entries } else { scores })
+        };
+        self.goal.step(&batch, &mut self.state, &mut self.out)?;
+        let scaled = self.out.gradient.iter_mut().chain(&mut self.out.curvature);
+        scaled.for_each(|value| *value *= self.scale);
+        if !shared {
+            std::mem::swap(&mut self.gradient, &mut self.out.gradient);
+            std::mem::swap(&mut self.curvature, &mut self.out.curvature);
+            return Ok(self.computed());
+        }
+        for (by_row, by_entry) in
+            [(&mut self.gradient, &self.out.gradient), (&mut self.curvature, &self.out.curvature)]
+        {
+            by_row.clear();
+            by_row.resize(scores.len(), 0.0);
+            for q in 0..lists.len() {
+                let output = lists.output.as_ref().map_or(0, |o| usize::from(o[q]));
+                for entry in lists.range(q) {
+                    by_row[lists.row(entry) * outputs + output] += by_entry[entry];
+                }
+            }
+        }
+        Ok(self.computed())
+    }
+
+    fn computed(&self) -> Computed {
+        let counts = self.out.counts;
+        Computed {
+            loss: self.out.loss / counts.used.max(1) as f64,
+            norm: self.gradient.iter().map(|g| g * g).sum::<f64>().sqrt(),
+            without_gradient: counts.idle,
+            keeps_previous: false,
+        }
+    }
+
+    /// Shifts each output to where Newton's method over one number ends.
+    fn find_base(&mut self, booster: &mut Booster) -> Result<(), TrainError> {
+        const STEPS: usize = 20;
+        let outputs = booster.ensemble().outputs;
+        for _ in 0..STEPS {
+            self.compute(booster.scores(), outputs, 0)?;
+            let mut moved = false;
+            for output in 0..outputs {
+                let column = |values: &[f64]| {
+                    values.iter().skip(output).step_by(outputs).copied().collect::<Vec<f64>>()
+                };
+                let (g, h) = (ordered_sum(&column(&self.gradient)), ordered_sum(&column(&self.curvature)));
+                let step = if h > 0.0 { -g / h } else { 0.0 };
+                if step.is_finite() && step.abs() > 1e-9 {
+                    booster.add_base(output, step);
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        self.forget()
+    }
+
+    /// Finds the constant that brings the mean curvature of a row to that of the logistic loss.
+    fn find_scale(&mut self, base: &[f64]) -> Result<(), TrainError> {
+        const WANTED: f64 = 0.25;
+        // Some losses are singular where all scores are equal (a norm or a spread of 0): their curvature there says nothing.
+        const SINGULAR: f64 = 1e4;
+        let before_the_first_tree = base.repeat(self.rows);
+        self.compute(&before_the_first_tree, base.len(), 0)?;
+        let mean = ordered_sum(&self.curvature) / self.curvature.len().max(1) as f64;
+        if mean > 0.0 && mean < SINGULAR {
+            self.scale = WANTED / mean;
+        }
+        self.forget()
+    }
+
+    /// The state of the objective starts with the first round.
+    fn forget(&mut self) -> Result<(), TrainError> {
+        self.state = self.goal.state(self.lists)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::training_loop::Callbacks;
+    use crate::{Checkpoints, Job, Outcome, Settings, TrainerKind};
+    use toprank_core::Policy;
+    use toprank_data::{Dataset, Matrix};
+    use toprank_objectives::{Input, ListState, Objective, Out, Work};
+
+    /// Lists of 10 whose labels follow the first feature, more or less.
+    fn data(count: usize, seed: u64) -> Dataset {
+        let mut random = Stream::new(seed, "boosting").open();
+        let rows = count * 10;
+        let values: Vec<f32> = (0..rows * 2).map(|_| random.unit() as f32).collect();
+        let noisy = |row: usize, noise: f64| f64::from(values[2 * row]) + noise > 0.9;
+        let labels = (0..rows).map(|row| f32::from(u8::from(noisy(row, 0.6 * random.unit())))).collect();
+        Dataset {
+            lists: Lists::from_lengths(&vec![10; count], labels),
+            features: Matrix::Dense { width: 2, values },
+            ..Dataset::default()
+        }
+    }
+
+    fn config(text: &str) -> Config {
+        Settings::from_toml(&format!("model = \"trees\"\n{text}"))
+            .unwrap()
+            .resolve(TrainerKind::Rank)
+            .unwrap()
+    }
+
+    fn job(text: &str, train: Dataset, valid: Option<Dataset>) -> Job {
+        Job::new(&config(text), train.into(), valid.map(Into::into)).unwrap()
+    }
+
+    fn trained(text: &str, train: Dataset) -> Ensemble {
+        let job = job(text, train, None);
+        let views = job.views().unwrap();
+        let mut boost = job.trainer(&views).unwrap();
+        assert_eq!(boost.run(&mut (), None).unwrap(), Outcome::Finished);
+        boost.kept().unwrap().trees().unwrap().ensemble().clone()
+    }
+
+    #[test]
+    fn the_best_round_on_other_lists_is_kept() {
+        let (train, valid) = (data(60, 1), data(40, 2));
+        let job = job("objective = \"lambdamart\"\ntrees = 200\npatience = 10", train, Some(valid.clone()));
+        let views = job.views().unwrap();
+        let mut boost = job.trainer(&views).unwrap();
+        assert_eq!(boost.run(&mut (), None).unwrap(), Outcome::StoppedEarly);
+        let (value, round) = boost.best().unwrap();
+        assert_eq!(boost.records().len() as u32, round + 10, "ten rounds without a better one end it");
+        let best =
+            boost.records().iter().filter_map(|record| record.metrics[0]).fold(f64::NEG_INFINITY, f64::max);
+        assert_eq!(value, best);
+        // What was judged round by round over bins is what the trees that are kept say of the values.
+        let model = job.model(&*boost).unwrap();
+        assert_eq!(model.scoring().trees().unwrap().ensemble().rounds(), round as usize);
+        let measures = [config("").measure().unwrap()];
+        let again = evaluate(&valid.lists, &model.score(valid.clone()).unwrap(), &measures).unwrap();
+        assert_eq!(again.results[0].mean, Some(value));
+    }
+
+    #[test]
+    fn the_base_of_logistic_loss_is_the_logarithm_of_the_odds() {
+        let train = data(50, 3);
+        let share = f64::from(train.lists.labels.iter().sum::<f32>()) / train.lists.entries() as f64;
+        let logistic = trained("objective = \"logistic\"\ntrees = 1", train.clone());
+        assert!((logistic.base[0] - (share / (1.0 - share)).ln()).abs() < 1e-6);
+        assert_eq!(trained("objective = \"lambdamart\"\ntrees = 1", train).base, [0.0]);
+    }
+
+    #[test]
+    fn a_leaf_of_one_long_list_counts_rows_as_many_short_lists_do() {
+        let train = data(50, 3);
+        let mut one = train.clone();
+        one.lists.offsets = vec![0, 500];
+        let text = "objective = \"logistic\"\ntrees = 3\nmodel = \"trees:l2=5\"";
+        let trained = |data| {
+            let settings = Settings::from_toml(text).unwrap().resolve(TrainerKind::Rank).unwrap();
+            let job = Job::new(&settings, Dataset::into(data), None).unwrap();
+            let views = job.views().unwrap();
+            let mut boost = job.trainer(&views).unwrap();
+            boost.run(&mut (), None).unwrap();
+            boost.kept().unwrap().trees().unwrap().ensemble().clone()
+        };
+        let (short, long) = (trained(train), trained(one));
+        assert!(short.trees[0].nodes.len() > 3);
+        for (a, b) in
+            short.trees.iter().flat_map(|t| &t.leaves).zip(long.trees.iter().flat_map(|t| &t.leaves))
+        {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_and_taken_up_ends_in_the_same_trees() {
+        struct StopAfter(usize);
+        impl Callbacks for StopAfter {
+            fn stop(&mut self) -> bool {
+                self.0 -= 1;
+                self.0 == 0
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        for objective in ["song", "logistic", "yetirank"] {
+            let text = format!("objective = \"{objective}\"\ntrees = 9\nseed = 3");
+            let job = job(&text, data(50, 4), Some(data(20, 5)));
+            let views = job.views().unwrap();
+            let mut whole = job.trainer(&views).unwrap();
+            whole.run(&mut (), None).unwrap();
+            let keep = Checkpoints {
+                path: &path,
+                every: std::time::Duration::ZERO,
+                origin: &serde_json::Value::Null,
+            };
+            let mut first = job.trainer(&views).unwrap();
+            assert_eq!(first.run(&mut StopAfter(4), Some(keep)).unwrap(), Outcome::Interrupted);
+            let mut second = job.trainer(&views).unwrap();
+            second.load_checkpoint(&path).unwrap();
+            assert_eq!(second.steps_done(), 4);
+            second.run(&mut (), Some(keep)).unwrap();
+            let trees = |learner: &dyn Learner| learner.kept().unwrap().trees().unwrap().ensemble().clone();
+            assert_eq!(trees(&*second), trees(&*whole), "{objective}");
+            assert_eq!(second.best(), whole.best());
+        }
+    }
+
+    #[test]
+    fn trees_that_go_on_from_others_end_where_an_unbroken_run_ends() {
+        let train = data(50, 4);
+        for objective in ["logistic", "lambdamart"] {
+            let text = |trees: u32| format!("objective = \"{objective}\"\ntrees = {trees}");
+            let whole = trained(&text(9), train.clone());
+            let first = job(&text(5), train.clone(), None);
+            let views = first.views().unwrap();
+            let mut boost = first.trainer(&views).unwrap();
+            boost.run(&mut (), None).unwrap();
+            let model = first.model(&*boost).unwrap();
+            let second = Job::warm_started(&config(&text(4)), &model, train.clone().into(), None).unwrap();
+            let views = second.views().unwrap();
+            let mut boost = second.trainer(&views).unwrap();
+            assert_eq!(boost.run(&mut (), None).unwrap(), Outcome::Finished);
+            let both = boost.kept().unwrap().trees().unwrap().ensemble().clone();
+            assert_eq!(both, whole, "{objective}");
+        }
+    }
+
+    #[test]
+    fn labels_over_the_same_rows_have_an_output_each() {
+        let one = data(20, 5);
+        let rows = one.lists.entries();
+        let labels = &one.lists.labels;
+        let labels: Vec<f32> = labels.iter().copied().chain(labels.iter().map(|y| 1.0 - y)).collect();
+        let lists = Lists {
+            rows: Some((0..rows as u32).chain(0..rows as u32).collect()),
+            output: Some(vec![0, 1]),
+            ..Lists::from_lengths(&[rows, rows], labels)
+        };
+        let features = one.features.clone();
+        let both = Dataset { lists, ..one };
+        let job = job("objective = \"logistic\"\ntrees = 10", both.clone(), None);
+        let views = job.views().unwrap();
+        let mut boost = job.trainer(&views).unwrap();
+        boost.run(&mut (), None).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.toprank");
+        job.model(&*boost).unwrap().save(&path).unwrap();
+        let loaded = crate::Model::load(&path).unwrap();
+        let model = loaded.scoring().trees().unwrap().ensemble().clone();
+        assert_eq!(
+            &model,
+            boost.kept().unwrap().trees().unwrap().ensemble(),
+            "what is saved loads bit for bit"
+        );
+        assert_eq!((model.outputs, model.trees.len()), (2, 20));
+        let scores = model.score(&features).unwrap();
+        for pair in scores.chunks(2) {
+            assert!((pair[0] + pair[1]).abs() < 1e-6, "the second label is the first turned round: {pair:?}");
+        }
+        assert!(scores.iter().any(|score| score.abs() > 0.3));
+    }
+
+    /// Half the squared distance to the label.
+    struct Half;
+
+    impl Objective for Half {
+        fn shift_invariant(&self) -> bool {
+            false
+        }
+
+        fn list(&self, input: &Input, _: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
+            let mut loss = 0.0;
+            for (i, (score, label)) in input.list.scores.iter().zip(input.list.labels).enumerate() {
+                let apart = score - f64::from(*label);
+                loss += 0.5 * apart * apart;
+                out.gradient[i] += apart;
+                if let Some(curvature) = &mut out.curvature {
+                    curvature[i] += 1.0;
+                }
+            }
+            Some(loss)
+        }
+    }
+
+    #[test]
+    fn an_objective_of_ones_own_trains_trees() {
+        let train = data(50, 7);
+        let job = job("trees = 30", train.clone(), None);
+        let views = job.views().unwrap();
+        let goal = Goal::own("half", Half, &Policy::default());
+        let mut boost = job.trainer_with(&views, goal).unwrap();
+        boost.run(&mut (), None).unwrap();
+        let losses: Vec<f64> = boost.records().iter().map(|record| record.loss).collect();
+        assert!(losses.is_sorted_by(|a, b| a > b) && losses[29] < 0.7 * losses[0], "{losses:?}");
+        let mean = f64::from(train.lists.labels.iter().sum::<f32>()) / 500.0;
+        let base = boost.kept().unwrap().trees().unwrap().ensemble().base[0];
+        assert!((base - mean).abs() < 1e-9, "the best constant is the mean");
+    }
+
+    #[test]
+    fn what_cannot_work_is_said_before_anything_grows() {
+        let fails = |text: &str| {
+            let job = job(text, data(5, 6), None);
+            let views = job.views()?;
+            let mut boost = job.trainer(&views)?;
+            boost.run(&mut (), None)
+        };
+        let message = |text: &str| fails(text).unwrap_err().to_string();
+        let flat = message("objective = \"pauc-cvar:fpr=0.5\"");
+        assert!(
+            flat.contains("a gradient where all scores are equal") && flat.contains("variables=exact"),
+            "{flat}"
+        );
+        assert!(fails("objective = \"pauc-cvar:fpr=0.5:variables=exact\"\ntrees = 2").is_ok());
+        let settings = Settings { model: Some("trees:rising=1-7".into()), ..Settings::default() };
+        let job = Job::new(&settings.resolve(TrainerKind::Rank).unwrap(), data(5, 6).into(), None).unwrap();
+        let views = job.views().unwrap();
+        let error = job.trainer(&views).err().unwrap().to_string();
+        assert_eq!(
+            error,
+            "rising and falling must be features from 1 to 2, as the data have, but is feature 7"
+        );
+    }
+}

@@ -1,0 +1,200 @@
+/*!
+What a model that ranks is trained with, where the user is silent: defaults by kind of model, and checks across settings.
+
+Every value is one entry of its catalog in the same grammar (`mlp:hidden=256-128`, `adam:beta2=0.99`, `pairs:items=100`), so a
+config file, a flag and a keyword are the same text.
+*/
+
+use toprank_core::{ParamError, Spec};
+
+use super::choice::{Choice, ModelKind, choose};
+use super::models;
+use crate::fit::settings::{Config, Settings, TrainerKind};
+
+/// The transforms where rows are fetched one by one (memory-mapped files): none that looks at whole lists.
+pub const ROW_WISE_TRANSFORMS: &str = "missing:to=mean,standardise";
+
+/// Every choice made, every value checked.
+pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
+    let model = model_with_leaves(settings)?;
+    let is_trees = models::is_trees(&model);
+    let objective = settings.objective.clone().unwrap_or_else(|| "ndcg@10".into());
+    let kind = if is_trees { ModelKind::Trees } else { ModelKind::Network };
+    let Choice { algorithm, metric } = choose(&objective, settings.algorithm.as_deref(), kind)?;
+    let resolved = Settings {
+        epochs: settings.trees.or(settings.epochs),
+        valid_metric: settings.valid_metric.clone().or(metric).or_else(|| Some("ndcg@10".into())),
+        objective: Some(objective),
+        algorithm: Some(algorithm),
+        trees: None,
+        leaves: None,
+        min_rows: None,
+        ..settings.clone()
+    };
+    let resolved = Settings { model: Some(model.clone()), ..resolved };
+    let config = Config::checked(TrainerKind::Rank, resolved.over(defaults(&Spec::parse(&model)?.name)))?;
+    if is_trees && config.learning_rate() > 1.0 {
+        let found = config.learning_rate().to_string();
+        return Err(ParamError::new("learning-rate", &found, "above 0 and at most 1 for trees"));
+    }
+    Ok(config)
+}
+
+/// Parameters of `trees` that are settings of their own, too.
+fn of_trees(settings: &Settings) -> [(&'static str, Option<u32>); 2] {
+    [("leaves", settings.leaves), ("least-rows", settings.min_rows)]
+}
+
+/// The model with what is set beside it, where that fits.
+fn model_with_leaves(settings: &Settings) -> Result<String, ParamError> {
+    let mut model = settings.model.clone().unwrap_or_else(|| "mlp".into());
+    if !models::is_trees(&model) {
+        // In a build without networks, a caller brings a model of its own.
+        if !models::NETWORKS.is_empty() {
+            models::parse(&model)?;
+        }
+        let own = [("trees", settings.trees), ("leaves", settings.leaves), ("min-rows", settings.min_rows)];
+        if let Some((key, Some(number))) = own.into_iter().find(|(_, given)| given.is_some()) {
+            let expected = "omitted, or given with --model trees: no other model has it";
+            return Err(ParamError::new(key, &number.to_string(), expected));
+        }
+        return Ok(model);
+    }
+    for key in ["optimiser", "schedule", "sampler", "weight-average"] {
+        if let Some(text) = settings.get(key).filter(|text| !text.is_empty()) {
+            let expected = "omitted: trees are boosted over all lists, round by round";
+            return Err(ParamError::new(key, &text, expected));
+        }
+    }
+    if let Some(epochs) = settings.warm_up.filter(|&epochs| epochs > 0) {
+        let expected = "omitted: trees have no layers to warm up";
+        return Err(ParamError::new("warm-up", &epochs.to_string(), expected));
+    }
+    models::parse(&model)?;
+    for (parameter, given) in of_trees(settings) {
+        let Some(number) = given else { continue };
+        if Spec::parse(&model)?.args.get(parameter).is_some() {
+            let expected = "given once: as a setting or as a parameter of the model";
+            return Err(ParamError::new(parameter, &number.to_string(), expected));
+        }
+        model += &format!(":{parameter}={number}");
+        models::parse(&model)?;
+    }
+    if let Some(trees) = settings.trees.filter(|&trees| trees == 0 || trees > 1_000_000) {
+        return Err(ParamError::new("trees", &trees.to_string(), "an integer from 1 to 1000000"));
+    }
+    if let (Some(trees), Some(epochs)) = (settings.trees, settings.epochs) {
+        let expected = format!("given once: it is the number of epochs, which is set to {epochs}");
+        return Err(ParamError::new("trees", &trees.to_string(), &expected));
+    }
+    Ok(model)
+}
+
+/// What a kind of model is trained with, unless the user says otherwise: chosen on validation data only (bench/quality).
+fn defaults(model: &str) -> Settings {
+    let text = |text: &str| Some(text.to_string());
+    // Trees see features as they are, and are boosted instead of stepped.
+    if model == "trees" {
+        return Settings {
+            learning_rate: Some(0.1),
+            epochs: Some(300),
+            transforms: text(""),
+            patience: Some(50),
+            clip: Some(0.0),
+            ..Settings::default()
+        };
+    }
+    let own = match model {
+        "linear" => Settings { learning_rate: Some(0.03), ..Settings::default() },
+        // Codes of graphs are no numbers to transform.
+        "gin" => Settings { learning_rate: Some(0.001), transforms: text(""), ..Settings::default() },
+        "context" => Settings {
+            learning_rate: Some(0.001),
+            sampler: text("slates:batch=32:items=100"),
+            ..Settings::default()
+        },
+        _ => Settings::default(),
+    };
+    own.over(Settings {
+        optimiser: text("adam"),
+        learning_rate: Some(0.003),
+        schedule: text("constant"),
+        sampler: text("lists:batch=32"),
+        epochs: Some(100),
+        transforms: text("missing:to=mean,per-list:kind=minmax"),
+        patience: Some(20),
+        clip: Some(10.0),
+        weight_average: text("none"),
+        ..Settings::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(settings: &Settings) -> Config {
+        settings.resolve(TrainerKind::Rank).unwrap()
+    }
+
+    #[test]
+    fn flags_override_the_file_and_the_rest_is_default() {
+        let file = Settings::from_toml("objective = \"listnet\"\nlr = 0.5\nwarm-up = 3").unwrap();
+        let flags = Settings { learning_rate: Some(0.25), ..Settings::default() };
+        let config = resolved(&flags.over(file));
+        assert_eq!((config.learning_rate(), config.warm_up(), config.algorithm()), (0.25, 3, "listnet"));
+        assert_eq!(config.epochs(), 100);
+    }
+
+    #[test]
+    fn a_resolved_config_is_a_valid_file_that_resolves_to_itself() {
+        let config = resolved(&Settings { model: Some("linear".into()), ..Settings::default() });
+        let text = toml::to_string(config.settings()).unwrap();
+        assert_eq!(resolved(&Settings::from_toml(&text).unwrap()), config);
+        let json = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<Config>(&json).unwrap(), config);
+        let unknown = json.replacen('{', "{\"colour\":\"red\",", 1);
+        assert!(serde_json::from_str::<Config>(&unknown).unwrap_err().to_string().contains("colour"));
+    }
+
+    #[test]
+    fn trees_are_asked_for_by_flags_of_their_own() {
+        let text = "model = \"trees:l2=1\"\nobjective = \"lambdamart:k=10\"\ntrees = 300\nnum-leaves = 63\nrate = 0.05";
+        let config = resolved(&Settings::from_toml(text).unwrap());
+        let found = (config.model(), config.epochs(), config.learning_rate());
+        assert_eq!(found, ("trees:l2=1:leaves=63", 300, 0.05));
+        assert_eq!((config.algorithm(), config.transforms()), ("lambdarank@10", ""));
+        let text = toml::to_string(config.settings()).unwrap();
+        assert!(!text.contains("optimiser") && !text.contains("sampler"), "{text}");
+        assert_eq!(resolved(&Settings::from_toml(&text).unwrap()), config);
+    }
+
+    #[test]
+    fn wrong_settings_name_what_was_found_and_what_is_allowed() {
+        for (text, words) in [
+            ("rate = 0.0", "learning-rate must be a number above 0, but is 0"),
+            ("epochs = 0", "epochs must be an integer from 1"),
+            ("objektive = \"map\"", "unknown field `objektive`"),
+            ("objective = \"ndgc@10\"", "ndcg"),
+            ("metric = \"ndcg@10,map\"", "one metric"),
+            ("optimiser = \"adm\"", "adam"),
+            ("sampler = \"list\"", "lists"),
+            ("schedule = \"cosin\"", "cosine"),
+            ("weight-average = \"em\"", "ema"),
+            ("transforms = \"standardize\"", "standardise"),
+            ("dimensions = 3", "a setting of `toprank embed train`"),
+            ("folds = 1", "folds must be an integer from 2 to 1000"),
+            ("leaves = 7", "leaves must be omitted, or given with --model trees"),
+            ("model = \"trees\"\noptimiser = \"adam\"", "optimiser must be omitted: trees are boosted"),
+            ("model = \"trees:leaves=7\"\nleaves = 8", "leaves must be given once"),
+            ("model = \"trees\"\nleaves = 1", "leaves must be 2 … 65536"),
+            ("model = \"trees\"\ntrees = 0", "trees must be an integer from 1 to 1000000, but is 0"),
+            ("model = \"trees\"\ntrees = 5\nepochs = 6", "trees must be given once"),
+            ("calibrate = \"plat\"", "calibrate must be auto, platt, isotonic or none, but is plat"),
+        ] {
+            let error =
+                Settings::from_toml(text).and_then(|s| s.resolve(TrainerKind::Rank)).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}

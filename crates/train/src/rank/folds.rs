@@ -1,0 +1,489 @@
+/*!
+Cross-validation: k models, each trained without one fold and evaluated on it; then the kept model is trained on all rows.
+
+Binary data are folded by rows stratified by label, multi-label data so for every label, queries by list.
+Every entry gets one **out-of-fold score**, from the model that did not learn from it.
+
+**One scale.** An objective that learns an order leaves offset and scale of scores open, so models of different folds cannot be
+pooled as they are. Each model's scores are therefore standardised by mean and spread of its own training scores and put on the
+scale of the kept model:
+
+```text
+s' = (s − mean_k)/spread_k · spread + mean          k: the fold's model on its training rows; without k: the kept model
+```
+
+No order within a fold changes. Pooled metrics, a calibration and a threshold that is found on out-of-fold scores hold for the
+kept model's scores.
+
+**Crash-safe.** [`Held`] is what remains of a fold; it is saved when the fold is done and used again if the same config and
+data ask for it.
+*/
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toprank_core::{Lists, ParamError, Policy, Spec};
+use toprank_data::split::{self, Part};
+use toprank_data::{Dataset, ReadError};
+use toprank_metrics::{EvaluateError, Measure, evaluate};
+
+use super::job::{Data, Job, Learner, Views};
+use crate::error::TrainError;
+use crate::fit::engine::Examples;
+use crate::fit::run::{beside, resume_and_run};
+use crate::fit::settings::Config;
+use crate::fit::training_loop::{Callbacks, Checkpoints, Outcome};
+use crate::store::checkpoint::fingerprint;
+use crate::store::container::{self, Stored, Tensor};
+
+const KIND: &str = "fold";
+
+/// One fold: what is trained on and what is held out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fold {
+    /// Its number, from 1.
+    pub number: u32,
+    train: Part,
+    test: Part,
+    /// Entries that are held out, and their lists.
+    entries: Vec<u64>,
+    lists: Lists,
+}
+
+/// The `config.folds` folds of `data`, a function of data and seed.
+pub fn folds(config: &Config, data: &Dataset) -> Result<Vec<Fold>, ParamError> {
+    let spec = Spec::parse(&format!("k-fold:k={}", config.folds()))?;
+    let mut parts = split::plan(data, &spec, config.seed())?.into_iter();
+    let mut folds = Vec::new();
+    while let (Some(train), Some(test)) = (parts.next(), parts.next()) {
+        let (entries, lists) = (test.entries(data), test.take(data).lists);
+        folds.push(Fold { number: folds.len() as u32 + 1, train, test, entries, lists });
+    }
+    Ok(folds)
+}
+
+impl Fold {
+    /// The job that learns from the other folds; `valid` may stop it early, the held-out fold never does.
+    pub fn job(&self, config: &Config, data: &Dataset, valid: Option<&Dataset>) -> Result<Job, TrainError> {
+        Job::new(config, self.train.take(data).into(), valid.cloned().map(Data::from))
+    }
+
+    /// Held-out items, and how many of them are relevant.
+    pub fn size(&self) -> (usize, usize) {
+        (self.entries.len(), self.lists.labels.iter().filter(|label| **label > 0.0).count())
+    }
+
+    /// Scores what was held out.
+    pub fn held(
+        &self,
+        job: &Job,
+        learner: &dyn Learner,
+        views: &Views,
+        data: &Dataset,
+    ) -> Result<Held, TrainError> {
+        let scores = job.model(learner)?.score(self.test.take(data))?;
+        if let Some(entry) = scores.iter().position(|score| !score.is_finite()) {
+            return Err(TrainError::Format {
+                file: format!("fold {}", self.number),
+                found: format!("held-out item {} with the score {}", entry + 1, scores[entry]),
+                expected: "finite scores; if the item has missing features, train with missing:to=mean"
+                    .into(),
+            });
+        }
+        let scales = Scale::of(job.train().lists(), &job.train_scores(learner, views)?);
+        Ok(Held { scores, scales })
+    }
+}
+
+/// Offset and spread of a model's scores on the rows it was trained on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub spread: f64,
+}
+
+impl Scale {
+    /// One for each output that the lists read.
+    pub fn of(lists: &Lists, scores: &[f64]) -> Vec<Scale> {
+        let output = |q: usize| lists.output.as_ref().map_or(0, |output| usize::from(output[q]));
+        let outputs = (0..lists.len()).map(output).max().map_or(0, |last| last + 1);
+        (0..outputs)
+            .map(|wanted| {
+                let lists_of = || (0..lists.len()).filter(|&q| output(q) == wanted);
+                let all = || lists_of().flat_map(|q| &scores[lists.range(q)]);
+                let count = all().count().max(1) as f64;
+                let mean = all().sum::<f64>() / count;
+                let spread = (all().map(|score| (score - mean).powi(2)).sum::<f64>() / count).sqrt();
+                Scale { mean, spread }
+            })
+            .collect()
+    }
+
+    /// A score of a model of this scale on the scale of another.
+    fn to(self, other: Scale, score: f64) -> f64 {
+        // A model that says the same of everything has no scale.
+        let spread = if self.spread > 0.0 { other.spread / self.spread } else { 1.0 };
+        (score - self.mean) * spread + other.mean
+    }
+}
+
+/// What remains of a fold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Score of each held-out entry.
+    scores: Vec<f64>,
+    /// Of the fold's model.
+    scales: Vec<Scale>,
+}
+
+/// Which fold of what a file is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    config: Config,
+    data: String,
+    fold: u32,
+}
+
+impl Header {
+    fn of(fold: &Fold, config: &Config, data: &Dataset) -> Header {
+        let data = fingerprint(Examples { lists: &data.lists, features: data }, None);
+        Header { config: config.clone(), data, fold: fold.number }
+    }
+}
+
+impl Held {
+    /// Writes it; the old file stays until the new one is whole.
+    pub fn save(&self, path: &Path, fold: &Fold, config: &Config, data: &Dataset) -> Result<(), TrainError> {
+        let scales: Vec<f64> = self.scales.iter().flat_map(|scale| [scale.mean, scale.spread]).collect();
+        let tensors = [Tensor::flat("scores", &self.scores), Tensor::flat("scales", scales)];
+        container::save(path, KIND, &Header::of(fold, config, data), &tensors)
+    }
+
+    /// Reads what [`Held::save`] wrote for the same fold, config and data.
+    pub fn load(path: &Path, fold: &Fold, config: &Config, data: &Dataset) -> Result<Held, TrainError> {
+        let (stored, header): (Stored, Header) = container::load(path, KIND)?;
+        if header != Header::of(fold, config, data) {
+            let expected = "the config and the data it was started with; start a new run";
+            return Err(stored.wrong("a fold of another run", expected));
+        }
+        let (scores, scales) = (stored.f64("scores")?, stored.f64("scales")?);
+        let scales: Vec<Scale> =
+            scales.chunks_exact(2).map(|pair| Scale { mean: pair[0], spread: pair[1] }).collect();
+        let held = Held { scores, scales };
+        if held.scores.len() != fold.entries.len() {
+            return Err(stored.wrong(format!("{} scores", held.scores.len()), "one per held-out item"));
+        }
+        Ok(held)
+    }
+}
+
+/// The out-of-fold score of every entry, on the scale of the kept model.
+pub fn out_of_fold(lists: &Lists, folds: &[Fold], held: &[Held], kept: &[Scale]) -> Vec<f64> {
+    let mut scores = vec![f64::NAN; lists.entries()];
+    let mut output_of = vec![0; lists.entries()];
+    if let Some(output) = &lists.output {
+        (0..lists.len()).for_each(|q| output_of[lists.range(q)].fill(usize::from(output[q])));
+    }
+    for (fold, held) in folds.iter().zip(held) {
+        for (&entry, &score) in fold.entries.iter().zip(&held.scores) {
+            let output = output_of[entry as usize];
+            let (from, to) = (held.scales.get(output), kept.get(output));
+            scores[entry as usize] = match (from, to) {
+                (Some(from), Some(to)) => from.to(*to, score),
+                _ => score,
+            };
+        }
+    }
+    scores
+}
+
+/// What a cross-validation measured of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoldMetric {
+    /// Name of the metric.
+    pub metric: String,
+    /// Its value on each fold; none where it is undefined.
+    pub folds: Vec<Option<f64>>,
+    /// Mean over the folds.
+    pub mean: Option<f64>,
+    /// Standard deviation over the folds (n − 1).
+    pub deviation: Option<f64>,
+    /// Its value on all data under their out-of-fold scores.
+    pub pooled: Option<f64>,
+}
+
+/// Evaluates out-of-fold scores: fold by fold, and all together.
+pub fn evaluate_folds(
+    lists: &Lists,
+    folds: &[Fold],
+    scores: &[f64],
+    measures: &[Measure],
+) -> Result<Vec<FoldMetric>, EvaluateError> {
+    let pooled = evaluate(lists, scores, measures)?;
+    let mut by_fold = Vec::new();
+    for fold in folds {
+        let of_fold: Vec<f64> = fold.entries.iter().map(|&entry| scores[entry as usize]).collect();
+        by_fold.push(evaluate(&fold.lists, &of_fold, measures)?);
+    }
+    let found = |m: usize| {
+        let folds: Vec<Option<f64>> = by_fold.iter().map(|fold| fold.results[m].mean).collect();
+        let values: Vec<f64> = folds.iter().copied().flatten().collect();
+        let count = values.len() as f64;
+        let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / count);
+        let deviation = mean.filter(|_| values.len() > 1).map(|mean| {
+            (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt()
+        });
+        FoldMetric {
+            metric: pooled.results[m].name.clone(),
+            folds,
+            mean,
+            deviation,
+            pooled: pooled.results[m].mean,
+        }
+    };
+    Ok((0..measures.len()).map(found).collect())
+}
+
+/// The results of a cross-validation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoldResults {
+    /// Out-of-fold score of every entry, on the scale of the kept model.
+    pub scores: Vec<f64>,
+    /// What was measured, metric by metric.
+    pub metrics: Vec<FoldMetric>,
+    /// Held-out items of each fold, and how many of them are relevant.
+    pub sizes: Vec<(usize, usize)>,
+}
+
+/// Metrics that folds are evaluated by where the user names none: that of validation and those usual for the data.
+fn usual_metrics(config: &Config, lists: &Lists) -> String {
+    let usual = if lists.are_labels() { "auroc,auprc,pauc:fpr=0.1,p:recall=0.8" } else { "ndcg@10,map,mrr" };
+    format!("{},{usual}", config.valid_metric())
+}
+
+/// A cross-validation in progress: the folds and what is done of them.
+pub(crate) struct CrossValidation {
+    folds: Vec<Fold>,
+    measures: Vec<Measure>,
+    held: Vec<Held>,
+}
+
+/// Where finished folds are kept while a cross-validation is under way.
+pub(crate) struct FoldFiles {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Minimum time between two checkpoints.
+    pub every: Duration,
+}
+
+impl FoldFiles {
+    fn failed(&self, error: &std::io::Error) -> TrainError {
+        ReadError::io(&self.folder.display().to_string(), error).into()
+    }
+
+    /// Makes the folder; what an earlier run left there is removed, unless this run resumes it.
+    pub fn open(&self, resume: bool) -> Result<(), TrainError> {
+        if !resume {
+            self.remove()?;
+        }
+        std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(&error))
+    }
+
+    /// Removes the folder.
+    pub fn remove(&self) -> Result<(), TrainError> {
+        match std::fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(self.failed(&error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CrossValidation {
+    /// Trains a model without each fold in turn and scores what was held out. Folds that `files` hold already are not
+    /// trained again.
+    pub fn run(
+        config: &Config,
+        data: &Dataset,
+        valid: Option<&Dataset>,
+        metrics: Option<&str>,
+        files: Option<&FoldFiles>,
+        callbacks: &mut dyn Callbacks,
+    ) -> Result<CrossValidation, TrainError> {
+        let usual = usual_metrics(config, &data.lists);
+        let measures = Measure::parse_all(metrics.unwrap_or(&usual), &Policy::default())?;
+        let folds = folds(config, data)?;
+        let mut held = Vec::with_capacity(folds.len());
+        for fold in &folds {
+            let part = format!("fold {} of {}", fold.number, folds.len());
+            held.push(fold.run(config, data, valid, files, &part, callbacks)?);
+        }
+        Ok(CrossValidation { folds, measures, held })
+    }
+
+    /// The results on the scale of the kept model, whose scores of the training data `lists` are given.
+    pub fn results(&self, lists: &Lists, kept: &[f64]) -> Result<FoldResults, TrainError> {
+        let scores = out_of_fold(lists, &self.folds, &self.held, &Scale::of(lists, kept));
+        Ok(FoldResults {
+            metrics: evaluate_folds(lists, &self.folds, &scores, &self.measures)?,
+            sizes: self.folds.iter().map(Fold::size).collect(),
+            scores,
+        })
+    }
+}
+
+impl Fold {
+    /// Trains without the fold and scores it, or reads what was done before.
+    fn run(
+        &self,
+        config: &Config,
+        data: &Dataset,
+        valid: Option<&Dataset>,
+        files: Option<&FoldFiles>,
+        part: &str,
+        callbacks: &mut dyn Callbacks,
+    ) -> Result<Held, TrainError> {
+        let done = files.map(|files| files.folder.join(format!("fold{}", self.number)));
+        if let Some(done) = done.as_deref().filter(|done| done.exists()) {
+            return Held::load(done, self, config, data);
+        }
+        let job = self.job(config, data, valid)?;
+        let views = job.views()?;
+        let mut learner = job.trainer(&views)?;
+        let checkpoint = done.as_deref().map(|done| beside(done, ".checkpoint"));
+        let checkpoints = checkpoint.as_deref().zip(files);
+        let checkpoints =
+            checkpoints.map(|(path, files)| Checkpoints { path, every: files.every, origin: &Value::Null });
+        let resume = checkpoint.as_deref().filter(|path| path.exists());
+        if resume_and_run(&mut *learner, part, resume, checkpoints, callbacks)? == Outcome::Interrupted {
+            return Err(TrainError::Interrupted { step: learner.steps_done(), steps: learner.steps() });
+        }
+        let held = self.held(&job, &*learner, &views, data)?;
+        if let (Some(done), Some(checkpoint)) = (&done, &checkpoint) {
+            held.save(done, self, config, data)?;
+            std::fs::remove_file(checkpoint)
+                .map_err(|error| ReadError::io(&checkpoint.display().to_string(), &error))?;
+        }
+        Ok(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::Policy;
+    use toprank_data::Matrix;
+
+    use super::*;
+    use crate::{Settings, TrainerKind};
+
+    fn config(k: u32) -> Config {
+        Settings { folds: Some(k), ..Settings::default() }.resolve(TrainerKind::Rank).unwrap()
+    }
+
+    /// 40 rows, 8 of them relevant.
+    fn binary() -> Dataset {
+        let labels: Vec<f32> = (0..40).map(|row| f32::from(u8::from(row % 5 == 0))).collect();
+        Dataset {
+            lists: Lists::from_lengths(&[40], labels),
+            features: Matrix::Dense { width: 1, values: (0..40).map(|row| row as f32).collect() },
+            ..Dataset::default()
+        }
+    }
+
+    /// Models of different offset and scale that agree on the order.
+    fn held(data: &Dataset, folds: &[Fold], scale: impl Fn(u32) -> (f64, f64)) -> Vec<Held> {
+        let truth: Vec<f64> =
+            (0..40).map(|row| f64::from(row * 7 % 11) + 3.0 * f64::from(u8::from(row % 5 == 0))).collect();
+        let of = |fold: &Fold| {
+            let (factor, offset) = scale(fold.number);
+            let score = |entry: u64| factor * truth[entry as usize] + offset;
+            let train: Vec<f64> = fold.train.entries(data).into_iter().map(score).collect();
+            Held {
+                scores: fold.test.entries(data).into_iter().map(score).collect(),
+                scales: Scale::of(&fold.train.take(data).lists, &train),
+            }
+        };
+        folds.iter().map(of).collect()
+    }
+
+    #[test]
+    fn folds_are_stratified_and_hold_out_everything_once() {
+        let data = binary();
+        let folds = folds(&config(4), &data).unwrap();
+        assert_eq!(folds.iter().map(|fold| fold.number).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        let mut all = Vec::new();
+        for fold in &folds {
+            let test = fold.test.take(&data);
+            assert_eq!(test.lists.labels.iter().filter(|y| **y > 0.0).count(), 2);
+            all.extend(fold.test.entries(&data));
+        }
+        all.sort_unstable();
+        assert_eq!(all, (0..40).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn offset_and_scale_of_a_folds_model_do_not_matter() {
+        let data = binary();
+        let folds = folds(&config(5), &data).unwrap();
+        let kept = [Scale { mean: 3.0, spread: 0.5 }];
+        let plain = out_of_fold(&data.lists, &folds, &held(&data, &folds, |_| (1.0, 0.0)), &kept);
+        let moved = held(&data, &folds, |k| (10f64.powi(k as i32 - 3), 100.0 * f64::from(k)));
+        let moved = out_of_fold(&data.lists, &folds, &moved, &kept);
+        assert!(plain.iter().zip(&moved).all(|(a, b)| (a - b).abs() < 1e-9));
+        let mean = plain.iter().sum::<f64>() / 40.0;
+        assert!((mean - 3.0).abs() < 0.2, "on the scale of the kept model: {mean}");
+        let constant = Scale { mean: 2.0, spread: 0.0 };
+        assert_eq!(constant.to(kept[0], 2.0), 3.0);
+    }
+
+    #[test]
+    fn results_are_those_of_the_folds_and_of_all_together() {
+        let data = binary();
+        let folds = folds(&config(4), &data).unwrap();
+        let scores = out_of_fold(&data.lists, &folds, &held(&data, &folds, |_| (1.0, 0.0)), &[]);
+        let measures = Measure::parse_all("auroc,p@3", &Policy::default()).unwrap();
+        let found = evaluate_folds(&data.lists, &folds, &scores, &measures).unwrap();
+        let whole = evaluate(&data.lists, &scores, &measures).unwrap();
+        assert_eq!(found[0].metric, "auroc");
+        assert_eq!(found[0].pooled, whole.results[0].mean);
+        let values: Vec<f64> = found[0].folds.iter().map(|value| value.unwrap()).collect();
+        assert_eq!(found[0].mean, Some(values.iter().sum::<f64>() / 4.0));
+        let first: Vec<usize> =
+            folds[0].test.entries(&data).into_iter().map(|entry| entry as usize).collect();
+        let pairs = first.iter().flat_map(|i| first.iter().map(move |j| (*i, *j)));
+        let (mut won, mut all) = (0.0, 0.0);
+        for (i, j) in pairs.filter(|(i, j)| i % 5 == 0 && j % 5 != 0) {
+            all += 1.0;
+            won += if scores[i] > scores[j] {
+                1.0
+            } else if scores[i] == scores[j] {
+                0.5
+            } else {
+                0.0
+            };
+        }
+        assert!((values[0] - won / all).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_fold_comes_back_as_it_was_and_another_run_does_not_take_it() {
+        let data = binary();
+        let config = config(4);
+        let folds = folds(&config, &data).unwrap();
+        let held = held(&data, &folds, |_| (1.0, 0.5));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fold1");
+        held[0].save(&path, &folds[0], &config, &data).unwrap();
+        assert_eq!(Held::load(&path, &folds[0], &config, &data).unwrap(), held[0]);
+        let other = config.with(Settings { seed: Some(2), ..Settings::default() });
+        assert!(Held::load(&path, &folds[0], &other, &data).is_err());
+        assert!(Held::load(&path, &folds[1], &config, &data).is_err());
+        let mut changed = binary();
+        changed.lists.labels[1] = 1.0;
+        assert!(Held::load(&path, &folds[0], &config, &changed).is_err());
+    }
+}

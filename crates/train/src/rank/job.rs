@@ -1,0 +1,415 @@
+/*!
+From data as they were read to a trainer, and from the trainer to a model: transforms are fitted, the network is built for
+the width that they give.
+
+```
+use toprank_train::{Job, Settings, TrainerKind};
+let data = toprank_data::formats::read(
+    &toprank_data::Source::bytes("d.txt", "2 qid:1 1:0.9\n0 qid:1 1:0.1\n0 qid:2 1:0.2\n1 qid:2 1:0.8\n".as_bytes()),
+    &toprank_data::ReadOptions::default(),
+).unwrap();
+let settings = Settings { model: Some("linear".into()), learning_rate: Some(0.5), epochs: Some(20), ..Settings::default() };
+# #[cfg(feature = "neural")] {
+let job = Job::new(&settings.resolve(TrainerKind::Rank).unwrap(), data.clone().into(), None).unwrap();
+let views = job.views().unwrap();
+let mut trainer = job.trainer(&views).unwrap();
+trainer.run(&mut (), None).unwrap();
+let scores = job.model(&*trainer).unwrap().score(data).unwrap();
+assert!(scores[0] > scores[1] && scores[3] > scores[2]);
+# }
+```
+*/
+
+use std::collections::BTreeMap;
+
+use toprank_core::{Features, Graphs, Lists, ParamError, Spec};
+use toprank_data::mapped::MappedDataset;
+use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
+use toprank_data::{Column, Dataset, Names};
+use toprank_objectives::Goal;
+use toprank_trees::Ensemble;
+
+use super::boost::{Binning, Boost, Start};
+use super::graph_model::{self, GraphReading};
+use super::models;
+use super::position_bias::PositionBias;
+use super::predict::{codes, recode};
+use super::scoring::Scoring;
+use super::trainer::Trainer;
+use crate::error::TrainError;
+use crate::fit::engine::Examples;
+use crate::fit::settings::Config;
+use crate::fit::training_loop::TrainingLoop;
+use crate::store::header::{Header, Reached};
+use crate::store::model_file::{About, Model, Probes};
+
+/// A model that scores rows of features, in training.
+pub trait Learner: TrainingLoop {
+    /// What a user gets: the best on validation, else the average, else the last.
+    ///
+    /// # Errors
+    /// If there is none yet.
+    fn kept(&self) -> Result<Scoring, TrainError>;
+
+    /// What the positions of clicks add, where that is learned.
+    fn position_bias(&self) -> Option<PositionBias> {
+        None
+    }
+}
+
+/// Data to train, validate or evaluate on.
+pub enum Data {
+    /// In memory; transformed once.
+    Memory(Box<Dataset>),
+    /// In a memory-mapped file, larger than memory perhaps; each row is transformed when it is fetched.
+    Mapped(Box<MappedDataset>),
+}
+
+impl From<Dataset> for Data {
+    fn from(data: Dataset) -> Data {
+        Data::Memory(Box::new(data))
+    }
+}
+
+impl From<MappedDataset> for Data {
+    fn from(data: MappedDataset) -> Data {
+        Data::Mapped(Box::new(data))
+    }
+}
+
+impl Data {
+    /// Names of the lists, if they have any.
+    pub fn list_names(&self) -> Option<&Names> {
+        match self {
+            Data::Memory(data) => data.list_names.as_ref(),
+            Data::Mapped(data) => data.list_names.as_ref(),
+        }
+    }
+
+    /// The data in memory: a memory-mapped file is read.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn into_memory(self) -> Result<Dataset, TrainError> {
+        match self {
+            Data::Memory(data) => Ok(*data),
+            Data::Mapped(data) => Ok(data.read()?),
+        }
+    }
+
+    /// Labels, weights, list boundaries.
+    pub fn lists(&self) -> &Lists {
+        match self {
+            Data::Memory(data) => &data.lists,
+            Data::Mapped(data) => &data.lists,
+        }
+    }
+
+    pub(crate) fn features(&self) -> &dyn Features {
+        match self {
+            Data::Memory(data) => &**data,
+            Data::Mapped(data) => &data.features,
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        match self {
+            Data::Memory(data) => &data.columns,
+            Data::Mapped(data) => &data.columns,
+        }
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        let lists = self.lists();
+        lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| usize::from(o) + 1)
+    }
+
+    fn output_names(&self) -> Option<&Names> {
+        match self {
+            Data::Memory(data) => data.output_names.as_ref(),
+            Data::Mapped(data) => data.output_names.as_ref(),
+        }
+    }
+}
+
+/// Everything a run needs, made ready once.
+pub struct Job {
+    config: Config,
+    train: Data,
+    valid: Option<Data>,
+    transforms: Pipeline,
+    probes: Probes,
+    columns: Vec<Column>,
+    width: usize,
+    /// How graphs are read, where items are graphs.
+    graphs: Option<GraphReading>,
+    /// Where it begins, if not at the beginning.
+    from: Option<Scoring>,
+}
+
+/// The features of a job as its model sees them.
+pub struct Views<'a> {
+    train: Box<dyn Features + 'a>,
+    valid: Option<Box<dyn Features + 'a>>,
+    /// The same in bins, for trees.
+    binning: Option<Binning>,
+}
+
+impl Job {
+    /// Fits the transforms to `train` and makes both data sets ready.
+    pub fn new(config: &Config, train: Data, valid: Option<Data>) -> Result<Job, TrainError> {
+        Job::begin(config, None, train, valid)
+    }
+
+    /// The same, warm-started from a model: its transforms are kept, its parameters or trees are the start.
+    pub fn warm_started(
+        config: &Config,
+        from: &Model,
+        train: Data,
+        valid: Option<Data>,
+    ) -> Result<Job, TrainError> {
+        let header = from.header();
+        let kind = |text: &str| Spec::parse(text).map(|spec| spec.name);
+        if kind(header.config.model())? != kind(config.model())? {
+            let expected = format!("of the kind {}, as the model to warm-start from", header.config.model());
+            return Err(ParamError::new("the model", config.model(), &expected).into());
+        }
+        let found = (train.features().width(), train.outputs());
+        if found != (header.width, header.outputs) {
+            let words = |(width, outputs)| format!("{width} features and {outputs} outputs");
+            let expected =
+                format!("of {}, as the model to warm-start from", words((header.width, header.outputs)));
+            return Err(ParamError::new("the training data", &words(found), &expected).into());
+        }
+        Job::begin(config, Some(from), train, valid)
+    }
+
+    fn begin(
+        config: &Config,
+        from: Option<&Model>,
+        mut train: Data,
+        mut valid: Option<Data>,
+    ) -> Result<Job, TrainError> {
+        config.check()?;
+        let steps = StepConfig::parse_all(config.transforms())?;
+        let width = train.features().width();
+        if let Some(valid) = &valid
+            && valid.features().width() != width
+        {
+            let found = format!("{} features", valid.features().width());
+            let expected = format!("of the {width} features of the training data");
+            return Err(ParamError::new("the validation data", &found, &expected).into());
+        }
+        let graphs = match from {
+            Some(from) => from.header().graphs.clone(),
+            None => GraphReading::fit(&train),
+        };
+        graph_model::check(graphs.as_ref(), config, &train)?;
+        for data in [Some(&mut train), valid.as_mut()].into_iter().flatten() {
+            graph_model::code(graphs.as_ref(), data)?;
+        }
+        let probes = Probes::take(train.lists(), train.features());
+        let columns = match &graphs {
+            // Not the strings: every molecule of the training data is one.
+            Some(_) => {
+                train.columns().iter().map(|column| Column { levels: None, ..column.clone() }).collect()
+            }
+            None => train.columns().to_vec(),
+        };
+        let transforms = match (&mut train, from) {
+            (Data::Memory(_), _) if graphs.is_some() => Pipeline { width, steps: Vec::new() },
+            (Data::Memory(data), None) => Pipeline::fit_apply(data, &steps)?,
+            (Data::Mapped(data), None) => data.fit(&steps, None)?,
+            (Data::Memory(data), Some(from)) => {
+                from.header().transforms.apply(data)?;
+                from.header().transforms.clone()
+            }
+            (Data::Mapped(_), Some(from)) => from.header().transforms.clone(),
+        };
+        match &mut valid {
+            Some(Data::Memory(_)) if graphs.is_some() => {}
+            Some(Data::Memory(data)) => {
+                as_in_training(data, &columns);
+                transforms.apply(data)?;
+            }
+            Some(Data::Mapped(_)) | None => {}
+        }
+        let from = from.map(|model| model.scoring().clone());
+        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, graphs, from })
+    }
+
+    /// The training data, transformed where they lie in memory.
+    pub fn train(&self) -> &Data {
+        &self.train
+    }
+
+    /// Training and validation data, transformed where they lie in memory.
+    pub fn into_data(self) -> (Data, Option<Data>) {
+        (self.train, self.valid)
+    }
+
+    /// The features as the model sees them.
+    pub fn views(&self) -> Result<Views<'_>, TrainError> {
+        let valid = self.valid.as_ref().map(|data| self.view(data)).transpose()?;
+        let train = self.view(&self.train)?;
+        let binning = match models::parse(self.config.model())? {
+            models::Model::Network(_) => None,
+            models::Model::Trees(forest) => {
+                let categorical = self.categorical(train.width());
+                Some(Binning::new(&forest, &*train, valid.as_deref(), &categorical)?)
+            }
+        };
+        Ok(Views { train, valid, binning })
+    }
+
+    /// Which features hold categories. Transforms that add or drop columns are the user's own words: all are numbers then.
+    fn categorical(&self, width: usize) -> Vec<bool> {
+        let own: Vec<bool> = self.columns.iter().map(|column| column.levels.is_some()).collect();
+        if own.len() == width && own.contains(&true) { own } else { Vec::new() }
+    }
+
+    fn view<'a>(&'a self, data: &'a Data) -> Result<Box<dyn Features + 'a>, TrainError> {
+        Ok(match data {
+            Data::Memory(data) => Box::new(Borrowed(&**data)),
+            Data::Mapped(data) => Box::new(OnTheFly::new(&data.features, &data.columns, &self.transforms)?),
+        })
+    }
+
+    /// The learner, before its first step.
+    pub fn trainer<'a>(&'a self, views: &'a Views) -> Result<Box<dyn Learner + 'a>, TrainError> {
+        self.trainer_with(views, self.config.goal()?)
+    }
+
+    /// The same with an objective of one's own ([`Goal::own`]) where trees are trained; networks follow the config.
+    pub fn trainer_with<'a>(
+        &'a self,
+        views: &'a Views,
+        goal: Goal,
+    ) -> Result<Box<dyn Learner + 'a>, TrainError> {
+        let train = Examples { lists: self.train.lists(), features: &*views.train };
+        let valid = self.valid.as_ref().zip(views.valid.as_deref());
+        let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
+        let outputs = self.train.outputs();
+        Ok(match (models::parse(self.config.model())?, &views.binning) {
+            (models::Model::Network(architecture), _) => {
+                let network = match &self.graphs {
+                    Some(graphs) => architecture.build_for_graphs(&graphs.coding.shape(), outputs)?,
+                    None => architecture.build(self.transforms.width_after(), outputs)?,
+                };
+                let mut trainer = Trainer::new(&self.config, network, train, valid)?;
+                if let Some(Scoring::Network(_, parameters)) = &self.from {
+                    trainer.start_from(parameters)?;
+                }
+                Box::new(trainer)
+            }
+            (models::Model::Trees(forest), Some(binning)) => {
+                let from = match &self.from {
+                    Some(Scoring::Trees(trees)) => trees.ensemble().clone(),
+                    _ => Ensemble::new(self.transforms.width_after(), outputs),
+                };
+                let start = Start { goal, from, positions: self.positions() };
+                Box::new(Boost::new(&self.config, *forest, start, binning, train, valid)?)
+            }
+            (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
+        })
+    }
+
+    /// The place at which each row was shown, if the data say so.
+    fn positions(&self) -> Option<&[u32]> {
+        match &self.train {
+            Data::Memory(data) if data.lists.rows.is_none() => data.positions.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Scores of the training data under the model that a user gets.
+    pub fn train_scores(&self, learner: &dyn Learner, views: &Views) -> Result<Vec<f64>, TrainError> {
+        learner.kept()?.score(Examples { lists: self.train.lists(), features: &*views.train })
+    }
+
+    /// Lists and scores of the validation data, if there are any.
+    pub fn valid_scores(
+        &self,
+        learner: &dyn Learner,
+        views: &Views,
+    ) -> Result<Option<(&Lists, Vec<f64>)>, TrainError> {
+        let Some((data, features)) = self.valid.as_ref().zip(views.valid.as_deref()) else { return Ok(None) };
+        let scores = learner.kept()?.score(Examples { lists: data.lists(), features })?;
+        Ok(Some((data.lists(), scores)))
+    }
+
+    /// The words of each categorical feature.
+    fn levels(&self) -> BTreeMap<usize, Vec<String>> {
+        let words = |names: &Names| (0..names.len()).map(|i| names.get(i).to_string()).collect();
+        let columns = self.columns.iter().enumerate();
+        columns.filter_map(|(place, column)| Some((place, words(column.levels.as_ref()?)))).collect()
+    }
+
+    /// The model that the learner has now.
+    pub fn model(&self, learner: &dyn Learner) -> Result<Model, TrainError> {
+        let outputs = self.train.outputs();
+        let names = self.train.output_names();
+        let (lists, rows) = (self.train.lists().len(), self.train.features().rows());
+        let header = Header {
+            config: self.config.clone(),
+            reached: Reached::by(as_loop(learner), lists, rows),
+            about: About {
+                width: self.width,
+                features: self.columns.iter().map(|column| column.name.clone()).collect(),
+                levels: self.levels(),
+                outputs,
+                output_names: names
+                    .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
+                    .unwrap_or_default(),
+                transforms: self.transforms.clone(),
+                probes: Vec::new(),
+                graphs: self.graphs.clone(),
+                position_bias: learner.position_bias(),
+                calibration: Vec::new(),
+            },
+        };
+        Ok(Model::new(header, learner.kept()?, &self.probes))
+    }
+}
+
+/// A learner seen as nothing but a training loop.
+fn as_loop(learner: &dyn Learner) -> &dyn TrainingLoop {
+    learner
+}
+
+/// Gives the strings of categorical columns the codes they have in the training data.
+fn as_in_training(data: &mut Dataset, columns: &[Column]) {
+    let pairs = columns.iter().zip(&mut data.columns).enumerate();
+    let moved = pairs.filter_map(|(place, (ours, theirs))| {
+        let (ours, theirs) = (ours.levels.as_ref()?, theirs.levels.as_mut()?);
+        let words: Vec<String> = (0..ours.len()).map(|i| ours.get(i).to_string()).collect();
+        let codes = codes(theirs, &words)?;
+        theirs.clone_from(ours);
+        Some((place, codes))
+    });
+    let moved: Vec<(usize, Vec<f32>)> = moved.collect();
+    if !moved.is_empty() {
+        recode(&mut data.features, &moved);
+    }
+}
+
+/// Features that somebody else holds.
+struct Borrowed<'a>(&'a dyn Features);
+
+impl Features for Borrowed<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn gather(&self, rows: &[u32], out: &mut [f32]) {
+        self.0.gather(rows, out);
+    }
+
+    fn graphs(&self) -> Option<&Graphs> {
+        self.0.graphs()
+    }
+}

@@ -1,0 +1,26 @@
+/*!
+Models that score rows of features: from settings and data to a model that ranks.
+
+```text
+Settings ─▶ data_defaults (what the data suggest) ─▶ Config ─▶ Job (transforms, views) ─▶ Trainer or Boost ─▶ Model
+                                                     choice: which objective serves the metric
+folds, calibration, run: what is done around it             predict: scores of data of any size
+```
+*/
+
+pub mod boost;
+pub mod calibration;
+pub mod choice;
+pub mod config;
+mod data_defaults;
+pub mod folds;
+pub(crate) mod graph_model;
+pub mod job;
+pub mod models;
+pub(crate) mod position_bias;
+pub mod predict;
+pub mod run;
+pub mod scoring;
+#[cfg(test)]
+mod tests;
+pub mod trainer;

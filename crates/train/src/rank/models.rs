@@ -1,0 +1,53 @@
+//! The models that this build knows.
+
+use toprank_core::{Architecture, Entry, ParamError, Spec, catalog};
+use toprank_trees::Forest;
+
+/// Every network.
+#[cfg(feature = "neural")]
+pub static NETWORKS: &[Entry<dyn Architecture>] = toprank_neural::MODELS;
+
+/// Every network: none in this build.
+#[cfg(not(feature = "neural"))]
+pub static NETWORKS: &[Entry<dyn Architecture>] = &[];
+
+/// Every kind of trees.
+pub static TREES: &[Entry<Forest>] = toprank_trees::MODELS;
+
+/// What a user names.
+pub enum Model {
+    /// A differentiable function, trained by steps.
+    Network(Box<dyn Architecture>),
+    /// Boosted trees.
+    Trees(Box<Forest>),
+}
+
+/// Reads a model as a user writes it: `mlp:hidden=256-128`, `trees:leaves=63`.
+///
+/// ```
+/// assert!(toprank_train::rank::models::parse("trees:leaves=63").is_ok());
+/// let error = toprank_train::rank::models::parse("tree").err().unwrap().to_string();
+/// assert!(error.contains("did you mean trees?"), "{error}");
+/// ```
+pub fn parse(text: &str) -> Result<Model, ParamError> {
+    let name = Spec::parse(text).map(|spec| spec.name).unwrap_or_default();
+    if is_trees(text) {
+        return Ok(Model::Trees(catalog::make("model", TREES, text)?.1));
+    }
+    if NETWORKS.iter().any(|entry| entry.name == name) {
+        return Ok(Model::Network(catalog::make("model", NETWORKS, text)?.1));
+    }
+    let known: Vec<&str> =
+        NETWORKS.iter().map(|entry| entry.name).chain(TREES.iter().map(|entry| entry.name)).collect();
+    let near = catalog::nearest(&name, known.iter().copied());
+    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
+    let built = if NETWORKS.is_empty() { "; this build is without networks (feature `neural`)" } else { "" };
+    Err(ParamError::new("model", text, &format!("one of {}{hint}{built}", known.join(", "))))
+}
+
+/// True if a model as a user writes it is made of trees.
+pub fn is_trees(text: &str) -> bool {
+    // By its name alone: what is wrong behind it is said by whoever reads it whole.
+    let name = text.split(':').next().unwrap_or_default().trim();
+    TREES.iter().any(|entry| entry.name == name)
+}

@@ -1,0 +1,210 @@
+/*!
+From data to a finished model: folds, the model itself, calibration. The command and Python call the same function.
+
+```text
+folds (k models, each without one fold) ─▶ the model on all rows ─▶ calibration on out-of-fold or validation scores
+```
+*/
+
+use std::path::PathBuf;
+
+use toprank_core::{ParamError, Spec};
+use toprank_data::split::plan;
+use toprank_data::{Dataset, ReadError};
+
+use super::calibration::Calibrate;
+use super::folds::{CrossValidation, FoldFiles, FoldResults};
+use super::job::{Data, Job};
+use crate::error::TrainError;
+use crate::fit::curve::Record;
+use crate::fit::engine::Examples;
+use crate::fit::run::{RunFiles, beside, checkpoint_of, run_to_end};
+use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::training_loop::{Callbacks, Outcome, TrainingLoop};
+use crate::fit::tune::Tunable;
+use crate::store::checkpoint;
+use crate::store::model_file::Model;
+
+/// A run: what is trained, on what.
+pub struct Run<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// Training data.
+    pub train: Data,
+    /// Validation data.
+    pub valid: Option<Data>,
+    /// A model to warm-start from.
+    pub from: Option<&'a Model>,
+    /// Metrics that folds are evaluated by; `None`: that of validation and those usual for the data.
+    pub fold_metrics: Option<&'a str>,
+    /// Where model and checkpoint go; `None`: nothing is written.
+    pub files: Option<RunFiles<'a>>,
+}
+
+/// A finished run.
+pub struct Trained {
+    /// The model, calibrated if it is to be.
+    pub model: Model,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// One record per epoch.
+    pub records: Vec<Record>,
+    /// What folds measured.
+    pub folds: Option<FoldResults>,
+    /// The training data, with features as the model sees them.
+    pub train: Data,
+    /// The validation data, and the scores that the model gives them.
+    pub valid: Option<(Data, Vec<f64>)>,
+    /// The checkpoint and the folder of folds, which [`Trained::finish`] removes.
+    leftovers: Leftovers,
+}
+
+/// What a run keeps on disk until everything that belongs to it is written.
+#[derive(Default)]
+struct Leftovers {
+    checkpoint: Option<PathBuf>,
+    folds: Option<FoldFiles>,
+}
+
+impl Trained {
+    /// Removes checkpoint and folds: call it once the model and what stands beside it are written.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub fn finish(&self) -> Result<(), TrainError> {
+        if let Some(path) = &self.leftovers.checkpoint {
+            std::fs::remove_file(path).map_err(|error| ReadError::io(&path.display().to_string(), &error))?;
+        }
+        self.leftovers.folds.as_ref().map_or(Ok(()), FoldFiles::remove)
+    }
+}
+
+impl Run<'_> {
+    /// Trains. With files, the model is saved; the checkpoint stays until [`Trained::finish`], or for `--resume`.
+    ///
+    /// # Errors
+    /// What stopped the run: settings that do not suit the data, a loss that is not finite, an interruption, a file.
+    pub fn train(self, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
+        let Run { config, mut train, mut valid, from, fold_metrics, files } = self;
+        let calibrate = Calibrate::parse(config.calibrate())?;
+        let fold_files = files
+            .as_ref()
+            .filter(|_| config.folds() > 0)
+            .map(|files| FoldFiles { folder: beside(files.output, ".folds"), every: files.every });
+        let folds = match config.folds() {
+            0 => None,
+            _ => {
+                let data = train.into_memory()?;
+                let held_out = valid.map(Data::into_memory).transpose()?;
+                if let (Some(files), Some(folds)) = (&files, &fold_files) {
+                    folds.open(files.resume)?;
+                    if !files.resume {
+                        checkpoint::announce(&checkpoint_of(files.output), config, files.origin)?;
+                    }
+                }
+                let folds = CrossValidation::run(
+                    config,
+                    &data,
+                    held_out.as_ref(),
+                    fold_metrics,
+                    fold_files.as_ref(),
+                    callbacks,
+                )?;
+                (train, valid) = (data.into(), held_out.map(Data::from));
+                Some(folds)
+            }
+        };
+        let job = match from {
+            None => Job::new(config, train, valid)?,
+            Some(from) => Job::warm_started(config, from, train, valid)?,
+        };
+        let views = job.views()?;
+        let mut learner = job.trainer(&views)?;
+        let outcome = run_to_end(&mut *learner, files.as_ref(), callbacks, &mut |learner| match files {
+            Some(files) => job.model(learner)?.save(files.output),
+            None => Ok(()),
+        })?;
+        let model = job.model(&*learner)?;
+        let (outputs, lists) = (model.header().outputs, job.train().lists());
+        let valid_scores = job.valid_scores(&*learner, &views)?;
+        let results = match &folds {
+            None => None,
+            Some(folds) => Some(folds.results(lists, &job.train_scores(&*learner, &views)?)?),
+        };
+        let calibration = match (&results, &valid_scores) {
+            (Some(results), _) => calibrate.fit(lists, &results.scores, outputs)?,
+            (None, Some((lists, scores))) => calibrate.fit(lists, scores, outputs)?,
+            (None, None) => Vec::new(),
+        };
+        let model = model.with_calibration(calibration);
+        if let Some(files) = &files {
+            model.save(files.output)?;
+        }
+        let checkpoint = files.as_ref().map(|files| checkpoint_of(files.output));
+        let (valid_scores, records) = (valid_scores.map(|(_, scores)| scores), learner.records().to_vec());
+        drop(learner);
+        drop(views);
+        let (train, valid) = job.into_data();
+        Ok(Trained {
+            leftovers: Leftovers { checkpoint, folds: fold_files },
+            valid: valid.zip(valid_scores),
+            folds: results,
+            train,
+            model,
+            outcome,
+            records,
+        })
+    }
+}
+
+/// What models that rank are tuned on: pairs of training and validation data.
+pub struct TuningData(Vec<(Dataset, Dataset)>);
+
+impl TuningData {
+    /// The validation data, or folds of the training data where there are none.
+    ///
+    /// # Errors
+    /// If there are fewer lists than folds.
+    pub fn new(
+        train: Dataset,
+        valid: Option<Dataset>,
+        folds: u32,
+        seed: u64,
+    ) -> Result<TuningData, ParamError> {
+        if let Some(valid) = valid {
+            return Ok(TuningData(vec![(train, valid)]));
+        }
+        let parts = plan(&train, &Spec::parse(&format!("k-fold:k={folds}"))?, seed)?;
+        let take = |name: &str| {
+            let parts = parts.iter().filter(|part| part.name.ends_with(name));
+            parts.map(|part| part.take(&train)).collect()
+        };
+        let (trains, tests): (Vec<Dataset>, Vec<Dataset>) = (take(".train"), take(".test"));
+        Ok(TuningData(trains.into_iter().zip(tests).collect()))
+    }
+}
+
+impl Tunable for TuningData {
+    fn config(&self, settings: &Settings) -> Result<Config, ParamError> {
+        settings.clone().suited_to(&self.0[0].0.lists)?.resolve(TrainerKind::Rank)
+    }
+
+    fn fingerprint(&self) -> String {
+        let of =
+            |data: &Dataset| checkpoint::fingerprint(Examples { lists: &data.lists, features: data }, None);
+        self.0.iter().map(|(train, valid)| of(train) + &of(valid)).collect()
+    }
+
+    fn train(
+        &self,
+        config: &Config,
+        each: &mut dyn FnMut(&mut dyn TrainingLoop) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        for (train, valid) in &self.0 {
+            let job = Job::new(config, train.clone().into(), Some(valid.clone().into()))?;
+            let views = job.views()?;
+            each(&mut *job.trainer(&views)?)?;
+        }
+        Ok(())
+    }
+}

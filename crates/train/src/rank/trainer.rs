@@ -1,0 +1,266 @@
+/*!
+The trainer of networks, in the [`TrainingLoop`].
+
+```text
+warm-up (listwise cross-entropy) ─▶ last layer reinitialised ─▶ epochs with the objective ─▶ the best on validation
+each step: draw ─▶ gradient ─▶ clip ─▶ optimiser ─▶ average
+```
+
+A step is a function of (config, data, step, what the checkpoint holds), so a resumed run gives the same bytes as one that
+was never interrupted.
+*/
+
+use std::sync::Arc;
+
+use toprank_core::{Differentiable, ParamError, Stream};
+use toprank_metrics::{Measure, evaluate};
+use toprank_objectives::{Draws, State};
+
+use super::scoring::Scoring;
+use crate::error::TrainError;
+use crate::fit::average::{self, Average};
+use crate::fit::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
+use crate::fit::flat::FlatParameters;
+use crate::fit::sampler;
+use crate::fit::schedule::{self, Schedule};
+use crate::fit::settings::Config;
+use crate::fit::stages::Stages;
+use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::rank::job::Learner;
+use crate::store::checkpoint;
+use crate::store::container::{Stored, Tensor};
+
+/// A network in training.
+pub struct Trainer<'a> {
+    config: Config,
+    model: Arc<dyn Differentiable>,
+    train: Examples<'a>,
+    valid: Option<Examples<'a>>,
+    measure: Measure,
+    schedule: Schedule,
+    stages: Stages,
+    position: Position,
+    parameters: FlatParameters,
+    average: Average,
+    state: State,
+    engine: Engine,
+    draws: Draws,
+    /// The gradient of the batch at the parameters of the step before, for optimisers that ask for it.
+    gradient_previous: Vec<f32>,
+}
+
+impl<'a> Trainer<'a> {
+    /// A model before its first step. `train` and `valid` hold features as the model is to see them (transformed).
+    ///
+    /// # Errors
+    /// If the settings do not fit each other, the data or the model.
+    pub fn new(
+        config: &Config,
+        model: Box<dyn Differentiable>,
+        train: Examples<'a>,
+        valid: Option<Examples<'a>>,
+    ) -> Result<Trainer<'a>, TrainError> {
+        let config = config.clone();
+        let model: Arc<dyn Differentiable> = model.into();
+        config.check()?;
+        for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
+            let Some(examples) = examples else { continue };
+            if examples.lists.entries() == 0 {
+                return Err(ParamError::new(what, "empty", "lists with items").into());
+            }
+            if examples.features.width() != model.width() {
+                let found = format!("{} features", examples.features.width());
+                return Err(ParamError::new(what, &found, &format!("{}", model.width())).into());
+            }
+        }
+        let parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
+        let two_steps = parameters.optimiser.needs_previous();
+        let (_, kind) = sampler::parse(config.sampler())?;
+        let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
+        let stages = Stages::new(&config, two_steps, open, |goal, _| Ok(goal))?;
+        if let Some(stage) = stages.iter().find(|stage| two_steps && !has_previous_gradient(&stage.goal)) {
+            let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
+                            where the optimiser looks at two steps";
+            return Err(ParamError::new("objective", stage.goal.name(), expected).into());
+        }
+        Ok(Trainer {
+            measure: config.measure()?,
+            schedule: schedule::parse(config.schedule())?.1,
+            position: Position::default(),
+            average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
+            state: stages.get(0).goal.state(train.lists)?,
+            engine: Engine::default(),
+            draws: Draws::default(),
+            gradient_previous: if two_steps { vec![0.0; parameters.values.len()] } else { Vec::new() },
+            parameters,
+            stages,
+            train,
+            valid,
+            model,
+            config,
+        })
+    }
+
+    /// Starts from these parameters instead of random ones.
+    ///
+    /// # Errors
+    /// If their number is another.
+    pub fn start_from(&mut self, parameters: &[f32]) -> Result<(), TrainError> {
+        let count = self.parameters.values.len();
+        if parameters.len() != count {
+            let found = format!("{} parameters", parameters.len());
+            let what = "the model to warm-start from";
+            return Err(ParamError::new(what, &found, &count.to_string()).into());
+        }
+        self.parameters.values.copy_from_slice(parameters);
+        Ok(())
+    }
+
+    /// The network.
+    pub fn model(&self) -> &dyn Differentiable {
+        &*self.model
+    }
+
+    /// The parameters that a user gets: the best on validation, else the average, else the last.
+    pub fn parameters(&self) -> Vec<f32> {
+        let best = &self.parameters.best;
+        if best.is_empty() { self.present() } else { best.clone() }
+    }
+
+    /// The parameters that are validated now: averaged, if they are to be.
+    fn present(&self) -> Vec<f32> {
+        let mut parameters = self.parameters.values.clone();
+        let steps = self.stages.get(self.position.stage).steps;
+        self.average.write(self.position.step, steps, &mut parameters);
+        parameters
+    }
+
+    fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
+        self.position.stage = stage;
+        self.state = self.stages.get(stage).goal.state(self.train.lists)?;
+        Ok(())
+    }
+}
+
+impl TrainingLoop for Trainer<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    fn steps(&self) -> u64 {
+        self.stages.steps()
+    }
+
+    fn stage(&self) -> StageLength {
+        self.stages.length(&self.position)
+    }
+
+    fn learning_rate(&self) -> f64 {
+        let steps = self.stages.get(self.position.stage).steps;
+        self.schedule.rate(self.position.step, steps, self.config.learning_rate())
+    }
+
+    fn compute(&mut self) -> Result<Computed, TrainError> {
+        let stage = self.stages.get_mut(self.position.stage);
+        stage.sampler.draw(self.position.step, &mut self.draws);
+        let FlatParameters { values, previous, gradient, optimiser, .. } = &mut self.parameters;
+        let both = optimiser.needs_previous();
+        let keeps_previous = stage.goal.objective().needs().previous_scores || both;
+        let previous = (keeps_previous && self.position.has_previous).then_some(previous.as_slice());
+        let at = At { parameters: values, previous };
+        let previous = both.then_some(self.gradient_previous.as_mut_slice());
+        let stream = Stream::new(self.config.seed(), "train").at_step(self.position.total);
+        let task = Task { model: &*self.model, goal: &stage.goal, examples: self.train };
+        let into = Into { gradient, previous };
+        let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
+        let norm = self.parameters.prepare(self.config.clip());
+        Ok(Computed { loss: seen.loss, norm, without_gradient: seen.counts.idle, keeps_previous })
+    }
+
+    fn batch_lists(&self) -> Vec<u32> {
+        self.draws.lists.clone()
+    }
+
+    fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
+        let stage = self.stages.get(self.position.stage);
+        let both = self.parameters.optimiser.needs_previous();
+        let remember = stage.goal.objective().needs().previous_scores || both;
+        let gradient_previous =
+            (both && self.position.has_previous).then_some(self.gradient_previous.as_slice());
+        let step = (self.position.step, learning_rate);
+        self.parameters.commit(&*self.model, step, remember, gradient_previous);
+        self.average.add(self.position.step, stage.steps, &self.parameters.values);
+        Ok(())
+    }
+
+    fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
+        let Some(valid) = self.valid else { return Ok(None) };
+        let scores = score(&*self.model, &self.present(), valid)?;
+        let evaluation = evaluate(valid.lists, &scores, std::slice::from_ref(&self.measure))?;
+        Ok(Some(evaluation.results[0].mean))
+    }
+
+    fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    fn keep_best(&mut self) -> Result<(), TrainError> {
+        self.parameters.best = self.present();
+        Ok(())
+    }
+
+    /// From the warm-up to the objective itself: last layer, optimiser, average and state start anew.
+    fn next_stage(&mut self) -> Result<(), TrainError> {
+        self.parameters.restart(&*self.model, self.config.optimiser(), self.config.seed())?;
+        let count = self.parameters.values.len();
+        self.average = average::parse(self.config.weight_average())?.1.open(count);
+        self.engine = Engine::default();
+        self.enter_stage(self.position.stage + 1)?;
+        self.position.step = 0;
+        self.position.has_previous = false;
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> String {
+        checkpoint::fingerprint(self.train, self.valid)
+    }
+
+    fn tensors(&self) -> Vec<Tensor<'_>> {
+        let mut tensors = self.parameters.tensors(self.position.has_previous);
+        tensors.push(Tensor::flat("objective", self.state.save()));
+        if !self.average.state().is_empty() {
+            tensors.push(Tensor::flat("average", self.average.state()));
+        }
+        tensors
+    }
+
+    fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
+        if position.stage >= self.stages.len() {
+            return Err(stored.wrong(format!("stage {}", position.stage), "a stage of this config"));
+        }
+        self.enter_stage(position.stage)?;
+        self.parameters.restore(stored, position.has_previous)?;
+        if !self.average.state().is_empty() {
+            let values = stored.f64("average")?;
+            if values.len() != self.parameters.values.len() {
+                return Err(stored.wrong(format!("{} averages", values.len()), "one per parameter"));
+            }
+            self.average.state_mut().copy_from_slice(&values);
+        }
+        stored.objective_into(&mut self.state)
+    }
+}
+
+impl Learner for Trainer<'_> {
+    fn kept(&self) -> Result<Scoring, TrainError> {
+        Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
+    }
+}

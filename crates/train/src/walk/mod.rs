@@ -1,0 +1,32 @@
+/*!
+Learned walks: judged graphs become weights of features under which a random walk ranks nodes well.
+
+```text
+Settings ─▶ Config ─▶ PreparedGraphs (features divided by their largest values) ─▶ Trainer ─▶ WalkFile
+                       full_batch: the methods, and the oracle that joins walk and objective
+```
+
+```
+use toprank_data::generate;
+use toprank_train::walk::{PreparedGraphs, Trainer};
+use toprank_train::{Settings, TrainerKind, TrainingLoop};
+# let folder = tempfile::tempdir().unwrap();
+# let spec = [("queries", "20")].map(|(key, value)| (key.to_string(), value.to_string()));
+# generate::find("graphs").unwrap().write(&spec, 1, folder.path()).unwrap();
+let graphs = toprank_data::QueryGraphs::read(&toprank_data::graph::GraphFiles::folder(folder.path()).unwrap()).unwrap();
+let config = Settings { steps: Some(5), ..Settings::default() }.resolve(TrainerKind::Walk).unwrap();
+let prepared = PreparedGraphs::new(&config, &graphs, None).unwrap();
+let mut trainer = Trainer::new(&config, &prepared).unwrap();
+trainer.run(&mut (), None).unwrap();
+let learned = trainer.learned().unwrap();
+assert!(learned.found.loss <= learned.file.header.loss.0);
+```
+*/
+
+pub(crate) mod config;
+pub mod file;
+pub mod full_batch;
+mod trainer;
+
+pub use file::{About, WalkFile, judged_scores};
+pub use trainer::{LearnedWalk, PreparedGraphs, Trainer, TuningGraphs, theory};

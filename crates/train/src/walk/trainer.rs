@@ -1,0 +1,347 @@
+//! The trainer of walks, in the [`TrainingLoop`]: every step of a full-batch method is an epoch.
+
+use toprank_core::{Lists, ModelError, ParamError};
+use toprank_data::{Matrix, QueryGraphs};
+use toprank_metrics::{Measure, evaluate};
+use toprank_walks::Walk;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::config;
+use super::file::{About, WalkFile, all_lists, judged_scores};
+use super::full_batch::{Adam, Found, Gbn, Gbp, Method, Oracle, Region, Theory, WalkOracle};
+use crate::error::TrainError;
+use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::tune::Tunable;
+use crate::store::container::{Stored, Tensor, numbers};
+use crate::store::header::{Header, Reached};
+
+/// Smallest weight where there is no ball around the all-ones weights.
+const LEAST: f64 = 1e-4;
+/// Steps of GFN between two validations: one step of it costs little.
+const GFN_VALIDATES_EVERY: u64 = 50;
+/// Error of the loss of the untuned walk.
+const UNTUNED_ERROR: f64 = 1e-9;
+
+/// Graphs made ready to be learned from: each feature is divided by its largest value, so that weights can be compared.
+pub struct PreparedGraphs<'a> {
+    graphs: &'a QueryGraphs,
+    scaled: QueryGraphs,
+    by_node: Vec<f32>,
+    by_own: Vec<f32>,
+    valid: Option<&'a QueryGraphs>,
+}
+
+impl<'a> PreparedGraphs<'a> {
+    /// Training graphs, and perhaps graphs for validation, with features as they were read.
+    ///
+    /// # Errors
+    /// If the graphs have no features, or `valid` has others or no judgements.
+    pub fn new(
+        config: &Config,
+        graphs: &'a QueryGraphs,
+        valid: Option<&'a QueryGraphs>,
+    ) -> Result<PreparedGraphs<'a>, TrainError> {
+        if Walk::parameters(graphs) == 0 {
+            let expected = "some of nodes or edges, whose weights can be learned";
+            return Err(ModelError::new("graphs without features", expected).into());
+        }
+        if let Some(valid) = valid {
+            let same = valid.node_columns == graphs.node_columns
+                && valid.edge_columns == graphs.edge_columns
+                && valid.edge_features.ends == graphs.edge_features.ends;
+            if !same {
+                let found = "validation graphs with other features than the training graphs";
+                return Err(ModelError::new(found, "the same, in the same order").into());
+            }
+            if valid.lists(&all_lists(valid), false).entries() == 0 {
+                let found = "validation graphs without judgements";
+                return Err(ModelError::new(found, "some judged nodes").into());
+            }
+        }
+        let (by_node, by_own) = if config.no_scale() {
+            (vec![0.0; graphs.node_width()], vec![0.0; graphs.edge_features.own.width()])
+        } else {
+            graphs.largest()
+        };
+        let mut scaled = graphs.clone();
+        scaled.divide(&by_node, &by_own);
+        Ok(PreparedGraphs { graphs, scaled, by_node, by_own, valid })
+    }
+
+    /// φ for features as they were read.
+    fn unscaled(&self, phi: &[f64]) -> Vec<f64> {
+        let nodes = || self.by_node.iter();
+        let of_ends = if self.graphs.edge_features.ends { 2 } else { 0 };
+        let all = nodes().chain(&self.by_own).chain((0..of_ends).flat_map(|_| nodes()));
+        phi.iter().zip(all).map(|(phi, by)| if *by > 0.0 { phi / f64::from(*by) } else { *phi }).collect()
+    }
+}
+
+/// A learned walk and how it came about.
+#[derive(Clone, Debug)]
+pub struct LearnedWalk {
+    /// The walk, ready to be saved.
+    pub file: WalkFile,
+    /// What the method found.
+    pub found: Found,
+    /// The value of the metric on the training lists, by the untuned and by the learned walk; `None`: undefined on all.
+    pub values: (Option<f64>, Option<f64>),
+}
+
+/// What the convergence proof of GFN asks for, under this config.
+pub fn theory(config: &Config, graphs: &QueryGraphs) -> Theory {
+    Theory::new(Walk::parameters(graphs), region_radius(config), &config::gfn(config))
+}
+
+fn region_radius(config: &Config) -> f64 {
+    // R of the formulas is 1 where there is no ball.
+    config.settings().radius.unwrap_or(1.0)
+}
+
+/// A walk in training.
+pub struct Trainer<'a> {
+    config: Config,
+    data: &'a PreparedGraphs<'a>,
+    walk: Walk,
+    measure: Measure,
+    oracle: WalkOracle<'a>,
+    method: Box<dyn Method>,
+    learning_rate: f64,
+    /// Loss of the untuned walk.
+    before: f64,
+    position: Position,
+    /// The best weights on validation, for features as they were read.
+    best: Vec<f64>,
+}
+
+impl<'a> Trainer<'a> {
+    /// A walk before its first step, all weights equal.
+    ///
+    /// # Errors
+    /// If nothing is judged, or the objective cannot use the labels.
+    pub fn new(config: &Config, data: &'a PreparedGraphs<'a>) -> Result<Trainer<'a>, TrainError> {
+        config.check()?;
+        let walk = config::walk(config);
+        let mut oracle = WalkOracle::new(&data.scaled, &all_lists(data.graphs), walk, &config.goal()?)?;
+        if config.method() == "gbp" {
+            // As the method is defined: 100 powers.
+            oracle = oracle.with_products(100);
+        }
+        let start = vec![1.0; Walk::parameters(data.graphs)];
+        let before = oracle.value(&start, UNTUNED_ERROR)?;
+        Ok(Trainer {
+            measure: config.measure()?,
+            method: method(config, &start)?,
+            learning_rate: 0.0,
+            position: Position::default(),
+            best: Vec::new(),
+            config: config.clone(),
+            data,
+            walk,
+            oracle,
+            before,
+        })
+    }
+
+    /// What a user gets: the weights that are best on validation, else those that the method found.
+    ///
+    /// # Errors
+    /// If there is no walk with these weights.
+    pub fn learned(&self) -> Result<LearnedWalk, TrainError> {
+        let found = self.method.found().clone();
+        let phi = if self.best.is_empty() { self.data.unscaled(&found.phi) } else { self.best.clone() };
+        let start = self.data.unscaled(&vec![1.0; found.phi.len()]);
+        let graphs = self.data.graphs;
+        let header = Header {
+            config: self.config.clone(),
+            reached: Reached::by(self, graphs.len(), self.oracle.lists().entries()),
+            about: About {
+                nodes: graphs.node_columns.clone(),
+                own: graphs.edge_columns.clone(),
+                ends: graphs.edge_features.ends,
+                loss: (self.before, found.loss),
+                probe: Vec::new(),
+            },
+        };
+        let file = WalkFile::new(header, phi, start, graphs)?;
+        let lists = self.oracle.lists();
+        let values = (self.value(graphs, lists, &file.start)?, self.value(graphs, lists, &file.phi)?);
+        Ok(LearnedWalk { file, found, values })
+    }
+
+    /// The metric of validation on some graphs.
+    fn value(&self, graphs: &QueryGraphs, lists: &Lists, phi: &[f64]) -> Result<Option<f64>, TrainError> {
+        let scores = judged_scores(graphs, self.walk, phi, &all_lists(graphs))?;
+        Ok(evaluate(lists, &scores, std::slice::from_ref(&self.measure))?.results[0].mean)
+    }
+}
+
+fn method(config: &Config, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
+    let region = match config.settings().radius {
+        Some(radius) => Region::ball(start.len(), radius),
+        None => Region::AtLeast(LEAST),
+    };
+    let (epsilon, lipschitz, steps) = (config.epsilon(), config.lipschitz(), config.steps());
+    match config.method() {
+        "gbn" => Gbn { epsilon, lipschitz, steps }.start(region, start),
+        "gfn" => config::gfn(config).start(region, start),
+        "gbp" => Gbp { step: config.step_size(), steps, ..Gbp::default() }.start(region, start),
+        _ => {
+            let learning_rate = config.learning_rate();
+            Adam { learning_rate, steps, ..Adam::default() }.start(region, start)
+        }
+    }
+}
+
+impl TrainingLoop for Trainer<'_> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    fn position_mut(&mut self) -> &mut Position {
+        &mut self.position
+    }
+
+    fn steps(&self) -> u64 {
+        self.method.steps()
+    }
+
+    fn stage(&self) -> StageLength {
+        StageLength { steps: self.steps(), per_epoch: 1, is_last: true }
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+
+    fn compute(&mut self) -> Result<Computed, TrainError> {
+        let trial = self.method.compute(&mut self.oracle)?;
+        self.learning_rate = trial.learning_rate;
+        Ok(Computed {
+            loss: trial.loss,
+            norm: trial.gradient_norm,
+            without_gradient: self.oracle.without_gradient(),
+            keeps_previous: false,
+        })
+    }
+
+    fn commit(&mut self, _: f64) -> Result<(), TrainError> {
+        self.method.commit();
+        Ok(())
+    }
+
+    fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
+        let Some(valid) = self.data.valid else { return Ok(None) };
+        let every = if self.config.method() == "gfn" { GFN_VALIDATES_EVERY } else { 1 };
+        if !self.position.step.is_multiple_of(every) {
+            return Ok(Some(None));
+        }
+        let lists = valid.lists(&all_lists(valid), false);
+        self.value(valid, &lists, &self.data.unscaled(self.method.phi())).map(Some)
+    }
+
+    fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    fn keep_best(&mut self) -> Result<(), TrainError> {
+        self.best = self.data.unscaled(self.method.phi());
+        Ok(())
+    }
+
+    fn converged(&self) -> bool {
+        self.method.converged()
+    }
+
+    /// Edges, features, seeds and judgements of training and validation graphs.
+    fn fingerprint(&self) -> String {
+        fingerprint(self.data.graphs, self.data.valid)
+    }
+
+    fn tensors(&self) -> Vec<Tensor<'_>> {
+        let state = self.method.state().into_iter();
+        let mut tensors: Vec<Tensor> =
+            state.map(|(name, values)| Tensor::flat(format!("method.{name}"), values)).collect();
+        if !self.best.is_empty() {
+            tensors.push(Tensor::flat("best", &self.best));
+        }
+        tensors
+    }
+
+    fn restore(&mut self, stored: &Stored, _: &Position) -> Result<(), TrainError> {
+        let wanted = Walk::parameters(self.data.graphs);
+        self.method.restore(&|name| stored.f64(&format!("method.{name}")))?;
+        if stored.has("best") {
+            self.best = stored.f64("best")?;
+        }
+        let lengths = [self.method.phi().len(), self.method.found().phi.len(), self.best.len().max(wanted)];
+        match lengths.iter().find(|length| **length != wanted) {
+            Some(length) => Err(stored.wrong(format!("{length} weights"), wanted.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Graphs to tune a walk on.
+pub struct TuningGraphs {
+    /// Training graphs.
+    pub train: QueryGraphs,
+    /// Validation graphs.
+    pub valid: QueryGraphs,
+}
+
+impl Tunable for TuningGraphs {
+    fn config(&self, settings: &Settings) -> Result<Config, ParamError> {
+        settings.resolve(TrainerKind::Walk)
+    }
+
+    fn fingerprint(&self) -> String {
+        fingerprint(&self.train, Some(&self.valid))
+    }
+
+    fn train(
+        &self,
+        config: &Config,
+        each: &mut dyn FnMut(&mut dyn TrainingLoop) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        let prepared = PreparedGraphs::new(config, &self.train, Some(&self.valid))?;
+        each(&mut Trainer::new(config, &prepared)?)
+    }
+}
+
+fn fingerprint(train: &QueryGraphs, valid: Option<&QueryGraphs>) -> String {
+    let mut hash = Xxh3::new();
+    for graphs in [Some(train), valid].into_iter().flatten() {
+        add(&mut hash, graphs);
+    }
+    format!("{:016x}", hash.digest())
+}
+
+fn add(hash: &mut Xxh3, graphs: &QueryGraphs) {
+    let inward = graphs.graph.inward();
+    for node in 0..graphs.graph.nodes() {
+        let range = inward.range(node);
+        hash.update(&(range.len() as u64).to_le_bytes());
+        range.for_each(|edge| hash.update(&inward.end(edge).to_le_bytes()));
+    }
+    let judged = &graphs.judged;
+    for numbers in [numbers(&graphs.seeds), numbers(&judged.offsets), numbers(&judged.nodes)] {
+        hash.update(&numbers);
+    }
+    let mut values = |values: &[f32]| {
+        for value in values {
+            hash.update(&value.to_bits().to_le_bytes());
+        }
+    };
+    values(&judged.labels);
+    for matrix in [&graphs.node_features, &graphs.edge_features.own] {
+        if let Matrix::Dense { values: numbers, .. } = matrix {
+            values(numbers);
+        }
+    }
+}
