@@ -15,7 +15,7 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 if len(sys.argv) != 2:
     sys.exit(__doc__)
 numbers = {
-    "epoch": 1.5, "loss": 0.25, "rate": 0.001, "gradient_norm": 3.0, "idle_lists": 2.0, "valid/ndcg@10": 0.5,
+    "epoch": 1.5, "loss": 0.25, "learning_rate": 0.001, "gradient_norm": 3.0, "lists_without_gradient": 2.0, "valid/ndcg@10": 0.5,
 }
 summary = Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in numbers.items()])
 out = io.BytesIO()
