@@ -5,13 +5,9 @@ use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use toprank::data::Dataset;
 use toprank::data::formats::Opened;
-use toprank::train::rank::folds::{Scale, folds, out_of_fold};
-use toprank::train::rank::job::Views;
 use toprank::train::{
-    Calibrate, Config, Data, Job, Learner, Model as Trained, Now, Outcome, Predictor, Record, Settings,
-    TrainError, Watch,
+    Callbacks, Model as Trained, Predictor, Progress, Run, Settings, TrainError, TrainerKind,
 };
 
 use crate::errors::{failed, refused};
@@ -36,120 +32,56 @@ pub fn train<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Model, String, Option<Scores<'py>>)> {
     let settings: Settings = serde_json::from_str(settings).map_err(refused)?;
-    settings.resolve().map_err(refused)?;
+    settings.resolve(TrainerKind::Rank).map_err(refused)?;
     let data = data.borrow_mut().take()?;
     let valid = valid.map(|valid| valid.borrow_mut().take()).transpose()?;
-    let mut eye = Eye::new(progress);
-    let result = py.detach(|| learn(settings, data, valid, from, &mut eye));
-    eye.raise()?;
-    let (model, records, held) = result.map_err(failed)?;
-    let records = serde_json::to_string(&records).map_err(refused)?;
-    Ok((Model(model), records, held.map(|held| held.into_pyarray(py))))
+    let mut watcher = Watcher::new(progress);
+    let result = py.detach(|| {
+        let config = settings.suited_to(&data.lists)?.resolve(TrainerKind::Rank)?;
+        let from = from.map(|path| Trained::load(&path)).transpose()?;
+        let run = Run {
+            config: &config,
+            train: data.into(),
+            valid: valid.map(Into::into),
+            from: from.as_ref(),
+            fold_metrics: None,
+            files: None,
+        };
+        run.train(&mut watcher)
+    });
+    // Whoever stopped the run has left an exception behind, which is raised instead of the error.
+    watcher.raise()?;
+    let trained = result.map_err(failed)?;
+    let records = serde_json::to_string(&trained.records).map_err(refused)?;
+    let held = trained.folds.map(|folds| folds.scores.into_pyarray(py));
+    Ok((Model(trained.model), records, held))
 }
 
-type Learned = (Trained, Vec<Record>, Option<Vec<f64>>);
-
-fn learn(
-    settings: Settings,
-    data: Dataset,
-    valid: Option<Dataset>,
-    from: Option<PathBuf>,
-    eye: &mut Eye,
-) -> Result<Learned, TrainError> {
-    let config = settings.suited_to(&data.lists)?.resolve()?;
-    let held = match config.folds {
-        0 => None,
-        _ => Some(cross_validate(&config, &data, valid.as_ref(), eye)?),
-    };
-    let kept = held.is_some().then(|| data.clone());
-    let from = from.map(|path| Trained::load(&path)).transpose()?;
-    let (data, valid) = (Data::from(data), valid.map(Data::from));
-    let job = match &from {
-        None => Job::new(&config, data, valid)?,
-        Some(from) => Job::going_on(&config, from, data, valid)?,
-    };
-    let views = job.views()?;
-    let mut learner = job.trainer(&views)?;
-    run(&mut *learner, eye)?;
-    let model = job.model(&*learner)?;
-    let (outputs, calibrate) = (model.header().outputs, Calibrate::parse(&config.calibrate)?);
-    let (calibration, scores) = match (held, kept) {
-        (Some((folds, held)), Some(data)) => {
-            let scale = Scale::of(job.train().lists(), &job.train_scores(&*learner, &views)?);
-            let scores = out_of_fold(&data, &folds, &held, &scale);
-            (calibrate.fit(&data.lists, &scores, outputs)?, Some(scores))
-        }
-        _ => (of_validation(&job, &*learner, &views, calibrate, outputs)?, None),
-    };
-    Ok((model.with_calibration(calibration), learner.records().to_vec(), scores))
-}
-
-fn of_validation(
-    job: &Job,
-    learner: &dyn Learner,
-    views: &Views,
-    calibrate: Calibrate,
-    outputs: usize,
-) -> Result<Vec<toprank::train::Calibration>, TrainError> {
-    Ok(match job.valid_scores(learner, views)? {
-        Some((lists, scores)) => calibrate.fit(lists, &scores, outputs)?,
-        None => Vec::new(),
-    })
-}
-
-type Folds = (Vec<toprank::train::rank::folds::Fold>, Vec<toprank::train::rank::folds::Held>);
-
-fn cross_validate(
-    config: &Config,
-    data: &Dataset,
-    valid: Option<&Dataset>,
-    eye: &mut Eye,
-) -> Result<Folds, TrainError> {
-    let folds = folds(config, data)?;
-    let mut held = Vec::new();
-    for fold in &folds {
-        let job = fold.job(config, data, valid)?;
-        let views = job.views()?;
-        let mut learner = job.trainer(&views)?;
-        run(&mut *learner, eye)?;
-        held.push(fold.held(&job, &*learner, &views, data)?);
-    }
-    Ok((folds, held))
-}
-
-fn run(learner: &mut dyn Learner, eye: &mut Eye) -> Result<(), TrainError> {
-    match learner.run(eye, None)? {
-        // Whoever stopped it has left an exception behind, which is raised instead.
-        Outcome::Interrupted => Err(TrainError::Damaged("stopped".into())),
-        Outcome::Finished | Outcome::Stopped => Ok(()),
-    }
-}
-
-/// Looks up from the work: signals are heard, progress is told.
-pub struct Eye {
+/// Callbacks of a run: signals are checked, progress is reported.
+pub struct Watcher {
     progress: Option<Py<PyAny>>,
     failed: Option<PyErr>,
-    looked: Instant,
+    checked: Instant,
 }
 
-/// Time between two looks: a person notices nothing shorter, and the lock is seldom taken.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time between two checks: a person notices nothing shorter, and the lock is seldom taken.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-impl Eye {
+impl Watcher {
     /// `progress` is called now and then.
-    pub fn new(progress: Option<Py<PyAny>>) -> Eye {
-        Eye { progress, failed: None, looked: Instant::now() }
+    pub fn new(progress: Option<Py<PyAny>>) -> Watcher {
+        Watcher { progress, failed: None, checked: Instant::now() }
     }
 
-    /// Looks up, unless it did so a moment ago.
-    pub fn look(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
-        if self.looked.elapsed() >= LOOK_EVERY {
-            self.look_now(tell);
+    /// Checks, unless it did so a moment ago.
+    pub fn check(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
+        if self.checked.elapsed() >= CHECK_EVERY {
+            self.check_now(tell);
         }
     }
 
-    fn look_now(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
-        self.looked = Instant::now();
+    fn check_now(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
+        self.checked = Instant::now();
         let progress = self.progress.as_ref();
         let seen = Python::attach(|py| {
             py.check_signals()?;
@@ -169,15 +101,15 @@ impl Eye {
     }
 }
 
-impl Watch for Eye {
-    fn step(&mut self, now: &Now) {
+impl Callbacks for Watcher {
+    fn step(&mut self, now: &Progress) {
         let tell = |progress: &Py<PyAny>, py: Python| {
             progress.call1(py, (now.step, now.steps, now.epoch, now.loss, now.metric))
         };
         if now.step < now.steps {
-            self.look(tell);
+            self.check(tell);
         } else {
-            self.look_now(tell);
+            self.check_now(tell);
         }
     }
 
@@ -229,7 +161,7 @@ impl Model {
                 stopped = signals();
                 match stopped {
                     None => Ok(()),
-                    Some(_) => Err(TrainError::Damaged("stopped".into())),
+                    Some(_) => Err(TrainError::Interrupted { step: 0, steps: 0 }),
                 }
             })
         });

@@ -8,13 +8,15 @@ use toprank::core::Ragged;
 use toprank::data::QueryGraphs;
 use toprank::data::graph::{Graph, GraphFiles, GraphTables, JudgedNodes, NodeNames};
 use toprank::data::group::Interner;
-use toprank::train::walk::{Look, Progress};
-use toprank::train::{TrainError, WalkFile, WalkSettings};
+use toprank::train::walk::{PreparedGraphs, Trainer};
+use toprank::train::{
+    Callbacks, Outcome, Progress, Record, Settings, TrainError, TrainerKind, TrainingLoop, WalkFile,
+};
 use toprank::walks::{Dangling, Stop, Surfer, rank};
 
 use crate::arrays::{Array, numbers};
 use crate::errors::{failed, refused, unreadable};
-use crate::train::Eye;
+use crate::train::Watcher;
 
 /// Scores of nodes 0 … nodes − 1, a bound on their error in the 1-norm, and the products it took.
 #[pyfunction]
@@ -174,7 +176,7 @@ impl Walk {
         }
         let solved = py.detach(|| -> Result<_, TrainError> {
             let which: Vec<u32> = (0..graphs.len() as u32).collect();
-            let solved = self.0.walk()?.solve(graphs, &which, &self.0.phi_for(graphs)?, Stop::at(error))?;
+            let solved = self.0.walk().solve(graphs, &which, &self.0.phi_for(graphs)?, Stop::at(error))?;
             let of = |q: usize| graphs.nodes_of(q).map(|i| solved.score(q, i as u32)).collect::<Vec<f64>>();
             Ok(((0..graphs.len()).map(of).collect::<Vec<_>>(), solved.certificate().error))
         });
@@ -188,8 +190,8 @@ impl Walk {
     }
 }
 
-/// A step: its number, loss, gradient norm and Lipschitz estimate.
-type Line = (usize, f64, f64, f64);
+/// A step: its number, loss, gradient norm and learning rate.
+type Line = (u64, f64, f64, f64);
 
 /// Learns the weights of a walk: the walk, its metric, the metric's values by the untuned and the learned walk, and the steps.
 #[pyfunction]
@@ -201,27 +203,41 @@ pub fn learn_walk(
     valid: Option<&Graphs>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Walk, String, (Option<f64>, Option<f64>), Vec<Line>)> {
-    let settings: WalkSettings = serde_json::from_str(settings).map_err(refused)?;
-    let mut looking = Looking { eye: Eye::new(progress), lines: Vec::new() };
-    let learned = py.detach(|| settings.learn(&graphs.0, valid.map(|valid| &valid.0), &mut looking));
-    looking.eye.raise()?;
+    let settings: Settings = serde_json::from_str(settings).map_err(refused)?;
+    let config = settings.resolve(TrainerKind::Walk).map_err(refused)?;
+    let mut recorder = Recorder { watcher: Watcher::new(progress), lines: Vec::new() };
+    let learned = py.detach(|| -> Result<_, TrainError> {
+        let prepared = PreparedGraphs::new(&config, &graphs.0, valid.map(|valid| &valid.0))?;
+        let mut trainer = Trainer::new(&config, &prepared)?;
+        if trainer.run(&mut recorder, None)? == Outcome::Interrupted {
+            return Err(TrainError::Interrupted { step: trainer.steps_done(), steps: trainer.steps() });
+        }
+        trainer.learned()
+    });
+    recorder.watcher.raise()?;
     let learned = learned.map_err(failed)?;
-    Ok((Walk(learned.file), learned.metric, learned.values, looking.lines))
+    let metric = config.valid_metric().to_string();
+    Ok((Walk(learned.file), metric, learned.values, recorder.lines))
 }
 
-struct Looking {
-    eye: Eye,
+/// Keeps a line of every step.
+struct Recorder {
+    watcher: Watcher,
     lines: Vec<Line>,
 }
 
-impl Look for Looking {
-    fn step(&mut self, now: &Progress, _: &[f64]) {
-        self.lines.push((now.step, now.loss, now.gradient_norm, now.lipschitz));
-        self.eye
-            .look(|progress, py| progress.call1(py, (now.step, py.None(), py.None(), now.loss, py.None())));
+impl Callbacks for Recorder {
+    fn step(&mut self, now: &Progress) {
+        self.watcher
+            .check(|progress, py| progress.call1(py, (now.step, py.None(), py.None(), now.loss, py.None())));
+    }
+
+    fn epoch(&mut self, record: &Record) {
+        let Record { step, loss, gradient_norm, learning_rate, .. } = *record;
+        self.lines.push((step, loss, gradient_norm, learning_rate));
     }
 
     fn stop(&mut self) -> bool {
-        self.eye.stopped()
+        self.watcher.stopped()
     }
 }
