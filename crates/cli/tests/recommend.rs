@@ -144,34 +144,6 @@ fn tables_in_a_folder_give_the_same_bytes_killed_or_not_and_leave_nothing_there(
 }
 
 #[test]
-fn help_says_the_defaults_that_a_run_takes() {
-    let help = shell().ok("recommend train --help").split_whitespace().collect::<Vec<_>>().join(" ");
-    let taken = toprank::train::recommend::Settings::default().resolve().unwrap();
-    for (flag, value) in [
-        ("--objective", taken.objective),
-        ("--model", taken.model),
-        ("--optimiser", taken.optimiser),
-        ("--rate", taken.rate.to_string()),
-        ("--schedule", taken.schedule),
-        ("--sampler", taken.sampler),
-        ("--epochs", taken.epochs.to_string()),
-        ("--patience", taken.patience.to_string()),
-        ("--warm-up", taken.warm_up.to_string()),
-        ("--feedback", "implicit".into()),
-        ("--recency", taken.recency.to_string()),
-        ("--seed", taken.seed.to_string()),
-    ] {
-        let about = help.split(&format!(" {flag} <")).nth(1).unwrap_or_else(|| panic!("{flag} in {help}"));
-        let default = about.split("[default: ").nth(1).unwrap();
-        assert!(
-            default.starts_with(&format!("{value}]")) || default.starts_with(&format!("{value} where")),
-            "{flag} takes {value}, but help says {}",
-            &default[..20]
-        );
-    }
-}
-
-#[test]
 fn a_time_between_checkpoints_that_is_none_is_refused_before_anything_is_read() {
     for command in ["recommend train", "embed train", "train"] {
         for time in ["-1", "soon", "NaN"] {

@@ -150,9 +150,24 @@ fn a_damaged_cut_or_foreign_model_is_named() {
 }
 
 #[test]
-fn every_setting_of_the_config_file_is_a_flag() {
-    let help = Toprank::new().ok("train --help");
-    for key in toprank::train::Settings::keys() {
-        assert!(help.contains(&format!("--{key} ")), "no flag for {key}");
+fn every_setting_of_a_trainer_is_a_flag_whose_help_says_the_default_that_a_run_takes() {
+    use toprank::train::{SETTINGS, Settings, TrainerKind};
+    for kind in [TrainerKind::Rank, TrainerKind::Recommend, TrainerKind::Embed, TrainerKind::Walk] {
+        let help = Toprank::new().ok(&format!("{} --help", kind.command()));
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let config = Settings::default().resolve(kind).unwrap();
+        for setting in SETTINGS {
+            let Some(default) = setting.default_for(kind) else { continue };
+            let about = help.split(&format!(" --{} ", setting.key)).nth(1);
+            let about = about.unwrap_or_else(|| panic!("no --{} in {help}", setting.key));
+            let fixed = !default.is_empty() && !default.starts_with("by ") && !setting.metavar.is_empty();
+            if fixed {
+                assert!(about.contains(&format!("[default: {default}]")), "--{}: {default}", setting.key);
+            }
+            if let (true, Some(taken)) = (fixed, config.settings().get(setting.key)) {
+                let same = taken == default || taken.parse::<f64>() == default.parse::<f64>();
+                assert!(same, "--{} is {taken}, but help says {default}", setting.key);
+            }
+        }
     }
 }
