@@ -13,7 +13,6 @@ A step is a function of (config, data, step, what the checkpoint holds).
 use std::sync::Arc;
 
 use toprank_core::{Differentiable, Features, Lists, ParamError, Stream};
-use toprank_metrics::Measure;
 use toprank_objectives::{Batch, Draws, Goal, Gradients, Per, State};
 
 use super::classes::Classes;
@@ -29,10 +28,10 @@ use crate::error::TrainError;
 use crate::fit::engine::{Plan, backward, forward};
 use crate::fit::flat::FlatParameters;
 use crate::fit::optimiser::NEGLIGIBLE;
-use crate::fit::sampler::{self, Sampler};
-use crate::fit::schedule::{self, Schedule};
+use crate::fit::sampler;
 use crate::fit::settings::Config;
-use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::stages::Stages;
+use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
 use crate::rank::models::{self, Model};
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor, numbers, numbers_of};
@@ -69,17 +68,13 @@ struct Work {
 
 /// An embedding in training.
 pub struct Trainer<'a> {
-    config: Config,
+    common: LoopState,
     data: &'a Prepared,
     model: Arc<dyn Differentiable>,
     goal: Goal,
     groups: Groups,
     views: Option<Views>,
-    measure: Measure,
-    schedule: Schedule,
-    sampler: Box<dyn Sampler>,
-    steps: u64,
-    position: Position,
+    stages: Stages,
     pub(super) parameters: FlatParameters,
     pub(super) state: State,
     memory: Memory,
@@ -92,8 +87,7 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// If a setting does not suit the data.
     pub fn new(config: &Config, data: &'a Prepared) -> Result<Trainer<'a>, TrainError> {
-        config.check()?;
-        let config = config.clone();
+        let common = LoopState::new(config)?;
         let views = Views::parse(config.views())?;
         let dimensions = config.dimensions() as usize;
         let Model::Network(architecture) = models::parse(config.model())? else {
@@ -117,24 +111,21 @@ impl<'a> Trainer<'a> {
         let relevant = groups.relevant();
         check_size(&goal, &relevant)?;
         let state = goal.state_of_first(groups.items(), &relevant)?;
-        let sampler = sampler::parse(&config::sampler(&config))?;
-        let sampler = sampler.1.open(&lists, goal.policy(), config.seed())?;
+        let (_, kind) = sampler::parse(&config::sampler(config))?;
+        let stages =
+            Stages::new(config, false, |policy, seed| kind.open(&lists, policy, seed), |goal, _| Ok(goal))?;
         Ok(Trainer {
-            measure: config.measure()?,
-            schedule: schedule::parse(config.schedule())?.1,
-            steps: sampler.steps_per_epoch() * u64::from(config.epochs()),
-            position: Position::default(),
             parameters: FlatParameters::new(&*model, config.optimiser(), config.seed())?,
             memory: Memory::new(config.memory() as usize, dimensions, groups.rows()),
             work: Work::default(),
             state,
-            sampler,
+            stages,
             views,
             groups,
             goal,
             model,
             data,
-            config,
+            common,
         })
     }
 
@@ -142,7 +133,7 @@ impl<'a> Trainer<'a> {
     pub fn embedder(&self) -> Embedder {
         let FlatParameters { best, values, .. } = &self.parameters;
         let header = Header {
-            config: self.config.clone(),
+            config: self.common.config.clone(),
             reached: Reached::by(self, self.data.train.len(), self.data.rows()),
             about: About {
                 width: self.data.width,
@@ -158,7 +149,7 @@ impl<'a> Trainer<'a> {
     /// Draws the rows of a step, ascending.
     fn draw(&mut self) {
         let Work { drawn, batch, .. } = &mut self.work;
-        self.sampler.draw(self.position.step, drawn);
+        self.stages.get_mut(0).sampler.draw(self.common.position.step, drawn);
         batch.clear();
         for (d, &class) in drawn.lists.iter().enumerate() {
             let start = self.groups.starts[class as usize];
@@ -172,7 +163,7 @@ impl<'a> Trainer<'a> {
     /// Loss and lists without gradient; the gradient of the parameters stays in `self.parameters`.
     pub(super) fn gradient(&mut self) -> Result<(f64, usize), TrainError> {
         self.draw();
-        let stream = Stream::new(self.config.seed(), "train").at_step(self.position.total);
+        let stream = Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total);
         let purpose = |words| Stream { purpose: Stream::purpose(words), ..stream };
         let plain: &dyn Features = &self.data.train.data.features;
         let viewed = self.views.map(|views| Viewed { of: plain, views, stream: purpose("views") });
@@ -204,7 +195,7 @@ impl<'a> Trainer<'a> {
         pairing.lay(&self.groups, batch, far_rows);
         cosines.forward(raw, width, far);
         read(pairing, cosines, batch.len(), scores);
-        let before = self.position.has_previous && self.goal.objective().needs().previous_scores;
+        let before = self.common.position.has_previous && self.goal.objective().needs().previous_scores;
         if before {
             forward(model, &self.parameters.previous, plan, features, noise, raw_before)?;
             cosines_before.forward(raw_before, width, far);
@@ -244,7 +235,8 @@ impl<'a> Trainer<'a> {
         let Some(valid) = &self.data.valid else { return Ok(None) };
         let found = vectors(&*self.model, &self.parameters.values, &valid.data, valid.rows())?;
         let search = Search { queries: &found, gallery: None };
-        let evaluation = search.evaluate(&valid.of_rows(), &[], std::slice::from_ref(&self.measure))?;
+        let evaluation =
+            search.evaluate(&valid.of_rows(), &[], std::slice::from_ref(&self.common.measure))?;
         Ok(evaluation.results[0].mean)
     }
 }
@@ -280,33 +272,21 @@ fn check_size(goal: &Goal, relevant: &[u32]) -> Result<(), TrainError> {
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn config(&self) -> &Config {
-        &self.config
+    fn state(&self) -> &LoopState {
+        &self.common
     }
 
-    fn position(&self) -> &Position {
-        &self.position
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.common
     }
 
-    fn position_mut(&mut self) -> &mut Position {
-        &mut self.position
-    }
-
-    fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    fn stage(&self) -> StageLength {
-        StageLength { steps: self.steps, per_epoch: self.sampler.steps_per_epoch(), is_last: true }
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.schedule.rate(self.position.step, self.steps, self.config.learning_rate())
+    fn step_plan(&self) -> &dyn StepPlan {
+        &self.stages
     }
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let (loss, without_gradient) = self.gradient()?;
-        let norm = self.parameters.prepare(self.config.clip());
+        let norm = self.parameters.prepare(self.common.config.clip());
         let keeps_previous = self.goal.objective().needs().previous_scores;
         Ok(Computed { loss, norm, without_gradient, keeps_previous })
     }
@@ -317,7 +297,7 @@ impl TrainingLoop for Trainer<'_> {
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
         let remember = self.goal.objective().needs().previous_scores;
-        let step = (self.position.step, learning_rate);
+        let step = (self.common.position.step, learning_rate);
         self.parameters.commit(&*self.model, step, remember, None);
         self.memory.push(&self.work.batch, &self.work.cosines.units);
         Ok(())
@@ -325,10 +305,6 @@ impl TrainingLoop for Trainer<'_> {
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         self.data.valid.is_some().then(|| self.valid_metric()).transpose()
-    }
-
-    fn measure(&self) -> &Measure {
-        &self.measure
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
@@ -342,7 +318,7 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn tensors(&self) -> Vec<Tensor<'_>> {
-        let mut tensors = self.parameters.tensors(self.position.has_previous);
+        let mut tensors = self.parameters.tensors(self.common.position.has_previous);
         tensors.extend([
             Tensor::flat("objective", self.state.save()),
             Tensor::flat("memory.rows", numbers(&self.memory.rows)),

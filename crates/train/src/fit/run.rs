@@ -85,7 +85,7 @@ pub(crate) fn run_to_end<T: TrainingLoop + ?Sized>(
             let diverged = matches!(error, TrainError::NotFinite { .. } | TrainError::Goal(_));
             if let (true, Some(files), Some((value, epoch))) = (diverged, files, training.best()) {
                 save_best(training)?;
-                let (file, metric) = (files.output.display(), training.measure().name());
+                let (file, metric) = (files.output.display(), training.state().measure.name());
                 callbacks.note(&format!(
                     "{file} holds the best model on validation, {metric} {value:.4} in epoch {epoch}"
                 ));

@@ -4,8 +4,9 @@ use toprank_core::{ParamError, Policy};
 use toprank_objectives::Goal;
 
 use super::sampler::Sampler;
+use super::schedule::{self, Schedule};
 use super::settings::Config;
-use super::training_loop::{Position, StageLength};
+use super::training_loop::{Position, StageLength, StepPlan};
 
 /// The objective of a warm-up (Qiu et al., "Large-scale Stochastic Optimization of NDCG Surrogates for Deep Learning with
 /// Provable Convergence", section 6.1): listwise cross-entropy with a tracked normaliser.
@@ -21,8 +22,11 @@ pub(crate) struct Stage {
     pub steps: u64,
 }
 
-/// The stages of a run, one after the other.
-pub(crate) struct Stages(Vec<Stage>);
+/// The stages of a run, one after the other, under one learning-rate schedule.
+pub(crate) struct Stages {
+    stages: Vec<Stage>,
+    schedule: Schedule,
+}
 
 impl Stages {
     /// The stages that the config asks for. `two_steps`: the optimiser looks at the gradient of two steps. `open` makes the
@@ -48,41 +52,45 @@ impl Stages {
             let goal = adapt(goal, &*sampler)?;
             stages.push(Stage { goal, steps: sampler.steps_per_epoch() * u64::from(epochs), sampler });
         }
-        Ok(Stages(stages))
+        Ok(Stages { stages, schedule: schedule::parse(config.schedule())?.1 })
     }
 
     /// Number of stages.
     pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Steps of all stages.
-    pub fn steps(&self) -> u64 {
-        self.0.iter().map(|stage| stage.steps).sum()
+        self.stages.len()
     }
 
     /// One stage.
     pub fn get(&self, stage: usize) -> &Stage {
-        &self.0[stage]
+        &self.stages[stage]
     }
 
     /// One stage, to draw from.
     pub fn get_mut(&mut self, stage: usize) -> &mut Stage {
-        &mut self.0[stage]
+        &mut self.stages[stage]
     }
 
     /// All stages.
     pub fn iter(&self) -> impl Iterator<Item = &Stage> {
-        self.0.iter()
+        self.stages.iter()
+    }
+}
+
+impl StepPlan for Stages {
+    fn steps(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.steps).sum()
     }
 
-    /// The length of the present stage.
-    pub fn length(&self, position: &Position) -> StageLength {
-        let stage = &self.0[position.stage];
+    fn stage(&self, position: &Position) -> StageLength {
+        let stage = &self.stages[position.stage];
         StageLength {
             steps: stage.steps,
             per_epoch: stage.sampler.steps_per_epoch(),
-            is_last: position.stage + 1 == self.0.len(),
+            is_last: position.stage + 1 == self.stages.len(),
         }
+    }
+
+    fn learning_rate(&self, position: &Position, config: &Config) -> f64 {
+        self.schedule.rate(position.step, self.stages[position.stage].steps, config.learning_rate())
     }
 }

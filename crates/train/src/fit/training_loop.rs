@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use toprank_core::ParamError;
 use toprank_metrics::{Better, Measure};
 
 use super::curve::Record;
@@ -166,25 +167,67 @@ pub struct StageLength {
     pub is_last: bool,
 }
 
-/// What the loop needs to know of whatever is trained; what it does with it is in the provided methods.
-pub trait TrainingLoop {
+/// What the loop keeps of every run.
+pub struct LoopState {
     /// The settings.
-    fn config(&self) -> &Config;
-
+    pub(crate) config: Config,
+    /// The metric of validation.
+    pub(crate) measure: Measure,
     /// How far it is.
-    fn position(&self) -> &Position;
+    pub(crate) position: Position,
+}
 
-    /// The same, to be changed by the loop.
-    fn position_mut(&mut self) -> &mut Position;
+impl LoopState {
+    /// The state before the first step.
+    pub(crate) fn new(config: &Config) -> Result<LoopState, ParamError> {
+        config.check()?;
+        Ok(LoopState { measure: config.measure()?, position: Position::default(), config: config.clone() })
+    }
+}
 
+/// How many steps there are, and how long each of them is.
+pub trait StepPlan {
     /// The largest number of steps there can be.
     fn steps(&self) -> u64;
 
     /// The present stage.
-    fn stage(&self) -> StageLength;
+    fn stage(&self, position: &Position) -> StageLength;
 
     /// Learning rate of the next step.
-    fn learning_rate(&self) -> f64;
+    fn learning_rate(&self, position: &Position, config: &Config) -> f64;
+}
+
+/// A plan in which every step is an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounds {
+    pub steps: u64,
+    pub learning_rate: f64,
+}
+
+impl StepPlan for Rounds {
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn stage(&self, _: &Position) -> StageLength {
+        StageLength { steps: self.steps, per_epoch: 1, is_last: true }
+    }
+
+    fn learning_rate(&self, _: &Position, _: &Config) -> f64 {
+        self.learning_rate
+    }
+}
+
+/// What the loop needs to know of whatever is trained; what it does with it is in the provided methods.
+pub trait TrainingLoop {
+    /// Settings, metric and position.
+    fn state(&self) -> &LoopState;
+
+    /// The same, to be changed by the loop.
+    fn state_mut(&mut self) -> &mut LoopState;
+
+    /// Its steps.
+    fn step_plan(&self) -> &dyn StepPlan;
 
     /// Computes the next step without changing a parameter.
     fn compute(&mut self) -> Result<Computed, TrainError>;
@@ -200,9 +243,6 @@ pub trait TrainingLoop {
     /// The value of the metric of validation now (`None`: undefined on these data, or not measured after this epoch); `None`:
     /// there is nothing to validate on.
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError>;
-
-    /// The metric of validation.
-    fn measure(&self) -> &Measure;
 
     /// Keeps the present parameters as the best ones.
     fn keep_best(&mut self) -> Result<(), TrainError>;
@@ -231,6 +271,21 @@ pub trait TrainingLoop {
     /// Takes them over from a checkpoint, which is of this config and these data.
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError>;
 
+    /// The settings.
+    fn config(&self) -> &Config {
+        &self.state().config
+    }
+
+    /// How far it is.
+    fn position(&self) -> &Position {
+        &self.state().position
+    }
+
+    /// The largest number of steps there can be.
+    fn steps(&self) -> u64 {
+        self.step_plan().steps()
+    }
+
     /// One record per epoch.
     fn records(&self) -> &[Record] {
         &self.position().records
@@ -258,10 +313,10 @@ pub trait TrainingLoop {
             let what = if loss.is_finite() { "gradient" } else { "loss" };
             return Err(TrainError::NotFinite { step: self.steps_done(), what, lists: self.batch_lists() });
         }
-        let learning_rate = self.learning_rate();
+        let learning_rate = self.step_plan().learning_rate(self.position(), self.config());
         self.commit(learning_rate)?;
-        let per_epoch = self.stage().per_epoch;
-        let position = self.position_mut();
+        let per_epoch = self.step_plan().stage(self.position()).per_epoch;
+        let position = &mut self.state_mut().position;
         position.has_previous = keeps_previous;
         position.step += 1;
         position.total += 1;
@@ -282,9 +337,9 @@ pub trait TrainingLoop {
         started: Instant,
     ) -> Result<(), TrainError> {
         let valid = self.validate()?;
-        let (stage, before) = (self.stage(), self.epochs_before());
+        let (stage, before) = (self.step_plan().stage(self.position()), self.epochs_before());
         let (patience, converged) = (self.config().patience(), self.converged());
-        let position = self.position_mut();
+        let position = &mut self.state_mut().position;
         let steps = stage.per_epoch as f64;
         let record = Record {
             epoch: f64::from(before) + position.records.len() as f64 + 1.0,
@@ -304,11 +359,11 @@ pub trait TrainingLoop {
             return if over { self.next_stage() } else { Ok(()) };
         }
         let epoch = before + position.records.len() as u32;
-        let measure = self.measure().clone();
-        if self.position_mut().improved(&measure, valid.flatten(), epoch) {
+        let LoopState { measure, position, .. } = self.state_mut();
+        if position.improved(measure, valid.flatten(), epoch) {
             self.keep_best()?;
         }
-        let position = self.position_mut();
+        let position = &mut self.state_mut().position;
         position.finished = over || converged || patience > 0 && position.since_best >= patience;
         Ok(())
     }
@@ -379,7 +434,7 @@ pub trait TrainingLoop {
         }
         about.check_data(&stored, &self.fingerprint())?;
         self.restore(&stored, &about.position)?;
-        *self.position_mut() = about.position;
+        self.state_mut().position = about.position;
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ assert!(scores[2] > scores[1] && scores[1] > scores[0]);
 use std::sync::Arc;
 
 use toprank_core::{Features, Lists, ParamError, Stream, ordered_sum};
-use toprank_metrics::{Measure, evaluate};
+use toprank_metrics::evaluate;
 use toprank_objectives::{Batch, Goal, Gradients, Reduction};
 use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
 
@@ -41,7 +41,7 @@ use super::scoring::{self, Scoring, Trees};
 use crate::error::TrainError;
 use crate::fit::engine::{Examples, trusted};
 use crate::fit::settings::Config;
-use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, StepPlan, TrainingLoop};
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
 
@@ -78,8 +78,8 @@ struct Watched<'a> {
 
 /// Boosting state.
 pub struct Boost<'a> {
-    config: Config,
-    measure: Measure,
+    common: LoopState,
+    rounds: Rounds,
     train: Examples<'a>,
     valid: Option<Watched<'a>>,
     derivatives: Derivatives<'a>,
@@ -91,7 +91,6 @@ pub struct Boost<'a> {
     places: Option<Learned>,
     /// Rounds of the trees it was warm-started from.
     before: usize,
-    position: Position,
 }
 
 /// What boosting starts with.
@@ -114,7 +113,7 @@ impl<'a> Boost<'a> {
         train: Examples<'a>,
         valid: Option<Examples<'a>>,
     ) -> Result<Boost<'a>, TrainError> {
-        config.check()?;
+        let common = LoopState::new(config)?;
         for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
             if let Some(examples) = examples {
                 check_rows(examples, what)?;
@@ -129,17 +128,16 @@ impl<'a> Boost<'a> {
         let data = &binning.train;
         let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), from, scores)?;
         let mut boost = Boost {
-            measure: config.measure()?,
+            rounds: Rounds { steps: u64::from(config.epochs()), learning_rate: config.learning_rate() },
+            common,
             derivatives: Derivatives::new(goal, train, config.seed())?,
             places: positions.map(|positions| Learned::new(positions, bias_l2)),
-            config: config.clone(),
             train,
             valid: None,
             booster,
             boosting,
             data,
             before,
-            position: Position::default(),
         };
         if before == 0 && !boost.derivatives.goal.objective().shift_invariant() {
             boost.derivatives.find_base(&mut boost.booster)?;
@@ -159,28 +157,16 @@ impl<'a> Boost<'a> {
 }
 
 impl TrainingLoop for Boost<'_> {
-    fn config(&self) -> &Config {
-        &self.config
+    fn state(&self) -> &LoopState {
+        &self.common
     }
 
-    fn position(&self) -> &Position {
-        &self.position
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.common
     }
 
-    fn position_mut(&mut self) -> &mut Position {
-        &mut self.position
-    }
-
-    fn steps(&self) -> u64 {
-        u64::from(self.config.epochs())
-    }
-
-    fn stage(&self) -> StageLength {
-        StageLength { steps: self.steps(), per_epoch: 1, is_last: true }
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.config.learning_rate()
+    fn step_plan(&self) -> &dyn StepPlan {
+        &self.rounds
     }
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
@@ -191,10 +177,12 @@ impl TrainingLoop for Boost<'_> {
             Some(places) => places.add_to(self.booster.scores()),
         };
         let computed = self.derivatives.compute(scores, outputs, round)?;
-        if self.position.total == 0 && self.before == 0 && computed.norm == 0.0 {
+        if self.common.position.total == 0 && self.before == 0 && computed.norm == 0.0 {
             let expected = "one with a gradient where all scores are equal, as they are before the first tree \
                             (an online form may have one with variables=exact)";
-            return Err(ParamError::new("the objective of trees", self.config.algorithm(), expected).into());
+            return Err(
+                ParamError::new("the objective of trees", self.common.config.algorithm(), expected).into()
+            );
         }
         Ok(computed)
     }
@@ -216,11 +204,7 @@ impl TrainingLoop for Boost<'_> {
         let shared = lists.rows.is_some() || lists.output.is_some();
         let entries = if shared { lists.scores_of_entries(&valid.scores, outputs) } else { Vec::new() };
         let scores = if shared { &entries } else { &valid.scores };
-        Ok(Some(evaluate(lists, scores, std::slice::from_ref(&self.measure))?.results[0].mean))
-    }
-
-    fn measure(&self) -> &Measure {
-        &self.measure
+        Ok(Some(evaluate(lists, scores, std::slice::from_ref(&self.common.measure))?.results[0].mean))
     }
 
     /// The best round is a prefix of the trees: its number says all.
@@ -274,7 +258,7 @@ impl TrainingLoop for Boost<'_> {
 impl Learner for Boost<'_> {
     fn kept(&self) -> Result<Scoring, TrainError> {
         let mut ensemble = self.booster.ensemble().clone();
-        if let Some((_, round)) = self.position.best {
+        if let Some((_, round)) = self.common.position.best {
             ensemble.truncate(round as usize);
         }
         Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))

@@ -13,7 +13,7 @@ was never interrupted.
 use std::sync::Arc;
 
 use toprank_core::{Differentiable, ParamError, Stream};
-use toprank_metrics::{Measure, evaluate};
+use toprank_metrics::evaluate;
 use toprank_objectives::{Draws, State};
 
 use super::scoring::Scoring;
@@ -22,24 +22,20 @@ use crate::fit::average::{self, Average};
 use crate::fit::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
 use crate::fit::flat::FlatParameters;
 use crate::fit::sampler;
-use crate::fit::schedule::{self, Schedule};
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
-use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
 use crate::rank::job::Learner;
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
 
 /// A network in training.
 pub struct Trainer<'a> {
-    config: Config,
+    common: LoopState,
     model: Arc<dyn Differentiable>,
     train: Examples<'a>,
     valid: Option<Examples<'a>>,
-    measure: Measure,
-    schedule: Schedule,
     stages: Stages,
-    position: Position,
     parameters: FlatParameters,
     average: Average,
     state: State,
@@ -60,9 +56,8 @@ impl<'a> Trainer<'a> {
         train: Examples<'a>,
         valid: Option<Examples<'a>>,
     ) -> Result<Trainer<'a>, TrainError> {
-        let config = config.clone();
+        let common = LoopState::new(config)?;
         let model: Arc<dyn Differentiable> = model.into();
-        config.check()?;
         for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
             let Some(examples) = examples else { continue };
             if examples.lists.entries() == 0 {
@@ -77,16 +72,13 @@ impl<'a> Trainer<'a> {
         let two_steps = parameters.optimiser.needs_previous();
         let (_, kind) = sampler::parse(config.sampler())?;
         let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
-        let stages = Stages::new(&config, two_steps, open, |goal, _| Ok(goal))?;
+        let stages = Stages::new(config, two_steps, open, |goal, _| Ok(goal))?;
         if let Some(stage) = stages.iter().find(|stage| two_steps && !has_previous_gradient(&stage.goal)) {
             let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
                             where the optimiser looks at two steps";
             return Err(ParamError::new("objective", stage.goal.name(), expected).into());
         }
         Ok(Trainer {
-            measure: config.measure()?,
-            schedule: schedule::parse(config.schedule())?.1,
-            position: Position::default(),
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
             state: stages.get(0).goal.state(train.lists)?,
             engine: Engine::default(),
@@ -97,7 +89,7 @@ impl<'a> Trainer<'a> {
             train,
             valid,
             model,
-            config,
+            common,
         })
     }
 
@@ -130,58 +122,45 @@ impl<'a> Trainer<'a> {
     /// The parameters that are validated now: averaged, if they are to be.
     fn present(&self) -> Vec<f32> {
         let mut parameters = self.parameters.values.clone();
-        let steps = self.stages.get(self.position.stage).steps;
-        self.average.write(self.position.step, steps, &mut parameters);
+        let steps = self.stages.get(self.common.position.stage).steps;
+        self.average.write(self.common.position.step, steps, &mut parameters);
         parameters
     }
 
     fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
-        self.position.stage = stage;
+        self.common.position.stage = stage;
         self.state = self.stages.get(stage).goal.state(self.train.lists)?;
         Ok(())
     }
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn config(&self) -> &Config {
-        &self.config
+    fn state(&self) -> &LoopState {
+        &self.common
     }
 
-    fn position(&self) -> &Position {
-        &self.position
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.common
     }
 
-    fn position_mut(&mut self) -> &mut Position {
-        &mut self.position
-    }
-
-    fn steps(&self) -> u64 {
-        self.stages.steps()
-    }
-
-    fn stage(&self) -> StageLength {
-        self.stages.length(&self.position)
-    }
-
-    fn learning_rate(&self) -> f64 {
-        let steps = self.stages.get(self.position.stage).steps;
-        self.schedule.rate(self.position.step, steps, self.config.learning_rate())
+    fn step_plan(&self) -> &dyn StepPlan {
+        &self.stages
     }
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
-        let stage = self.stages.get_mut(self.position.stage);
-        stage.sampler.draw(self.position.step, &mut self.draws);
+        let stage = self.stages.get_mut(self.common.position.stage);
+        stage.sampler.draw(self.common.position.step, &mut self.draws);
         let FlatParameters { values, previous, gradient, optimiser, .. } = &mut self.parameters;
         let both = optimiser.needs_previous();
         let keeps_previous = stage.goal.objective().needs().previous_scores || both;
-        let previous = (keeps_previous && self.position.has_previous).then_some(previous.as_slice());
+        let previous = (keeps_previous && self.common.position.has_previous).then_some(previous.as_slice());
         let at = At { parameters: values, previous };
         let previous = both.then_some(self.gradient_previous.as_mut_slice());
-        let stream = Stream::new(self.config.seed(), "train").at_step(self.position.total);
+        let stream = Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total);
         let task = Task { model: &*self.model, goal: &stage.goal, examples: self.train };
         let into = Into { gradient, previous };
         let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
-        let norm = self.parameters.prepare(self.config.clip());
+        let norm = self.parameters.prepare(self.common.config.clip());
         Ok(Computed { loss: seen.loss, norm, without_gradient: seen.counts.idle, keeps_previous })
     }
 
@@ -190,26 +169,22 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
-        let stage = self.stages.get(self.position.stage);
+        let stage = self.stages.get(self.common.position.stage);
         let both = self.parameters.optimiser.needs_previous();
         let remember = stage.goal.objective().needs().previous_scores || both;
         let gradient_previous =
-            (both && self.position.has_previous).then_some(self.gradient_previous.as_slice());
-        let step = (self.position.step, learning_rate);
+            (both && self.common.position.has_previous).then_some(self.gradient_previous.as_slice());
+        let step = (self.common.position.step, learning_rate);
         self.parameters.commit(&*self.model, step, remember, gradient_previous);
-        self.average.add(self.position.step, stage.steps, &self.parameters.values);
+        self.average.add(self.common.position.step, stage.steps, &self.parameters.values);
         Ok(())
     }
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         let Some(valid) = self.valid else { return Ok(None) };
         let scores = score(&*self.model, &self.present(), valid)?;
-        let evaluation = evaluate(valid.lists, &scores, std::slice::from_ref(&self.measure))?;
+        let evaluation = evaluate(valid.lists, &scores, std::slice::from_ref(&self.common.measure))?;
         Ok(Some(evaluation.results[0].mean))
-    }
-
-    fn measure(&self) -> &Measure {
-        &self.measure
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
@@ -219,13 +194,13 @@ impl TrainingLoop for Trainer<'_> {
 
     /// From the warm-up to the objective itself: last layer, optimiser, average and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        self.parameters.restart(&*self.model, self.config.optimiser(), self.config.seed())?;
+        self.parameters.restart(&*self.model, self.common.config.optimiser(), self.common.config.seed())?;
         let count = self.parameters.values.len();
-        self.average = average::parse(self.config.weight_average())?.1.open(count);
+        self.average = average::parse(self.common.config.weight_average())?.1.open(count);
         self.engine = Engine::default();
-        self.enter_stage(self.position.stage + 1)?;
-        self.position.step = 0;
-        self.position.has_previous = false;
+        self.enter_stage(self.common.position.stage + 1)?;
+        self.common.position.step = 0;
+        self.common.position.has_previous = false;
         Ok(())
     }
 
@@ -234,7 +209,7 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn tensors(&self) -> Vec<Tensor<'_>> {
-        let mut tensors = self.parameters.tensors(self.position.has_previous);
+        let mut tensors = self.parameters.tensors(self.common.position.has_previous);
         tensors.push(Tensor::flat("objective", self.state.save()));
         if !self.average.state().is_empty() {
             tensors.push(Tensor::flat("average", self.average.state()));

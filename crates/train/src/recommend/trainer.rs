@@ -18,7 +18,6 @@ use toprank_embeddings::{
     EmbeddingModel, Meeting, Place, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Table, TableError,
     Tape, Undo,
 };
-use toprank_metrics::Measure;
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -30,10 +29,9 @@ use crate::error::TrainError;
 use crate::fit::flat::{optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::fit::sampler::{self, Sampler};
-use crate::fit::schedule::{self, Schedule};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::Stages;
-use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
 use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers, numbers_of};
 use crate::store::header::Reached;
@@ -130,16 +128,13 @@ struct Work {
 
 /// A recommender in training.
 pub struct Trainer<'a> {
-    config: Config,
+    common: LoopState,
     data: &'a Interactions,
     learned: Choices,
     held: Choices,
     model: Arc<dyn EmbeddingModel>,
-    measure: Measure,
-    schedule: Schedule,
     stages: Stages,
     decayed: Vec<Range<usize>>,
-    position: Position,
     pub(super) parameters: Parameters,
     pub(super) best: Option<Arc<Parameters>>,
     /// Buffer for the best parameters, allocated at the start: later a disk may be full.
@@ -230,35 +225,31 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// As in [`Trainer::new`], or if there is no room.
     pub fn new_in(config: &Config, data: &'a Interactions, place: &Place) -> Result<Trainer<'a>, TrainError> {
-        config.check()?;
+        let common = LoopState::new(config)?;
         if data.train.pairs() == 0 {
             let found = format!("{} users, no pair", data.users.len());
             return Err(ParamError::new("the training data", &found, "users with items they took").into());
         }
-        let config = config.clone();
         let shape = data.shape();
         let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(config.model())?.build(&shape)?.into();
-        let learned = data.learned(&config);
+        let learned = data.learned(config);
         let (_, kind) = sampler::parse(config.sampler())?;
         // An epoch draws each relevant pair about once.
         let adapt =
             |goal: Goal, sampler: &dyn Sampler| goal.at_rate(1.0 / sampler.steps_per_epoch().max(1) as f64);
         let stages =
-            Stages::new(&config, false, |policy, seed| kind.open_choices(&learned, policy, seed), adapt)?;
+            Stages::new(config, false, |policy, seed| kind.open_choices(&learned, policy, seed), adapt)?;
         let buffer = || Parameters::zeroed(&*model, &shape, place);
         let mut parameters = buffer()?;
         parameters.start(&*model, config.seed());
         Ok(Trainer {
-            held: labelled(&data.valid, Feedback::of(&config)),
+            held: labelled(&data.valid, Feedback::of(config)),
             spare: (data.valid.pairs() > 0).then(buffer).transpose()?,
             place: place.clone(),
-            measure: config.measure()?,
-            schedule: schedule::parse(config.schedule())?.1,
             decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
-            position: Position::default(),
             best: None,
-            adam: adam(&config, &*model, &shape, place)?,
-            optimiser: dense_optimiser(&config, parameters.weights.len())?,
+            adam: adam(config, &*model, &shape, place)?,
+            optimiser: dense_optimiser(config, parameters.weights.len())?,
             state: stages.get(0).goal.state_of_choices(&learned)?,
             undo: [Undo::default(), Undo::default()],
             weights_before: Vec::new(),
@@ -270,7 +261,7 @@ impl<'a> Trainer<'a> {
             model,
             learned,
             data,
-            config,
+            common,
         })
     }
 
@@ -288,7 +279,7 @@ impl<'a> Trainer<'a> {
             }
         };
         let reached = Reached::by(self, self.data.users.len(), self.data.train.pairs());
-        Ok(Recommender::new(&self.config, reached, self.data.clone(), Arc::clone(&self.model), kept))
+        Ok(Recommender::new(&self.common.config, reached, self.data.clone(), Arc::clone(&self.model), kept))
     }
 
     /// A buffer for a copy of the parameters: that of the best so far if nobody else uses it, else the spare one.
@@ -300,40 +291,27 @@ impl<'a> Trainer<'a> {
     }
 
     fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
-        self.position.stage = stage;
+        self.common.position.stage = stage;
         self.state = self.stages.get(stage).goal.state_of_choices(&self.learned)?;
         Ok(())
     }
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn config(&self) -> &Config {
-        &self.config
+    fn state(&self) -> &LoopState {
+        &self.common
     }
 
-    fn position(&self) -> &Position {
-        &self.position
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.common
     }
 
-    fn position_mut(&mut self) -> &mut Position {
-        &mut self.position
-    }
-
-    fn steps(&self) -> u64 {
-        self.stages.steps()
-    }
-
-    fn stage(&self) -> StageLength {
-        self.stages.length(&self.position)
-    }
-
-    fn learning_rate(&self) -> f64 {
-        let steps = self.stages.get(self.position.stage).steps;
-        self.schedule.rate(self.position.step, steps, self.config.learning_rate())
+    fn step_plan(&self) -> &dyn StepPlan {
+        &self.stages
     }
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
-        let of = (self.position.stage, self.position.step);
+        let of = (self.common.position.stage, self.common.position.step);
         let stage = self.stages.get_mut(of.0);
         std::mem::swap(&mut self.drawn, &mut self.next);
         if self.drawn.of != Some(of) {
@@ -344,9 +322,9 @@ impl TrainingLoop for Trainer<'_> {
             model: &*self.model,
             goal: &stage.goal,
             shape: self.data.shape(),
-            stream: Stream::new(self.config.seed(), "train").at_step(self.position.total),
+            stream: Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total),
             parameters: &self.parameters,
-            before: (keeps_previous && self.position.has_previous)
+            before: (keeps_previous && self.common.position.has_previous)
                 .then_some((&self.undo, self.weights_before.as_slice())),
             state: &mut self.state,
             work: &mut self.work,
@@ -371,19 +349,22 @@ impl TrainingLoop for Trainer<'_> {
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
         let work = &mut self.work;
-        if self.stages.get(self.position.stage).goal.objective().needs().previous_scores {
+        if self.stages.get(self.common.position.stage).goal.objective().needs().previous_scores {
             self.weights_before.clone_from(&self.parameters.weights);
             std::mem::swap(&mut self.undo, &mut work.rows);
         }
-        let step = RowStep { number: self.position.step, rate: learning_rate };
+        let step = RowStep { number: self.common.position.step, rate: learning_rate };
         let tables = [&mut self.parameters.users, &mut self.parameters.items];
         for (side, table) in tables.into_iter().enumerate() {
             let ids = if side == 0 { &self.drawn.plan.users } else { &self.drawn.plan.items };
             self.adam[side].step(step, table, ids, &work.slopes[side]);
         }
         if !self.parameters.weights.is_empty() {
-            let step =
-                OptimiserStep { number: self.position.step, rate: learning_rate, decayed: &self.decayed };
+            let step = OptimiserStep {
+                number: self.common.position.step,
+                rate: learning_rate,
+                decayed: &self.decayed,
+            };
             self.optimiser.step(&step, &mut self.parameters.weights, &work.slopes[2], None);
         }
         Ok(())
@@ -398,12 +379,8 @@ impl TrainingLoop for Trainer<'_> {
         let ranker = Ranker::new(&*self.model, self.data.shape(), weights, users, items);
         let popular = popular(&self.learned);
         let seen = History { choices: &self.learned, popular: &popular };
-        let measures = std::slice::from_ref(&self.measure);
+        let measures = std::slice::from_ref(&self.common.measure);
         Ok(Some(evaluate_part(&ranker, &seen, &self.held, measures, None, 1)?.evaluation.results[0].mean))
-    }
-
-    fn measure(&self) -> &Measure {
-        &self.measure
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
@@ -415,15 +392,15 @@ impl TrainingLoop for Trainer<'_> {
 
     /// From the warm-up to the objective itself: last layer, optimisers and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        let (model, seed) = (&self.model, self.config.seed());
+        let (model, seed) = (&self.model, self.common.config.seed());
         reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
             model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
         });
         self.adam.iter_mut().for_each(RowAdam::restart);
-        self.optimiser = dense_optimiser(&self.config, self.parameters.weights.len())?;
-        self.enter_stage(self.position.stage + 1)?;
-        self.position.step = 0;
-        self.position.has_previous = false;
+        self.optimiser = dense_optimiser(&self.common.config, self.parameters.weights.len())?;
+        self.enter_stage(self.common.position.stage + 1)?;
+        self.common.position.step = 0;
+        self.common.position.has_previous = false;
         Ok(())
     }
 
@@ -441,12 +418,12 @@ impl TrainingLoop for Trainer<'_> {
             tensors.push(Tensor::flat(format!("{name}.mean"), &*adam.mean));
             tensors.push(Tensor::flat(format!("{name}.square"), &*adam.square));
             tensors.push(Tensor::flat(format!("{name}.last"), numbers(&adam.last)));
-            if self.position.has_previous {
+            if self.common.position.has_previous {
                 tensors.push(Tensor::flat(format!("{name}.undo"), numbers(&undo.numbers)));
                 tensors.push(Tensor::flat(format!("{name}.undo.values"), &undo.values));
             }
         }
-        if self.position.has_previous {
+        if self.common.position.has_previous {
             tensors.push(Tensor::flat("weights.before", &self.weights_before));
         }
         tensors.extend(optimiser_tensors(&*self.optimiser));

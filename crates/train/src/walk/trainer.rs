@@ -2,7 +2,7 @@
 
 use toprank_core::{Lists, ModelError, ParamError};
 use toprank_data::{Matrix, QueryGraphs};
-use toprank_metrics::{Measure, evaluate};
+use toprank_metrics::evaluate;
 use toprank_walks::Walk;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,7 +11,7 @@ use super::file::{About, WalkFile, all_lists, judged_scores};
 use super::full_batch::{Adam, Found, Gbn, Gbp, Method, Oracle, Region, Theory, WalkOracle};
 use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
-use crate::fit::training_loop::{Computed, Position, StageLength, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, StepPlan, TrainingLoop};
 use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers};
 use crate::store::header::{Header, Reached};
@@ -101,16 +101,14 @@ fn region_radius(config: &Config) -> f64 {
 
 /// A walk in training.
 pub struct Trainer<'a> {
-    config: Config,
+    common: LoopState,
+    rounds: Rounds,
     data: &'a PreparedGraphs<'a>,
     walk: Walk,
-    measure: Measure,
     oracle: WalkOracle<'a>,
     method: Box<dyn Method>,
-    learning_rate: f64,
     /// Loss of the untuned walk.
     before: f64,
-    position: Position,
     /// The best weights on validation, for features as they were read.
     best: Vec<f64>,
 }
@@ -121,7 +119,7 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// If nothing is judged, or the objective cannot use the labels.
     pub fn new(config: &Config, data: &'a PreparedGraphs<'a>) -> Result<Trainer<'a>, TrainError> {
-        config.check()?;
+        let common = LoopState::new(config)?;
         let walk = config::walk(config);
         let mut oracle = WalkOracle::new(&data.scaled, &all_lists(data.graphs), walk, &config.goal()?)?;
         if config.method() == "gbp" {
@@ -130,13 +128,12 @@ impl<'a> Trainer<'a> {
         }
         let start = vec![1.0; Walk::parameters(data.graphs)];
         let before = oracle.value(&start, UNTUNED_ERROR)?;
+        let method = method(config, &start)?;
         Ok(Trainer {
-            measure: config.measure()?,
-            method: method(config, &start)?,
-            learning_rate: 0.0,
-            position: Position::default(),
+            rounds: Rounds { steps: method.steps(), learning_rate: 0.0 },
             best: Vec::new(),
-            config: config.clone(),
+            common,
+            method,
             data,
             walk,
             oracle,
@@ -154,7 +151,7 @@ impl<'a> Trainer<'a> {
         let start = self.data.unscaled(&vec![1.0; found.phi.len()]);
         let graphs = self.data.graphs;
         let header = Header {
-            config: self.config.clone(),
+            config: self.common.config.clone(),
             reached: Reached::by(self, graphs.len(), self.oracle.lists().entries()),
             about: About {
                 nodes: graphs.node_columns.clone(),
@@ -173,7 +170,7 @@ impl<'a> Trainer<'a> {
     /// The metric of validation on some graphs.
     fn value(&self, graphs: &QueryGraphs, lists: &Lists, phi: &[f64]) -> Result<Option<f64>, TrainError> {
         let scores = judged_scores(graphs, self.walk, phi, &all_lists(graphs))?;
-        Ok(evaluate(lists, &scores, std::slice::from_ref(&self.measure))?.results[0].mean)
+        Ok(evaluate(lists, &scores, std::slice::from_ref(&self.common.measure))?.results[0].mean)
     }
 }
 
@@ -195,33 +192,21 @@ fn method(config: &Config, start: &[f64]) -> Result<Box<dyn Method>, TrainError>
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn config(&self) -> &Config {
-        &self.config
+    fn state(&self) -> &LoopState {
+        &self.common
     }
 
-    fn position(&self) -> &Position {
-        &self.position
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.common
     }
 
-    fn position_mut(&mut self) -> &mut Position {
-        &mut self.position
-    }
-
-    fn steps(&self) -> u64 {
-        self.method.steps()
-    }
-
-    fn stage(&self) -> StageLength {
-        StageLength { steps: self.steps(), per_epoch: 1, is_last: true }
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
+    fn step_plan(&self) -> &dyn StepPlan {
+        &self.rounds
     }
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let trial = self.method.compute(&mut self.oracle)?;
-        self.learning_rate = trial.learning_rate;
+        self.rounds.learning_rate = trial.learning_rate;
         Ok(Computed {
             loss: trial.loss,
             norm: trial.gradient_norm,
@@ -237,16 +222,12 @@ impl TrainingLoop for Trainer<'_> {
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         let Some(valid) = self.data.valid else { return Ok(None) };
-        let every = if self.config.method() == "gfn" { GFN_VALIDATES_EVERY } else { 1 };
-        if !self.position.step.is_multiple_of(every) {
+        let every = if self.common.config.method() == "gfn" { GFN_VALIDATES_EVERY } else { 1 };
+        if !self.common.position.step.is_multiple_of(every) {
             return Ok(Some(None));
         }
         let lists = valid.lists(&all_lists(valid), false);
         self.value(valid, &lists, &self.data.unscaled(self.method.phi())).map(Some)
-    }
-
-    fn measure(&self) -> &Measure {
-        &self.measure
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
