@@ -98,7 +98,9 @@ fn walk(file: &str, common: &Common) -> Result<(), Failure> {
     weights.sort_by(|a, b| b.1.total_cmp(&a.1));
     if common.json {
         let weights: serde_json::Map<_, _> = weights.into_iter().map(|(name, w)| (name, json!(w))).collect();
-        return print_json(&json!({"file": file, "walk": header, "weights": weights}));
+        return print_json(&json!({
+            "file": file, "config": header.config, "reached": header.reached, "loss": header.loss, "weights": weights,
+        }));
     }
     let mut text = format!(
         "{file}: a learned walk, its self-test passes\n{} by {} on {} lists, {} steps, restart {}, dangling nodes go to \

@@ -178,7 +178,7 @@ fn bad_molecules_and_models_that_read_no_graphs_are_told() {
         (3, "--data all.csv --smiles smiles --model mlp", "expected --model gin"),
         (2, "--data all.csv --smiles smiles --model trees", "gin: items are graphs"),
         (3, "--data all.csv --model gin", "name the column of molecules with --smiles"),
-        (2, "--data all.csv --smiles smiles --model gin --transforms log1p", "transforms must be left out"),
+        (2, "--data all.csv --smiles smiles --model gin --transforms log1p", "transforms must be omitted"),
         (2, "--data all.csv --smiles smile --model gin", "no column is called smile"),
         (2, "--data all.csv --smiles smiles --graph id --model gin", "cannot be used with"),
         (2, "--data all.csv --nodes n.csv --model gin", "--edges"),

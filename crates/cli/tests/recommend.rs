@@ -98,7 +98,7 @@ fn every_model_has_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 #[cfg(unix)]
-fn killed_again_and_again_and_taken_up_the_recommender_is_the_same_to_the_byte() {
+fn killed_again_and_again_and_resumed_the_recommender_is_the_same_to_the_byte() {
     let shell = shell();
     let settings = "--objective song-v1 --model neumf:width=8:layers=8:dropout=0.1 --epochs 6 --patience 0 --warm-up 2 \
                     --sampler pairs:batch=128:items=20 --checkpoint-every 0";
@@ -115,9 +115,9 @@ fn killed_again_and_again_and_taken_up_the_recommender_is_the_same_to_the_byte()
     shell.ok("recommend train --resume killed.toprank --quiet");
     assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
     let error = shell.fails(1, "recommend train --resume absent.toprank");
-    assert!(error.contains("there is no such model"), "{error}");
+    assert!(error.contains("neither such a model nor"), "{error}");
     let error = shell.fails(2, "recommend train --resume killed.toprank --rate 0.1");
-    assert!(error.contains("expected no other setting"), "{error}");
+    assert!(error.contains("--resume takes no other settings"), "{error}");
 }
 
 #[test]
@@ -149,7 +149,10 @@ fn a_time_between_checkpoints_that_is_none_is_refused_before_anything_is_read() 
         for time in ["-1", "soon", "NaN"] {
             let error =
                 Toprank::new().fails(2, &format!("{command} --data absent -o x --checkpoint-every {time}"));
-            assert!(error.contains("--checkpoint-every") && error.contains("seconds from 0 on"), "{error}");
+            assert!(
+                error.contains("--checkpoint-every") && error.contains("seconds of 0 or above"),
+                "{error}"
+            );
         }
     }
 }
@@ -169,7 +172,7 @@ fn recency_is_the_default_where_time_is_known_and_refused_where_it_is_not() {
     assert!(error.contains("--recency must be 0 here") && error.contains("not random"), "{error}");
     shell.ok(&format!("{random} {settings} --recency 0 -o random.toprank"));
     let error = shell.fails(2, &format!("{RUN} {settings} --recency -3 -o x.toprank"));
-    assert!(error.contains("recency must be a number from 0 on, but is -3"), "{error}");
+    assert!(error.contains("recency must be a number of 0 or above, but is -3"), "{error}");
     let popular = "--objective song --sampler pairs:batch=128:items=20:popular=0.75";
     shell.ok(&format!("{RUN} --model mf:width=8 --epochs 2 {popular} -o popular.toprank"));
 }
@@ -182,7 +185,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
     shell.file("test.txt", "c 2\nlonely 1\nstranger 3\n");
     shell.file("items.csv", "item,year,length\n1,1990,90\n2,1991,\n3,1999,120\n4,2001,80\n");
     let given =
-        "recommend train --data train.txt --valid valid.txt --test test.txt --format adjacency --quiet";
+        "recommend train --data train.txt --valid valid.txt --test test.txt --input-format adjacency --quiet";
     shell.ok(&format!(
         "{given} --model two-tower:width=4:layers=4:out=4 --item-features items.csv --epochs 3 -o rec.toprank"
     ));
@@ -193,7 +196,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
     shell.file("again.txt", "a 2\n");
     let error = shell.fails(
         2,
-        "recommend train --data train.txt --test again.txt --format adjacency -o x.toprank --quiet",
+        "recommend train --data train.txt --test again.txt --input-format adjacency -o x.toprank --quiet",
     );
     assert!(error.contains("user \"a\" with item \"2\""), "{error}");
     let error = shell.fails(2, &format!("{given} --model mf --item-features items.csv -o x.toprank"));
@@ -203,7 +206,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
     let error = shell.fails(2, "recommend evaluate --model rec.toprank --metrics ncdg");
     assert!(error.contains("ndcg"), "{error}");
     shell.ok(
-        "recommend train --data train.txt --format adjacency --split none --epochs 1 -o none.toprank --quiet",
+        "recommend train --data train.txt --input-format adjacency --split none --epochs 1 -o none.toprank --quiet",
     );
     let error = shell.fails(2, "recommend evaluate --model none.toprank");
     assert!(error.contains("the part test must be one with pairs"), "{error}");

@@ -118,7 +118,7 @@ fn every_run_has_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 #[cfg(unix)]
-fn killed_again_and_again_and_taken_up_the_embedding_is_the_same_to_the_byte() {
+fn killed_again_and_again_and_resumed_the_embedding_is_the_same_to_the_byte() {
     let shell = shell();
     let settings = "--objective sup-con --memory 60 --model mlp:hidden=16:dropout=0.1 --epochs 30 --patience 0 \
                     --batch-classes 3 --class-rows 4 --checkpoint-every 0";
@@ -135,9 +135,9 @@ fn killed_again_and_again_and_taken_up_the_embedding_is_the_same_to_the_byte() {
     shell.ok("embed train --resume killed.toprank --quiet");
     assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
     let error = shell.fails(1, "embed train --resume absent.toprank");
-    assert!(error.contains("there is no such model"), "{error}");
+    assert!(error.contains("neither such a model nor"), "{error}");
     let error = shell.fails(2, "embed train --resume killed.toprank --rate 0.1");
-    assert!(error.contains("expected no other setting"), "{error}");
+    assert!(error.contains("--resume takes no other settings"), "{error}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn every_model_trains_with_the_same_bytes_on_one_thread_and_on_two() {
 
 #[test]
 #[cfg(unix)]
-fn killed_ten_times_and_taken_up_the_model_is_the_same_to_the_byte() {
+fn killed_ten_times_and_resumed_the_model_is_the_same_to_the_byte() {
     let shell = shell();
     let settings = "--objective song-v1 --optimiser storm --model mlp:hidden=8 --epochs 12 --patience 0 \
                     --average ema:decay=0.9 --sampler pairs:batch=32:items=10 --warm-up 2 --checkpoint-every 0";
@@ -158,7 +158,8 @@ fn every_setting_of_a_trainer_is_a_flag_whose_help_says_the_default_that_a_run_t
         let config = Settings::default().resolve(kind).unwrap();
         for setting in SETTINGS {
             let Some(default) = setting.default_for(kind) else { continue };
-            let about = help.split(&format!(" --{} ", setting.key)).nth(1);
+            let value = if setting.metavar.is_empty() { "" } else { "<" };
+            let about = help.split(&format!(" --{} {value}", setting.key)).nth(1);
             let about = about.unwrap_or_else(|| panic!("no --{} in {help}", setting.key));
             let fixed = !default.is_empty() && !default.starts_with("by ") && !setting.metavar.is_empty();
             if fixed {

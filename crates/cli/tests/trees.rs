@@ -182,13 +182,13 @@ fn what_places_add_to_clicks_is_learned_and_kept_in_the_model() {
 fn settings_that_trees_do_not_have_are_refused() {
     let shell = shell();
     for (args, words) in [
-        ("--model trees --optimiser adam", "optimiser must be left out"),
+        ("--model trees --optimiser adam", "optimiser must be omitted"),
         ("--model trees:leaves=7 --leaves 8", "leaves must be given once"),
-        ("--model trees --trees 3 --epochs 4", "--trees"),
-        ("--model linear --trees 3", "trees must be left out, or beside --model trees"),
+        ("--model trees --trees 3 --epochs 4", "trees must be given once"),
+        ("--model linear --trees 3", "trees must be omitted, or given with --model trees"),
         ("--model trees:leaves=7:+ --trees 3", "leaves=7:+"),
         ("--model trees:bins=300", "bins must be 2 … 255"),
-        ("--model trees --rate 1.5", "rate must be a number in (0, 1] for trees"),
+        ("--model trees --rate 1.5", "learning-rate must be above 0 and at most 1 for trees"),
         ("--model trees --objective pauc-cvar:fpr=0.5", "variables=exact"),
     ] {
         let error = shell.fails(2, &format!("train --data demo/train.txt {args} -o x.toprank --quiet"));

@@ -304,25 +304,32 @@ impl FoldFiles {
 }
 
 impl CrossValidation {
+    /// Divides the data; nothing is trained yet. `metrics`: what folds are evaluated by, `None` for the usual ones.
+    pub fn plan(
+        config: &Config,
+        data: &Dataset,
+        metrics: Option<&str>,
+    ) -> Result<CrossValidation, ParamError> {
+        let usual = usual_metrics(config, &data.lists);
+        let measures = Measure::parse_all(metrics.unwrap_or(&usual), &Policy::default())?;
+        Ok(CrossValidation { folds: folds(config, data)?, measures, held: Vec::new() })
+    }
+
     /// Trains a model without each fold in turn and scores what was held out. Folds that `files` hold already are not
     /// trained again.
     pub fn run(
+        &mut self,
         config: &Config,
         data: &Dataset,
         valid: Option<&Dataset>,
-        metrics: Option<&str>,
         files: Option<&FoldFiles>,
         callbacks: &mut dyn Callbacks,
-    ) -> Result<CrossValidation, TrainError> {
-        let usual = usual_metrics(config, &data.lists);
-        let measures = Measure::parse_all(metrics.unwrap_or(&usual), &Policy::default())?;
-        let folds = folds(config, data)?;
-        let mut held = Vec::with_capacity(folds.len());
-        for fold in &folds {
-            let part = format!("fold {} of {}", fold.number, folds.len());
-            held.push(fold.run(config, data, valid, files, &part, callbacks)?);
+    ) -> Result<(), TrainError> {
+        for fold in &self.folds {
+            let part = format!("fold {} of {}", fold.number, self.folds.len());
+            self.held.push(fold.run(config, data, valid, files, &part, callbacks)?);
         }
-        Ok(CrossValidation { folds, measures, held })
+        Ok(())
     }
 
     /// The results on the scale of the kept model, whose scores of the training data `lists` are given.

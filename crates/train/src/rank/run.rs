@@ -96,20 +96,14 @@ impl Run<'_> {
             _ => {
                 let data = train.into_memory()?;
                 let held_out = valid.map(Data::into_memory).transpose()?;
+                let mut folds = CrossValidation::plan(config, &data, fold_metrics)?;
                 if let (Some(files), Some(folds)) = (&files, &fold_files) {
                     folds.open(files.resume)?;
                     if !files.resume {
                         checkpoint::announce(&checkpoint_of(files.output), config, files.origin)?;
                     }
                 }
-                let folds = CrossValidation::run(
-                    config,
-                    &data,
-                    held_out.as_ref(),
-                    fold_metrics,
-                    fold_files.as_ref(),
-                    callbacks,
-                )?;
+                folds.run(config, &data, held_out.as_ref(), fold_files.as_ref(), callbacks)?;
                 (train, valid) = (data.into(), held_out.map(Data::from));
                 Some(folds)
             }
