@@ -22,7 +22,10 @@ pub use catalog::{Args, Entry, Param, ParamError, Spec};
 pub use choices::Choices;
 pub use graphs::{GraphFeature, GraphShape, Graphs};
 pub use list::{List, Lists, ListsError, Ragged};
-pub use model::{Architecture, Backward, Block, Differentiable, Features, ModelError, ModelInput, Role};
+pub use model::{
+    Architecture, Backward, Block, Differentiable, Features, LabelDefaults, ModelError, ModelInput, Role,
+    TrainingDefaults,
+};
 pub use policy::{Divisor, Empty, Gain, Ideal, Policy, Relevant, ScoreBits, Short, Ties};
 pub use stream::Stream;
 pub use sum::ordered_sum;

@@ -137,19 +137,99 @@ pub enum Role {
     Statistic,
 }
 
-/// A kind of model before it knows its data: a line of the catalog with its parameters set.
+/// A kind of model before it knows its data: a catalog entry with its parameters set. Everything that depends on the
+/// kind of model is asked here, so that a new kind is defined in one place.
 pub trait Architecture: Send + Sync {
     /// The model for rows of `width` features and `outputs` scores each.
+    ///
+    /// # Errors
+    /// If the model cannot read rows of features.
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError>;
 
-    /// The model for items that are graphs with these features; most models score rows of numbers only.
+    /// The model for items that are graphs with these features; most models score rows of features only.
+    ///
+    /// # Errors
+    /// If the model cannot read graphs.
     fn build_for_graphs(
         &self,
         _shape: &GraphShape,
         _outputs: usize,
     ) -> Result<Box<dyn Differentiable>, ModelError> {
-        Err(ModelError::new("a model of rows of numbers for items that are graphs", "--model gin"))
+        Err(ModelError::new(
+            "a model of feature rows for items that are graphs",
+            "a graph network: --model gin",
+        ))
     }
+
+    /// How it is trained where the user sets nothing.
+    fn defaults(&self) -> TrainingDefaults {
+        TrainingDefaults::BASE
+    }
+
+    /// True if its items are graphs: it is then built by [`Architecture::build_for_graphs`], and features are neither
+    /// transformed nor filled.
+    fn reads_graphs(&self) -> bool {
+        false
+    }
+
+    /// True if the score of an item depends on the other items of its list, as [`Differentiable::couples_items`] of the
+    /// models it builds: batches then hold items of one list each, and exported models score one list per run.
+    fn couples_items(&self) -> bool {
+        false
+    }
+}
+
+/// How a kind of model is trained where the user sets nothing. Strings are entries of their catalogs, as a user would
+/// write them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrainingDefaults {
+    /// The optimiser.
+    pub optimiser: &'static str,
+    /// The learning rate.
+    pub rate: f64,
+    /// The learning-rate schedule.
+    pub schedule: &'static str,
+    /// What a batch is.
+    pub sampler: &'static str,
+    /// The maximum number of epochs.
+    pub epochs: u32,
+    /// The feature transforms; empty: none.
+    pub transforms: &'static str,
+    /// Early stopping: epochs without a better validation before training stops.
+    pub patience: u32,
+    /// The gradient-clipping norm; 0 disables it.
+    pub clip: f64,
+    /// The averaging of the parameters.
+    pub average: &'static str,
+    /// What differs on binary and multi-label data; `None`: nothing.
+    pub labels: Option<LabelDefaults>,
+}
+
+/// Defaults on binary and multi-label data, where one list holds all rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabelDefaults {
+    /// The learning rate.
+    pub rate: f64,
+    /// The optimiser.
+    pub optimiser: &'static str,
+    /// The optimiser for pointwise and bilevel objectives, which give a gradient to fewer rows of a batch.
+    pub sparse_optimiser: &'static str,
+}
+
+impl TrainingDefaults {
+    /// The defaults of networks; a network that needs others names only what differs.
+    pub const BASE: TrainingDefaults = TrainingDefaults {
+        optimiser: "adam",
+        rate: 0.003,
+        schedule: "constant",
+        sampler: "lists:batch=32",
+        epochs: 100,
+        transforms: "missing:to=mean,per-list:kind=minmax",
+        patience: 20,
+        clip: 10.0,
+        average: "none",
+        labels: None,
+    };
 }
 
 /// Something a model cannot do.

@@ -1,36 +1,42 @@
-//! The table of networks. A new one is one file, one page and one line here.
+//! The catalog of networks. A new one is one file, one page and one entry here.
 
 use toprank_core::{Architecture, Entry, ParamError, catalog};
 
+use crate::onnx::ExportOnnx;
 use crate::{context, gin, linear, mlp};
 
-/// A line whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
-macro_rules! line {
-    ($name:literal, $module:ident, $about:literal) => {
-        Entry {
+/// The catalog of networks: the page of each is `pages/NAME.md`, its module has `PARAMS`, its type `read`.
+macro_rules! networks {
+    ($($name:literal, $module:ident::$network:ident, $about:literal;)*) => {
+        /// Every network.
+        pub static MODELS: &[Entry<dyn Architecture>] = &[$(Entry {
             name: $name,
             family: "networks",
             about: $about,
             page: include_str!(concat!("pages/", $name, ".md")),
             params: $module::PARAMS,
-            make: $module::make,
+            make: |spec| Ok(Box::new($module::$network::read(spec)?)),
+        }),*];
+
+        /// The network that `text` names, as something to export.
+        pub(crate) fn exporter(text: &str) -> Result<Box<dyn ExportOnnx>, ParamError> {
+            let (spec, _) = catalog::make("model", MODELS, text)?;
+            match spec.name.as_str() {
+                $($name => Ok(Box::new($module::$network::read(&spec)?)),)*
+                name => unreachable!("{name} is not in the catalog it was found in"),
+            }
         }
     };
 }
 
-/// Every network.
-pub static MODELS: &[Entry<dyn Architecture>] = &[
-    line!("linear", linear, "a weighted sum of the features"),
-    line!("mlp", mlp, "layers of weighted sums with a bend between them, each item by itself"),
-    line!("context", context, "self-attention over the items of a list, then a score for each"),
-    line!(
-        "gin",
-        gin,
-        "items that are graphs, as molecules: nodes hear their neighbours, a graph is the sum of its nodes"
-    ),
-];
+networks! {
+    "linear", linear::LinearModel, "a weighted sum of the features";
+    "mlp", mlp::Mlp, "a multi-layer perceptron, which scores each item by itself";
+    "context", context::Context, "self-attention over the items of a list, then a score for each item";
+    "gin", gin::Gin, "message passing over items that are graphs, such as molecules";
+}
 
-/// The line of a name.
+/// The entry of a name.
 pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
     MODELS.iter().find(|line| line.name == name)
 }

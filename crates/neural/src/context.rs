@@ -5,10 +5,10 @@ use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::module::attention;
 use burn::tensor::ops::AttentionModuleOptions;
 use burn::tensor::{Device, Tensor};
-use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
+use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec, TrainingDefaults};
 use toprank_onnx::{Attribute, Graph, Value};
 
-use crate::onnx::{self, Said, Weights};
+use crate::onnx::{self, ExportOnnx, Weights};
 use crate::params::{ACTIVATION, NOISE, activation, count, dropout, noise};
 use crate::squash::{OUTPUT, Output};
 use crate::{Activation, Network, Pass, RankModule, layers};
@@ -52,10 +52,6 @@ pub(crate) const PARAMS: &[Param] = &[
     NOISE,
     OUTPUT,
 ];
-
-pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(Context::read(spec)?))
-}
 
 /// The context-aware ranker; formula, source and cost are in the [module](self).
 #[derive(Clone, Debug)]
@@ -121,25 +117,33 @@ impl Architecture for Context {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         Ok(self.output.after(Box::new(Network::new(self.module(width, outputs), width, outputs)?)))
     }
+
+    fn defaults(&self) -> TrainingDefaults {
+        TrainingDefaults { rate: 0.001, sampler: "slates:batch=32:items=100", ..TrainingDefaults::BASE }
+    }
+
+    fn couples_items(&self) -> bool {
+        true
+    }
 }
 
-impl Said for Context {
-    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
+impl ExportOnnx for Context {
+    fn export(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Option<Value> {
         let mut x = weights.linear(graph, "input", rows);
         for block in 0..self.blocks {
             let part = |name: &str| format!("blocks.{block}.{name}");
             let normed = weights.layer_norm(graph, &part("attention_norm"), &x);
-            let seen = self.say_look(weights, graph, &part, &normed);
+            let seen = self.export_attention(weights, graph, &part, &normed);
             let seen = weights.linear(graph, &part("mix"), &seen);
             x = graph.node("Add", &[&x, &seen], &[]);
             let normed = weights.layer_norm(graph, &part("hidden_norm"), &x);
             let hidden = weights.linear(graph, &part("hidden"), &normed);
-            let hidden = onnx::bend(graph, self.activation, &hidden);
+            let hidden = onnx::activation(graph, self.activation, &hidden);
             let thought = weights.linear(graph, &part("back"), &hidden);
             x = graph.node("Add", &[&x, &thought], &[]);
         }
         let normed = weights.layer_norm(graph, "norm", &x);
-        weights.linear(graph, "output", &normed)
+        Some(weights.linear(graph, "output", &normed))
     }
 
     fn output(&self) -> Output {
@@ -149,7 +153,7 @@ impl Said for Context {
 
 impl Context {
     /// [`ContextModule::look`] for one list.
-    fn say_look(
+    fn export_attention(
         &self,
         weights: &Weights,
         graph: &mut Graph,

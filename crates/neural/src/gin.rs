@@ -6,9 +6,11 @@ use burn::tensor::{Device, IndexingUpdateOp, Tensor, activation};
 use toprank_core::stream::Random;
 use toprank_core::{
     Architecture, Block, Differentiable, GraphFeature, GraphShape, ModelError, Param, ParamError, Role, Spec,
+    TrainingDefaults,
 };
 
 use crate::graphs::{GraphBatch, columns};
+use crate::onnx::ExportOnnx;
 use crate::params::{count, dropout, word};
 use crate::squash::{OUTPUT, Output};
 use crate::{BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
@@ -41,10 +43,6 @@ pub(crate) const PARAMS: &[Param] = &[
     },
     OUTPUT,
 ];
-
-pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(Gin::read(spec)?))
-}
 
 /// A graph isomorphism network; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +116,19 @@ impl Architecture for Gin {
         // A row holds one number, that of its graph.
         Ok(self.output.after(Box::new(Network::new(self.module(shape, outputs), 1, outputs)?)))
     }
+
+    fn defaults(&self) -> TrainingDefaults {
+        // Codes of graphs are category numbers: a transform would destroy them.
+        TrainingDefaults { rate: 0.001, transforms: "", ..TrainingDefaults::BASE }
+    }
+
+    fn reads_graphs(&self) -> bool {
+        true
+    }
 }
+
+/// A network over graphs reads no rows of features, which is what exported models are given.
+impl ExportOnnx for Gin {}
 
 #[derive(Module, Debug)]
 pub(crate) struct GinModule {

@@ -3,13 +3,16 @@
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::{Device, Tensor};
-use toprank_core::{Architecture, Block, Differentiable, ModelError, Param, ParamError, Role, Spec};
+use toprank_core::{
+    Architecture, Block, Differentiable, LabelDefaults, ModelError, Param, ParamError, Role, Spec,
+    TrainingDefaults,
+};
 
 use toprank_core::stream::Random;
 use toprank_onnx::{Graph, Value};
 
 use crate::direct::Direct;
-use crate::onnx::{self, Said, Weights};
+use crate::onnx::{self, ExportOnnx, Weights};
 use crate::params::{ACTIVATION, NOISE, activation, dropout, noise, word};
 use crate::squash::{OUTPUT, Output};
 use crate::{Activation, BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
@@ -43,10 +46,6 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "factor on the weights training starts from; 0.408 is PyTorch's width",
     },
 ];
-
-pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(Mlp::read(spec)?))
-}
 
 fn hidden(spec: &Spec) -> Result<Vec<usize>, ParamError> {
     let text = spec.args.get("hidden").unwrap_or("256-128");
@@ -122,10 +121,17 @@ impl Architecture for Mlp {
         }
         Ok(self.output.after(Box::new(network)))
     }
+
+    fn defaults(&self) -> TrainingDefaults {
+        // Chosen on small binary data sets that `bench/top` does not report on, with every objective.
+        let labels =
+            LabelDefaults { rate: 0.01, optimiser: "adamw:decay=3", sparse_optimiser: "adamw:decay=1" };
+        TrainingDefaults { labels: Some(labels), ..TrainingDefaults::BASE }
+    }
 }
 
-impl Said for Mlp {
-    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
+impl ExportOnnx for Mlp {
+    fn export(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Option<Value> {
         let mut x = rows.clone();
         for layer in 0..self.hidden.len() {
             let part = |name: &str| format!("layers.{layer}.{name}");
@@ -135,9 +141,9 @@ impl Said for Mlp {
                 Norm::Layer => weights.layer_norm(graph, &part("layer_norm"), &x),
                 Norm::Batch => weights.batch_norm(graph, &part("batch_norm"), &x),
             };
-            x = onnx::bend(graph, self.activation, &x);
+            x = onnx::activation(graph, self.activation, &x);
         }
-        weights.linear(graph, "output", &x)
+        Some(weights.linear(graph, "output", &x))
     }
 
     fn output(&self) -> Output {

@@ -1,5 +1,6 @@
 //! What every network promises.
 
+mod architecture;
 mod direct;
 mod gin;
 mod gradients;

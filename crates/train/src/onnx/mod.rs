@@ -194,7 +194,7 @@ fn network(
     graph: &mut Graph,
     rows: &Value,
 ) -> Result<Value, TrainError> {
-    Ok(toprank_neural::onnx::say(text, model, parameters, graph, rows)?)
+    Ok(toprank_neural::onnx::export(text, model, parameters, graph, rows)?)
 }
 
 #[cfg(not(feature = "neural"))]
