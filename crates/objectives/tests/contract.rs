@@ -524,7 +524,7 @@ fn every_line_has_a_page_a_finite_difference_case_and_a_liveness_case_of_every_p
         for example in line.examples {
             assert!(example.starts_with(name), "{example} stands in the line of {name}");
         }
-        for part in ["```text\n", "Source: ", "Idle lists: ", "Cost: ", "\n```\n", "Goal::parse"] {
+        for part in ["```text\n", "Source: ", "Lists without gradient: ", "Cost: ", "\n```\n", "Goal::parse"] {
             assert!(page.contains(part), "the page of {name} lacks {part:?}");
         }
         assert!(!line.entry.about.is_empty());
