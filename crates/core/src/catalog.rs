@@ -1,12 +1,12 @@
 /*!
-Catalogs: tables of named things (metrics, readers, later objectives and models) and the one grammar that names
+Catalogs: tables of named things (metrics, readers, objectives, models …) and the one grammar that names
 an entry on the command line, in a config file and in a report:
 
 ```text
 name[@cut][:key=value]*        ndcg@10:gain=linear   pauc:fpr=0.1   rbp:p=0.8
 ```
 
-A comma separates entries. No character that a shell would eat is needed; the quoted forms people know,
+A comma separates entries. No character needs quoting in a shell; the quoted forms that are common elsewhere,
 `pauc@fpr<=0.1` and `p@recall=0.5`, are read as `pauc:fpr=0.1` and `p:recall=0.5`.
 */
 
@@ -61,6 +61,75 @@ impl Args {
             _ => Err(ParamError::new(key, text, range)),
         }
     }
+
+    /// A number above 0.
+    ///
+    /// # Errors
+    /// If the text given for `key` is no such number; here and below the error names the range.
+    pub fn positive(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in (0, ∞)", |x| x > 0.0 && x.is_finite())
+    }
+
+    /// A number that is not negative.
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn not_negative(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in [0, ∞)", |x| x >= 0.0 && x.is_finite())
+    }
+
+    /// A fraction in (0, 1].
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn fraction(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in (0, 1]", |x| x > 0.0 && x <= 1.0)
+    }
+
+    /// A dropout rate in [0, 1).
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn dropout(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in [0, 1)", |x| (0.0..1.0).contains(&x))
+    }
+
+    /// An integer from 1 to `most`.
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn count(&self, key: &str, default: usize, most: usize) -> Result<usize, ParamError> {
+        let range = format!("an integer from 1 to {most}");
+        let ok = |x: f64| x >= 1.0 && x <= most as f64 && x.fract() == 0.0;
+        Ok(self.number(key, default as f64, &range, ok)? as usize)
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// As [`Args::one_of`].
+    pub fn flag(&self, key: &str, default: bool) -> Result<bool, ParamError> {
+        self.one_of(key, if default { "true" } else { "false" }, &[("true", true), ("false", false)])
+    }
+
+    /// The value that belongs to the string given for `key`, out of a table of strings.
+    ///
+    /// ```
+    /// let args = toprank_core::Args(vec![("norm".into(), "batsh".into())]);
+    /// let error = args.one_of("norm", "none", &[("none", 0), ("batch", 1)]).unwrap_err();
+    /// assert_eq!(error.to_string(), "norm must be one of none, batch, but is batsh");
+    /// assert_eq!(args.one_of("pool", "sum", &[("sum", 0), ("mean", 1)]), Ok(0));
+    /// ```
+    ///
+    /// # Errors
+    /// If the string is not in the table.
+    pub fn one_of<T: Copy>(&self, key: &str, default: &str, table: &[(&str, T)]) -> Result<T, ParamError> {
+        let text = self.get(key).unwrap_or(default);
+        table.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+            ParamError::new(key, text, &format!("one of {}", names.join(", ")))
+        })
+    }
 }
 
 impl Spec {
@@ -86,7 +155,7 @@ impl Spec {
                     return Err(ParamError::new(
                         &format!("the cut-off of {name}"),
                         cut,
-                        "a whole number from 1 on",
+                        "an integer from 1 on",
                     ));
                 }
             },
@@ -108,7 +177,7 @@ impl Spec {
         Ok(Spec { name: name.to_ascii_lowercase(), cut, args: Args(args) })
     }
 
-    /// Reads entries separated by commas; an entry given twice stays once.
+    /// Reads entries separated by commas; an entry that is given twice is kept once.
     pub fn parse_all(text: &str) -> Result<Vec<Spec>, ParamError> {
         let mut specs: Vec<Spec> = Vec::new();
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -155,6 +224,21 @@ pub fn unknown<'a>(kind: &str, name: &str, known: impl IntoIterator<Item = &'a s
     ParamError { unknown: true, ..ParamError::new(kind, name, &expected) }
 }
 
+/// The error about a parameter that entry `of` does not have; `known` are those it has (`@`, the cut-off, is no name).
+///
+/// ```
+/// let error = toprank_core::catalog::unknown_parameter("mlp", "hiden", ["hidden", "norm"]);
+/// assert_eq!(error.to_string(), "unknown parameter of mlp \"hiden\"; did you mean \"hidden\"?");
+/// ```
+pub fn unknown_parameter<'a>(of: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> ParamError {
+    let mut known = known.into_iter().filter(|name| *name != "@").peekable();
+    let kind = format!("parameter of {of}");
+    match known.peek() {
+        Some(_) => unknown(&kind, name, known),
+        None => ParamError { unknown: true, ..ParamError::new(&kind, name, "it has no parameters") },
+    }
+}
+
 /// Those of `known` that look like `name`, nearest first, at most three: one or two letters too many, too few, swapped
 /// or wrong, and at most half of the letters. Upper and lower case are the same.
 ///
@@ -190,7 +274,7 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// One line of a catalog. The command, the docs listing and the contract tests read only this.
+/// One entry of a catalog. The command, the documentation and the contract tests read only this.
 pub struct Entry<T: ?Sized + 'static> {
     /// Name in the grammar.
     pub name: &'static str,
@@ -198,11 +282,11 @@ pub struct Entry<T: ?Sized + 'static> {
     pub family: &'static str,
     /// One line for the listing.
     pub about: &'static str,
-    /// The whole page, shown by `toprank metrics NAME`: formula, source, ties, empty lists, cost.
+    /// The documentation page that `toprank metrics NAME` and its like print: formula, source, ties, empty lists, cost.
     pub page: &'static str,
-    /// Parameters besides the policy's rules, which every metric takes.
+    /// Parameters, besides the policy's rules, which every metric accepts.
     pub params: &'static [Param],
-    /// Makes the thing, or says which parameter is wrong.
+    /// Constructs it, or returns which parameter is invalid.
     pub make: fn(&Spec) -> Result<Box<T>, ParamError>,
 }
 
@@ -219,7 +303,7 @@ pub struct Param {
     pub about: &'static str,
 }
 
-/// What `text` names in a table, made with its parameters, and the text as it was understood. `what` is the kind of
+/// Constructs the entry that `text` names, with its parameters, and returns it with the parsed text. `what` is the kind of
 /// thing, for messages: `sampler`, `optimiser` …
 ///
 /// ```
@@ -231,8 +315,11 @@ pub struct Param {
 /// let error = catalog::make("shape", SHAPES, "rund").unwrap_err();
 /// assert_eq!(error.to_string(), "unknown shape \"rund\"; did you mean \"round\"?");
 /// let error = catalog::make("shape", SHAPES, "round:size=3").unwrap_err();
-/// assert_eq!(error.to_string(), "a parameter of round must be left out: it has none, but is size");
+/// assert_eq!(error.to_string(), "unknown parameter of round \"size\"; it has no parameters");
 /// ```
+///
+/// # Errors
+/// If the text is not in the grammar, names no entry, or sets a parameter that the entry does not have or not take.
 pub fn make<T: ?Sized>(
     what: &str,
     table: &'static [Entry<T>],
@@ -251,12 +338,7 @@ pub fn make<T: ?Sized>(
         return Err(ParamError::new(&param, &cut.to_string(), "left out: it has none"));
     }
     if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| key == "@" || !takes(key)) {
-        let allowed: Vec<&str> = entry.params.iter().map(|p| p.name).filter(|name| *name != "@").collect();
-        let expected = match allowed.is_empty() {
-            true => "left out: it has none".to_string(),
-            false => format!("one of {}", allowed.join(", ")),
-        };
-        return Err(ParamError::new(&format!("a parameter of {}", entry.name), key, &expected));
+        return Err(unknown_parameter(entry.name, key, entry.params.iter().map(|p| p.name)));
     }
     let made = (entry.make)(&spec)?;
     Ok((spec, made))

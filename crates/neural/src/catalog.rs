@@ -47,7 +47,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
 /// let mlp = toprank_neural::parse("mlp:hidden=64-32:dropout=0.1").unwrap().build(136, 1).unwrap();
 /// assert_eq!(mlp.parameters(), (136 + 1) * 64 + (64 + 1) * 32 + (32 + 1));
 /// let error = toprank_neural::parse("mlp:hiden=64").err().unwrap();
-/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, output, start, but is hiden";
+/// let expected = "unknown parameter of mlp \"hiden\"; did you mean \"hidden\"?";
 /// assert_eq!(error.to_string(), expected);
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
@@ -63,7 +63,7 @@ mod tests {
         for (text, message) in [
             ("", "model must be name[:key=value]…, but is "),
             ("mpl", "unknown model \"mpl\"; did you mean \"mlp\"?"),
-            ("linear:bias=1", "a parameter of linear must be one of noise, output, but is bias"),
+            ("linear:bias=1", "unknown parameter of linear \"bias\"; expected one of noise, output"),
             ("mlp@3", "the cut-off of mlp must be left out: it has none, but is 3"),
             (
                 "mlp:hidden=0",
@@ -80,7 +80,7 @@ mod tests {
                 "mlp:activation=relo",
                 "activation must be one of relu, leaky-relu, elu, gelu, silu, tanh, sigmoid, but is relo",
             ),
-            ("context:blocks=0", "blocks must be a whole number from 1 to 64, but is 0"),
+            ("context:blocks=0", "blocks must be an integer from 1 to 64, but is 0"),
             ("context:width=10:heads=4", "heads must be a divisor of width (10), but is 4"),
         ] {
             assert_eq!(parse(text).err().map(|e| e.to_string()).as_deref(), Some(message), "{text}");
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn every_page_says_formula_source_cost_and_every_parameter_with_its_default() {
         for line in MODELS {
-            for part in ["```text", "Source:", "Cost:", "Starts:", "toprank_neural::parse"] {
+            for part in ["```text", "Source:", "Cost:", "Initialisation:", "toprank_neural::parse"] {
                 assert!(line.page.contains(part), "the page of {} lacks {part:?}", line.name);
             }
             for param in line.params {

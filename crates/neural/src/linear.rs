@@ -10,7 +10,7 @@ use crate::direct::Direct;
 use crate::onnx::{ExportOnnx, Weights};
 use crate::params::{NOISE, noise};
 use crate::squash::{OUTPUT, Output};
-use crate::{Network, Pass, RankModule, layers};
+use crate::{ForwardPass, Network, RankModule, layers};
 
 pub(crate) const PARAMS: &[Param] = &[NOISE, OUTPUT];
 
@@ -61,7 +61,7 @@ impl LinearModule {
 }
 
 impl RankModule for LinearModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         self.output.forward(pass.noise(rows, self.noise))
     }
 }

@@ -13,9 +13,9 @@ use toprank_onnx::{Graph, Value};
 
 use crate::direct::Direct;
 use crate::onnx::{self, ExportOnnx, Weights};
-use crate::params::{ACTIVATION, NOISE, activation, dropout, noise, word};
+use crate::params::{ACTIVATION, NOISE, activation, noise};
 use crate::squash::{OUTPUT, Output};
-use crate::{Activation, BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
+use crate::{Activation, BatchNorm, ForwardPass, Network, RankModule, he_uniform, layers, xavier_uniform};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -25,17 +25,12 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "widths of the hidden layers",
     },
     ACTIVATION,
-    Param {
-        name: "dropout",
-        default: "0",
-        range: "[0, 1)",
-        about: "share of hidden units switched off in training",
-    },
+    Param { name: "dropout", default: "0", range: "[0, 1)", about: "dropout rate of hidden units" },
     Param {
         name: "norm",
         default: "none",
         range: "none, layer or batch",
-        about: "what is normalised before each bend",
+        about: "normalisation before each activation",
     },
     NOISE,
     OUTPUT,
@@ -43,7 +38,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "start",
         default: "1",
         range: "(0, 10]",
-        about: "factor on the weights training starts from; 0.408 is PyTorch's width",
+        about: "factor on the initial weights; 0.408 gives PyTorch's initialisation",
     },
 ];
 
@@ -55,7 +50,7 @@ fn hidden(spec: &Spec) -> Result<Vec<usize>, ParamError> {
     })
 }
 
-/// What is normalised before each bend.
+/// Normalisation before each activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Norm {
     None,
@@ -81,8 +76,8 @@ impl Mlp {
         Ok(Mlp {
             hidden: hidden(spec)?,
             activation: activation(spec)?,
-            dropout: dropout(spec, 0.0)?,
-            norm: word(spec, "norm", "none", &norms)?,
+            dropout: spec.args.dropout("dropout", 0.0)?,
+            norm: spec.args.one_of("norm", "none", &norms)?,
             noise: noise(spec)?,
             output: Output::read(spec)?,
             start: spec.args.number("start", 1.0, "in (0, 10]", |x| x > 0.0 && x <= 10.0)?,
@@ -170,7 +165,7 @@ struct Hidden {
 }
 
 impl RankModule for MlpModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         let mut x = pass.noise(rows, self.noise);
         for layer in &self.layers {
             x = layer.linear.forward(x);

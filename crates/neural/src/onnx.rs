@@ -44,12 +44,12 @@ impl<'a> Weights<'a> {
         &self.parameters[start..start + self.blocks[at].parameters()]
     }
 
-    /// A layer of weighted sums; without a bias where it has none.
+    /// A linear layer, with a bias if it has one.
     pub(crate) fn linear(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
         let weight = self.of(&format!("{layer}.weight"));
         let bias = format!("{layer}.bias");
         match self.blocks.iter().any(|block| block.name == bias) {
-            true => graph.weighted_sums(x, weight, self.of(&bias)),
+            true => graph.linear(x, weight, self.of(&bias)),
             false => {
                 let shape = self.blocks.iter().find(|block| block.name == format!("{layer}.weight"));
                 graph.matrix(x, weight, shape.and_then(|block| block.shape.last()).copied().unwrap_or(1))
@@ -60,7 +60,7 @@ impl<'a> Weights<'a> {
     pub(crate) fn layer_norm(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
         let (gamma, beta) = (self.of(&format!("{layer}.gamma")), self.of(&format!("{layer}.beta")));
         let (scale, offset) = (graph.floats(&[gamma.len()], gamma), graph.floats(&[beta.len()], beta));
-        let attributes = [Attribute::Whole("axis", -1), Attribute::Float("epsilon", 1e-5)];
+        let attributes = [Attribute::Int("axis", -1), Attribute::Float("epsilon", 1e-5)];
         graph.node("LayerNormalization", &[x, &scale, &offset], &attributes)
     }
 
@@ -96,8 +96,8 @@ pub(crate) fn activation(graph: &mut Graph, activation: Activation, x: &Value) -
         Activation::Tanh => ("Tanh", &[]),
         Activation::Sigmoid => ("Sigmoid", &[]),
         Activation::Silu => {
-            let share = graph.node("Sigmoid", &[x], &[]);
-            return graph.node("Mul", &[x, &share], &[]);
+            let gate = graph.node("Sigmoid", &[x], &[]);
+            return graph.node("Mul", &[x, &gate], &[]);
         }
     };
     graph.node(operator, &[x], attributes)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::data::ReadOptions;
-use toprank::train::recommend::{self, Config, Interactions, Known, Place, Settings, Trainer};
+use toprank::train::recommend::{self, Config, Interactions, Known, Settings, TableStorage, Trainer};
 use toprank::train::{Outcome, Recommender, TrainError};
 
 use crate::failure::Failure;
@@ -191,15 +191,15 @@ impl Tables {
         config: &Config,
         origin: &Origin,
         data: &Interactions,
-    ) -> Result<Place, Failure> {
+    ) -> Result<TableStorage, Failure> {
         Ok(match self {
-            Tables::Memory => Place::Memory,
-            Tables::Folder(folder) => Place::Folder(folder.clone()),
+            Tables::Memory => TableStorage::Memory,
+            Tables::Folder(folder) => TableStorage::Folder(folder.clone()),
             Tables::Auto => {
                 let bytes = recommend::table_bytes(config, data)?;
                 let beside = origin.out.parent().filter(|folder| *folder != Path::new(""));
-                let place = Place::fitting(bytes, beside.unwrap_or(Path::new(".")));
-                if let Place::Folder(folder) = &place {
+                let place = TableStorage::fitting(bytes, beside.unwrap_or(Path::new(".")));
+                if let TableStorage::Folder(folder) = &place {
                     note(
                         common,
                         format!(

@@ -146,10 +146,10 @@ pub fn about(path: &Path) -> Result<(Config, serde_json::Value), TrainError> {
 /// Tells data apart: every pair and label of what is learned from and validated on, and their order in time.
 fn fingerprint(data: &Interactions) -> String {
     let mut hash = Xxh3::new();
-    for Choices { items, offsets, places, labels, .. } in [&data.train, &data.valid] {
-        hash.update(&(*items as u64).to_le_bytes());
+    for Choices { item_count, offsets, items, labels, .. } in [&data.train, &data.valid] {
+        hash.update(&(*item_count as u64).to_le_bytes());
         hash.update(&numbers(offsets));
-        hash.update(&numbers(places));
+        hash.update(&numbers(items));
         for label in labels {
             hash.update(&label.to_bits().to_le_bytes());
         }

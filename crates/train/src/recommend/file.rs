@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Block, Choices, ParamError, catalog};
 use toprank_data::Names;
-use toprank_embeddings::{EmbeddingModel, Meeting, Plan, Ranker, Rows, Shape, Table, Tape};
+use toprank_embeddings::{BatchView, EmbeddingModel, Plan, Ranker, Rows, Shape, Table, Tape};
 use toprank_metrics::Measure;
 
 use super::config::Config;
@@ -279,7 +279,7 @@ impl Recommender {
         let [user, item] = self.model.widths();
         rows[0].gather(&self.parameters.users, user, &plan.users, None);
         rows[1].gather(&self.parameters.items, item, &plan.items, None);
-        let meeting = Meeting {
+        let view = BatchView {
             plan: &plan,
             users: &rows[0].values,
             items: &rows[1].values,
@@ -287,7 +287,7 @@ impl Recommender {
             weights: &self.parameters.weights,
         };
         let mut scores = vec![0.0; pairs.len()];
-        self.model.forward(&meeting, None, &mut Tape::default(), &mut scores);
+        self.model.forward(&view, None, &mut Tape::default(), &mut scores);
         scores
     }
 
@@ -297,7 +297,7 @@ impl Recommender {
         let count = train.pairs().min(most);
         let pair = |i: usize| {
             let at = i * train.pairs() / count;
-            (train.offsets.partition_point(|&end| end <= at as u64) as u32 - 1, train.places[at])
+            (train.offsets.partition_point(|&end| end <= at as u64) as u32 - 1, train.items[at])
         };
         (0..count).map(pair).collect()
     }
@@ -338,7 +338,7 @@ impl Recommender {
         }
         let parts = [("train", &data.train), ("valid", &data.valid), ("test", &data.test)];
         let bytes =
-            parts.map(|(name, part)| (name, numbers(&part.offsets), numbers(&part.places), &part.labels));
+            parts.map(|(name, part)| (name, numbers(&part.offsets), numbers(&part.items), &part.labels));
         for (name, offsets, places, labels) in &bytes {
             tensors.push(Tensor::flat(format!("{name}.offsets"), Values::Bytes(offsets)));
             tensors.push(Tensor::flat(format!("{name}.items"), Values::Bytes(places)));
@@ -382,9 +382,9 @@ impl Recommender {
         let header = loaded.header.clone();
         let part = |name: &str| -> Result<Choices, TrainError> {
             let part = Choices {
-                items: header.items,
+                item_count: header.items,
                 offsets: numbers_of(loaded.bytes(&format!("{name}.offsets"))?),
-                places: numbers_of(loaded.bytes(&format!("{name}.items"))?),
+                items: numbers_of(loaded.bytes(&format!("{name}.items"))?),
                 labels: loaded.f32(&format!("{name}.labels"))?.1,
                 weights: Vec::new(),
             };

@@ -43,6 +43,6 @@ pub use config::{Config, Feedback, Settings};
 pub use file::{Header, Part, Reached, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
 pub use judge::{Beyond, Judged, Seen, judge};
-pub use toprank_embeddings::Place;
+pub use toprank_embeddings::TableStorage;
 pub(crate) use trainer::Parameters;
 pub use trainer::{Trainer, table_bytes};
