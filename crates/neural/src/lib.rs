@@ -40,18 +40,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod catalog;
-pub mod context;
 mod direct;
 mod forward_pass;
-pub mod gin;
 mod graphs;
 mod init;
 mod layers;
 mod leaves;
-pub mod linear;
-pub mod mlp;
 mod network;
+pub mod networks;
 pub mod onnx;
 mod params;
 mod squash;
@@ -59,9 +55,9 @@ mod squash;
 mod tests;
 
 pub use burn;
-pub use catalog::{MODELS, find, parse};
 pub use forward_pass::ForwardPass;
 pub use graphs::{GraphBatch, Messages};
 pub use init::{he_uniform, xavier_uniform};
 pub use layers::{Activation, BatchNorm};
 pub use network::{Network, RankModule};
+pub use networks::{MODELS, find, parse};

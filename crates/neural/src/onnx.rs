@@ -12,7 +12,7 @@ use toprank_core::{Block, Differentiable, ModelError};
 use toprank_onnx::{Attribute, Graph, Kind, Value};
 
 use crate::Activation;
-use crate::catalog::exporter;
+use crate::networks::exporter;
 use crate::squash::Output;
 
 /// A network that may have an ONNX form. The default is none.

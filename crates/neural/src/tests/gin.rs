@@ -5,7 +5,7 @@ use toprank_core::{
 };
 
 use super::{assert_near, derivatives, gradient, parameters, random, scores, wide};
-use crate::gin::Gin;
+use crate::networks::gin::Gin;
 use crate::squash::Output;
 use crate::{Network, find, parse};
 
@@ -358,7 +358,7 @@ fn what_does_not_fit_is_an_error() {
     assert_eq!(error, "rows without graphs, expected items that are graphs");
     let items = items(2, true);
     let error = network.score(&at, &input(&items, &[2], &[0, 1]), &mut scores).unwrap_err().to_string();
-    assert_eq!(error, "graph 2, expected a number below 2, that of the graphs");
+    assert_eq!(error, "graph 2, expected a number below 2, the number of graphs");
     let error = parse("mlp").unwrap().build_for_graphs(&shape(true), 1).err().unwrap().to_string();
     assert_eq!(error, "a model of rows of numbers for items that are graphs, expected --model gin");
 }

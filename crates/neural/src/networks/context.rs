@@ -1,4 +1,4 @@
-#![doc = include_str!("pages/context.md")]
+#![doc = include_str!("../pages/context.md")]
 
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};

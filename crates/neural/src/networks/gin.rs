@@ -1,4 +1,4 @@
-#![doc = include_str!("pages/gin.md")]
+#![doc = include_str!("../pages/gin.md")]
 
 use burn::module::{Module, Param as BurnParam};
 use burn::nn::Linear;

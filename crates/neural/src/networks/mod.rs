@@ -1,11 +1,15 @@
-//! The catalog of networks. A new one is one file, one page and one entry here.
+//! The networks and their catalog. A new network is a file beside this one, a page, and its two lines here.
 
 use toprank_core::{Architecture, Entry, ParamError, catalog};
 
 use crate::onnx::ExportOnnx;
-use crate::{context, gin, linear, mlp};
 
-/// The catalog of networks: the page of each is `pages/NAME.md`, its module has `PARAMS`, its type `read`.
+pub mod context;
+pub mod gin;
+pub mod linear;
+pub mod mlp;
+
+/// Each network by its name, type and one-line description: its page is `pages/NAME.md`, its module has `PARAMS`, its type `read`.
 macro_rules! networks {
     ($($name:literal, $module:ident::$network:ident, $about:literal;)*) => {
         /// Every network.
@@ -13,7 +17,7 @@ macro_rules! networks {
             name: $name,
             family: "networks",
             about: $about,
-            page: include_str!(concat!("pages/", $name, ".md")),
+            page: include_str!(concat!("../pages/", $name, ".md")),
             params: $module::PARAMS,
             make: |spec| Ok(Box::new($module::$network::read(spec)?)),
         }),*];

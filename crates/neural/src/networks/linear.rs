@@ -1,4 +1,4 @@
-#![doc = include_str!("pages/linear.md")]
+#![doc = include_str!("../pages/linear.md")]
 
 use burn::module::Module;
 use burn::tensor::Tensor;
