@@ -89,9 +89,9 @@ fn emphasis(measures: &Measures) -> Result<toprank_plots::Emphasis, Failure> {
 /// Draws how often what was given a probability came true.
 #[cfg(feature = "plots")]
 pub fn reliability(path: &Path, title: &str, runs: &[(String, Vec<[f64; 4]>)]) -> Result<(), Failure> {
-    let point = |&[probability, share, low, high]: &[f64; 4]| toprank_plots::ReliabilityPoint {
+    let point = |&[probability, fraction, low, high]: &[f64; 4]| toprank_plots::ReliabilityPoint {
         probability,
-        share,
+        fraction,
         low,
         high,
     };

@@ -108,7 +108,7 @@ fn from_a_table_to_folds_a_model_probabilities_a_threshold_and_curves() {
     // A forecast of the share alone has 1/8 · 7/8.
     assert!(all["brier"].as_f64().unwrap() < 0.125 * 0.875, "{all}");
     assert!(all["calibration_error"].as_f64().unwrap() < 0.1 && all["bins"].as_array().unwrap().len() == 10);
-    assert!(shell.read("r.svg").contains("share of relevant items"));
+    assert!(shell.read("r.svg").contains("fraction of relevant items"));
     let answer = shell.with_input(
         "predict --model model.toprank --jsonl --probability",
         "{\"features\": [[1.5, 1.5, 0.5, 5000, -6.5]]}\n",

@@ -1,12 +1,12 @@
 /*!
-Catalogs: tables of named things (metrics, readers, later objectives and models) and the one grammar that names
+Catalogs: tables of named things (metrics, readers, objectives, models …) and the one grammar that names
 an entry on the command line, in a config file and in a report:
 
 ```text
 name[@cut][:key=value]*        ndcg@10:gain=linear   pauc:fpr=0.1   rbp:p=0.8
 ```
 
-A comma separates entries. No character that a shell would eat is needed; the quoted forms people know,
+A comma separates entries. No character needs quoting in a shell; the quoted forms that are common elsewhere,
 `pauc@fpr<=0.1` and `p@recall=0.5`, are read as `pauc:fpr=0.1` and `p:recall=0.5`.
 */
 
@@ -61,6 +61,75 @@ impl Args {
             _ => Err(ParamError::new(key, text, range)),
         }
     }
+
+    /// A number above 0.
+    ///
+    /// # Errors
+    /// If the text given for `key` is no such number; here and below the error names the range.
+    pub fn positive(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in (0, ∞)", |x| x > 0.0 && x.is_finite())
+    }
+
+    /// A number that is not negative.
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn not_negative(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in [0, ∞)", |x| x >= 0.0 && x.is_finite())
+    }
+
+    /// A fraction in (0, 1].
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn fraction(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in (0, 1]", |x| x > 0.0 && x <= 1.0)
+    }
+
+    /// A dropout rate in [0, 1).
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn dropout(&self, key: &str, default: f64) -> Result<f64, ParamError> {
+        self.number(key, default, "in [0, 1)", |x| (0.0..1.0).contains(&x))
+    }
+
+    /// An integer from 1 to `most`.
+    ///
+    /// # Errors
+    /// As [`Args::positive`].
+    pub fn count(&self, key: &str, default: usize, most: usize) -> Result<usize, ParamError> {
+        let range = format!("an integer from 1 to {most}");
+        let ok = |x: f64| x >= 1.0 && x <= most as f64 && x.fract() == 0.0;
+        Ok(self.number(key, default as f64, &range, ok)? as usize)
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// As [`Args::one_of`].
+    pub fn flag(&self, key: &str, default: bool) -> Result<bool, ParamError> {
+        self.one_of(key, if default { "true" } else { "false" }, &[("true", true), ("false", false)])
+    }
+
+    /// The value that belongs to the string given for `key`, out of a table of strings.
+    ///
+    /// ```
+    /// let args = toprank_core::Args(vec![("norm".into(), "batsh".into())]);
+    /// let error = args.one_of("norm", "none", &[("none", 0), ("batch", 1)]).unwrap_err();
+    /// assert_eq!(error.to_string(), "norm must be one of none, batch, but is batsh");
+    /// assert_eq!(args.one_of("pool", "sum", &[("sum", 0), ("mean", 1)]), Ok(0));
+    /// ```
+    ///
+    /// # Errors
+    /// If the string is not in the table.
+    pub fn one_of<T: Copy>(&self, key: &str, default: &str, table: &[(&str, T)]) -> Result<T, ParamError> {
+        let text = self.get(key).unwrap_or(default);
+        table.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+            ParamError::new(key, text, &format!("one of {}", names.join(", ")))
+        })
+    }
 }
 
 impl Spec {
@@ -86,7 +155,7 @@ impl Spec {
                     return Err(ParamError::new(
                         &format!("the cut-off of {name}"),
                         cut,
-                        "a whole number from 1 on",
+                        "an integer from 1 on",
                     ));
                 }
             },
@@ -108,7 +177,7 @@ impl Spec {
         Ok(Spec { name: name.to_ascii_lowercase(), cut, args: Args(args) })
     }
 
-    /// Reads entries separated by commas; an entry given twice stays once.
+    /// Reads entries separated by commas; an entry that is given twice is kept once.
     pub fn parse_all(text: &str) -> Result<Vec<Spec>, ParamError> {
         let mut specs: Vec<Spec> = Vec::new();
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -131,34 +200,81 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Those of `known` that look like `name`, nearest first: for the message about an unknown one.
+/// The error about a name that is in no table: one sentence, with the name that was probably meant, or with the known
+/// ones if none is near. `kind` is the kind of thing: `metric`, `sampler`, `column` …
+///
+/// ```
+/// use toprank_core::catalog::unknown;
+/// let error = unknown("metric", "ndgc", ["map", "ndcg", "dcg"]);
+/// assert_eq!(error.to_string(), "unknown metric \"ndgc\"; did you mean \"ndcg\"?");
+/// let error = unknown("test", "anova", ["t", "wilcoxon"]);
+/// assert_eq!(error.to_string(), "unknown test \"anova\"; expected one of t, wilcoxon");
+/// ```
+pub fn unknown<'a>(kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> ParamError {
+    /// More names than this are no help in one sentence.
+    const MOST: usize = 24;
+    let known: Vec<&str> = known.into_iter().collect();
+    let expected = match nearest(name, known.iter().copied()).first() {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None if known.len() > MOST => {
+            format!("expected one of {}, … ({} in all)", known[..MOST / 2].join(", "), known.len())
+        }
+        None => format!("expected one of {}", known.join(", ")),
+    };
+    ParamError { unknown: true, ..ParamError::new(kind, name, &expected) }
+}
+
+/// The error about a parameter that entry `of` does not have; `known` are those it has (`@`, the cut-off, is no name).
+///
+/// ```
+/// let error = toprank_core::catalog::unknown_parameter("mlp", "hiden", ["hidden", "norm"]);
+/// assert_eq!(error.to_string(), "unknown parameter of mlp \"hiden\"; did you mean \"hidden\"?");
+/// ```
+pub fn unknown_parameter<'a>(of: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> ParamError {
+    let mut known = known.into_iter().filter(|name| *name != "@").peekable();
+    let kind = format!("parameter of {of}");
+    match known.peek() {
+        Some(_) => unknown(&kind, name, known),
+        None => ParamError { unknown: true, ..ParamError::new(&kind, name, "it has no parameters") },
+    }
+}
+
+/// Those of `known` that look like `name`, nearest first, at most three: one or two letters too many, too few, swapped
+/// or wrong, and at most half of the letters. Upper and lower case are the same.
 ///
 /// ```
 /// assert_eq!(toprank_core::catalog::nearest("ncdg", ["map", "ndcg"].into_iter()), ["ndcg"]);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let name = name.to_lowercase();
+    let most = name.chars().count().div_ceil(2).min(2);
     let mut near: Vec<(usize, usize, &str)> =
-        known.map(|k| (edits(name, k), k.len().abs_diff(name.len()), k)).collect();
+        known.map(|k| (edits(&name, &k.to_lowercase()), k.len().abs_diff(name.len()), k)).collect();
     near.sort_unstable();
-    near.into_iter().filter(|(distance, ..)| *distance <= 2).map(|(.., k)| k).take(3).collect()
+    near.into_iter().filter(|(distance, ..)| *distance <= most).map(|(.., k)| k).take(3).collect()
 }
 
-/// Levenshtein distance.
+/// Edit distance: insertions, deletions, replacements and swaps of two neighbours count 1 each (optimal string alignment).
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+    for i in 1..=a.len() {
+        let mut next = vec![i];
+        for j in 1..=b.len() {
+            let replaced = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(row[j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
 
-/// One line of a catalog. The command, the docs listing and the contract tests read only this.
+/// One entry of a catalog. The command, the documentation and the contract tests read only this.
 pub struct Entry<T: ?Sized + 'static> {
     /// Name in the grammar.
     pub name: &'static str,
@@ -166,11 +282,11 @@ pub struct Entry<T: ?Sized + 'static> {
     pub family: &'static str,
     /// One line for the listing.
     pub about: &'static str,
-    /// The whole page, shown by `toprank metrics NAME`: formula, source, ties, empty lists, cost.
+    /// The documentation page that `toprank metrics NAME` and its like print: formula, source, ties, empty lists, cost.
     pub page: &'static str,
-    /// Parameters besides the policy's rules, which every metric takes.
+    /// Parameters, besides the policy's rules, which every metric accepts.
     pub params: &'static [Param],
-    /// Makes the thing, or says which parameter is wrong.
+    /// Constructs it, or returns which parameter is invalid.
     pub make: fn(&Spec) -> Result<Box<T>, ParamError>,
 }
 
@@ -187,7 +303,7 @@ pub struct Param {
     pub about: &'static str,
 }
 
-/// What `text` names in a table, made with its parameters, and the text as it was understood. `what` is the kind of
+/// Constructs the entry that `text` names, with its parameters, and returns it with the parsed text. `what` is the kind of
 /// thing, for messages: `sampler`, `optimiser` …
 ///
 /// ```
@@ -197,10 +313,13 @@ pub struct Param {
 /// }];
 /// assert_eq!(&*catalog::make("shape", SHAPES, "round").unwrap().1, "a circle");
 /// let error = catalog::make("shape", SHAPES, "rund").unwrap_err();
-/// assert_eq!(error.to_string(), "shape must be one of round (did you mean round?), but is rund");
+/// assert_eq!(error.to_string(), "unknown shape \"rund\"; did you mean \"round\"?");
 /// let error = catalog::make("shape", SHAPES, "round:size=3").unwrap_err();
-/// assert_eq!(error.to_string(), "a parameter of round must be left out: it has none, but is size");
+/// assert_eq!(error.to_string(), "unknown parameter of round \"size\"; it has no parameters");
 /// ```
+///
+/// # Errors
+/// If the text is not in the grammar, names no entry, or sets a parameter that the entry does not have or not take.
 pub fn make<T: ?Sized>(
     what: &str,
     table: &'static [Entry<T>],
@@ -211,11 +330,7 @@ pub fn make<T: ?Sized>(
         _ => error,
     })?;
     let Some(entry) = table.iter().find(|entry| entry.name == spec.name) else {
-        let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
-        let near = nearest(&spec.name, names.iter().copied());
-        let hint =
-            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-        return Err(ParamError::new(what, &spec.name, &format!("one of {}{hint}", names.join(", "))));
+        return Err(unknown(what, &spec.name, table.iter().map(|entry| entry.name)));
     };
     let takes = |key: &str| entry.params.iter().any(|param| param.name == key);
     if let Some(cut) = spec.cut.filter(|_| !takes("@")) {
@@ -223,38 +338,39 @@ pub fn make<T: ?Sized>(
         return Err(ParamError::new(&param, &cut.to_string(), "left out: it has none"));
     }
     if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| key == "@" || !takes(key)) {
-        let allowed: Vec<&str> = entry.params.iter().map(|p| p.name).filter(|name| *name != "@").collect();
-        let expected = match allowed.is_empty() {
-            true => "left out: it has none".to_string(),
-            false => format!("one of {}", allowed.join(", ")),
-        };
-        return Err(ParamError::new(&format!("a parameter of {}", entry.name), key, &expected));
+        return Err(unknown_parameter(entry.name, key, entry.params.iter().map(|p| p.name)));
     }
     let made = (entry.make)(&spec)?;
     Ok((spec, made))
 }
 
-/// A parameter outside its range, or a name nobody knows.
+/// A parameter outside its range, or an unknown name (see [`unknown`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {
-    /// The parameter.
+    /// The parameter, or the kind of thing that the unknown name should name.
     pub param: String,
     /// What was given.
     pub found: String,
     /// What is allowed.
     pub expected: String,
+    /// Whether the error is about an unknown name.
+    unknown: bool,
 }
 
 impl ParamError {
     /// `param must be expected, but is found`.
     pub fn new(param: &str, found: &str, expected: &str) -> ParamError {
-        ParamError { param: param.into(), found: found.into(), expected: expected.into() }
+        ParamError { param: param.into(), found: found.into(), expected: expected.into(), unknown: false }
     }
 }
 
 impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} must be {}, but is {}", self.param, self.expected, self.found)
+        let ParamError { param, found, expected, unknown } = self;
+        match unknown {
+            true => write!(f, "unknown {param} \"{found}\"; {expected}"),
+            false => write!(f, "{param} must be {expected}, but is {found}"),
+        }
     }
 }
 
@@ -301,10 +417,24 @@ mod tests {
     }
 
     #[test]
-    fn edit_distance_counts_insertions_deletions_and_replacements() {
+    fn edit_distance_counts_insertions_deletions_replacements_and_swaps() {
+        for (a, b, distance) in
+            [("ndcg", "ndcg", 0), ("ncdg", "ndcg", 1), ("", "map", 3), ("mpa", "map", 1), ("dgc", "ndcg", 2)]
+        {
+            assert_eq!((edits(a, b), edits(b, a)), (distance, distance), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_one_sentence() {
+        let names: Vec<String> = (0..40).map(|i| format!("name-number-{i}")).collect();
+        let many = unknown("thing", "x", names.iter().map(String::as_str)).to_string();
+        assert!(many.ends_with("name-number-11, … (40 in all)"), "{many}");
+        // Half of the letters wrong is another name.
         assert_eq!(
-            [edits("ndcg", "ndcg"), edits("ncdg", "ndcg"), edits("", "map"), edits("mpa", "map")],
-            [0, 2, 3, 2]
+            unknown("metric", "xy", ["p", "map"]).to_string(),
+            "unknown metric \"xy\"; expected one of p, map"
         );
+        assert_eq!(unknown("metric", "NDGC", ["ndcg"]).expected, "did you mean \"ndcg\"?");
     }
 }

@@ -1,9 +1,9 @@
-//! Lists of which only the chosen items are written down: users and what they took among all items there are.
+//! Lists of user interactions: of all items, only those that a user interacted with are stored.
 
 use crate::ListsError;
 
-/// Users and the items each of them chose, out of the same `items` items. What a user did not choose has label 0 and takes
-/// no memory: a user × item table never exists.
+/// Users and the items that each of them interacted with, out of the same `item_count` items. All other items have label 0 and
+/// take no memory: a user × item table never exists.
 ///
 /// ```
 /// use toprank_core::Choices;
@@ -14,37 +14,37 @@ use crate::ListsError;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
-    /// Number of items that there are.
-    pub items: usize,
-    /// User u owns `places[offsets[u]..offsets[u + 1]]`.
+    /// Number of all items.
+    pub item_count: usize,
+    /// User u interacted with `items[offsets[u]..offsets[u + 1]]`.
     pub offsets: Vec<u64>,
-    /// The chosen items of each user, strictly ascending.
-    pub places: Vec<u32>,
-    /// A label for each.
+    /// The items of each user, strictly ascending.
+    pub items: Vec<u32>,
+    /// The label of each interaction.
     pub labels: Vec<f32>,
-    /// What each counts for beside the others; empty: all alike.
+    /// The weight of each interaction; empty: all have the same.
     pub weights: Vec<f32>,
 }
 
 impl Choices {
-    /// Choices out of (user, item, label), in any order.
+    /// Interactions from (user, item, label), in any order.
     ///
     /// # Panics
-    /// If a user or an item is not below its number, or a pair comes twice.
+    /// If a user or an item is not below its count, or a pair occurs twice.
     pub fn from_pairs(users: usize, items: usize, mut pairs: Vec<(u32, u32, f32)>) -> Choices {
         pairs.sort_unstable_by_key(|(user, item, _)| (*user, *item));
         let twice = pairs.windows(2).any(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1));
         assert!(!twice, "each pair once");
-        let mut choices = Choices { items, offsets: vec![0; users + 1], ..Choices::default() };
+        let mut choices = Choices { item_count: items, offsets: vec![0; users + 1], ..Choices::default() };
         for &(user, ..) in &pairs {
             choices.offsets[user as usize + 1] += 1;
         }
         for user in 0..users {
             choices.offsets[user + 1] += choices.offsets[user];
         }
-        choices.places = pairs.iter().map(|(_, item, _)| *item).collect();
+        choices.items = pairs.iter().map(|(_, item, _)| *item).collect();
         choices.labels = pairs.iter().map(|(.., label)| *label).collect();
-        assert!(choices.places.iter().all(|&item| (item as usize) < items), "an item below {items}");
+        assert!(choices.items.iter().all(|&item| (item as usize) < items), "an item below {items}");
         choices
     }
 
@@ -58,19 +58,19 @@ impl Choices {
         self.len() == 0
     }
 
-    /// Number of chosen pairs.
+    /// Number of interactions.
     pub fn pairs(&self) -> usize {
-        self.places.len()
+        self.items.len()
     }
 
-    /// Where user `u` stands in the columns.
+    /// The range of user `u` in the columns.
     pub fn range(&self, u: usize) -> std::ops::Range<usize> {
         self.offsets[u] as usize..self.offsets[u + 1] as usize
     }
 
-    /// The items that user `u` chose, ascending.
+    /// The items of user `u`, ascending.
     pub fn of(&self, u: usize) -> &[u32] {
-        &self.places[self.range(u)]
+        &self.items[self.range(u)]
     }
 
     /// Their labels.
@@ -78,26 +78,26 @@ impl Choices {
         &self.labels[self.range(u)]
     }
 
-    /// Their weights; empty: all alike.
+    /// Their weights; empty: all the same.
     pub fn weights_of(&self, u: usize) -> &[f32] {
         if self.weights.is_empty() { &[] } else { &self.weights[self.range(u)] }
     }
 
-    /// The label of an item for a user; 0 if it was not chosen.
+    /// The label of an item for a user; 0 without an interaction.
     pub fn label(&self, u: usize, item: u32) -> f32 {
         self.of(u).binary_search(&item).map_or(0.0, |at| self.labels_of(u)[at])
     }
 
-    /// How often each item was chosen.
+    /// Number of interactions of each item.
     pub fn popularity(&self) -> Vec<u32> {
-        let mut counts = vec![0; self.items];
-        for &item in &self.places {
+        let mut counts = vec![0; self.item_count];
+        for &item in &self.items {
             counts[item as usize] += 1;
         }
         counts
     }
 
-    /// Checks the promises written at the fields.
+    /// Checks the invariants documented at the fields.
     pub fn check(&self) -> Result<(), ListsError> {
         let wrong = |what, found: String, expected: String| Err(ListsError { what, found, expected });
         let pairs = self.pairs();
@@ -117,11 +117,11 @@ impl Choices {
             return wrong("weights", bad.to_string(), "finite weights ≥ 0".into());
         }
         for u in 0..self.len() {
-            let places = self.of(u);
-            let inside = places.last().is_none_or(|&item| (item as usize) < self.items);
-            if !inside || places.windows(2).any(|w| w[0] >= w[1]) {
-                let expected = format!("strictly ascending numbers below {}", self.items);
-                return wrong("places", format!("the items of user {u}"), expected);
+            let items = self.of(u);
+            let inside = items.last().is_none_or(|&item| (item as usize) < self.item_count);
+            if !inside || items.windows(2).any(|w| w[0] >= w[1]) {
+                let expected = format!("strictly ascending numbers below {}", self.item_count);
+                return wrong("items", format!("the items of user {u}"), expected);
             }
         }
         Ok(())
@@ -138,12 +138,12 @@ mod tests {
         assert_eq!(good.check(), Ok(()));
         assert_eq!((good.of(1), good.of(2)), (&[][..], &[0, 3][..]));
         assert_eq!(good.popularity(), [1, 1, 0, 1]);
-        let outside = Choices { items: 3, ..good.clone() };
-        assert_eq!(outside.check().unwrap_err().what, "places");
-        let unsorted = Choices { places: vec![1, 3, 0], ..good.clone() };
+        let outside = Choices { item_count: 3, ..good.clone() };
+        assert_eq!(outside.check().unwrap_err().what, "items");
+        let unsorted = Choices { items: vec![1, 3, 0], ..good.clone() };
         assert_eq!(
             unsorted.check().unwrap_err().to_string(),
-            "places: found the items of user 2, expected strictly ascending numbers below 4"
+            "items: found the items of user 2, expected strictly ascending numbers below 4"
         );
         let short = Choices { labels: vec![1.0], ..good.clone() };
         assert_eq!(short.check().unwrap_err().what, "labels");

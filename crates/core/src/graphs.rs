@@ -1,15 +1,15 @@
-//! Graphs as items: molecules, or any nodes and edges with features, of any sizes, in one flat store.
+//! Graphs as items: molecules, or any nodes and edges with features, in one flat layout.
 
-/// What a feature of nodes or edges is.
+/// The type of a feature of nodes or edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphFeature {
     /// A number.
     Number,
-    /// One of so many codes 0, 1, 2 …
+    /// A category; this many codes 0, 1, 2 …
     Code(usize),
 }
 
-/// The features of nodes and edges, in the order in which their values stand.
+/// The features of nodes and edges, in the order of their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphShape {
     /// Of a node.
@@ -18,7 +18,7 @@ pub struct GraphShape {
     pub edges: Vec<GraphFeature>,
 }
 
-/// Undirected graphs one after the other: an edge stands once and joins both its ends.
+/// Undirected graphs one after the other: each edge is stored once.
 ///
 /// ```
 /// use toprank_core::{GraphFeature, GraphShape, Graphs};
@@ -51,7 +51,7 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    /// No graph yet.
+    /// A store without graphs.
     pub fn empty(shape: GraphShape) -> Graphs {
         Graphs { shape, nodes: vec![0], edges: vec![0], ..Graphs::default() }
     }
@@ -91,7 +91,7 @@ impl Graphs {
         &self.edge_values[edge * width..(edge + 1) * width]
     }
 
-    /// Closes a graph whose nodes and edges were pushed behind those of the graph before.
+    /// Ends a graph whose nodes and edges were pushed after those of the previous graph.
     pub fn close(&mut self) {
         self.nodes.push(self.node_count());
         self.edges.push(self.ends.len());
@@ -121,8 +121,8 @@ impl Graphs {
         picked
     }
 
-    /// What is wrong with the store, if anything is: offsets that do not ascend to the ends of the columns, an edge to a
-    /// node that its graph does not have, a code beyond its feature.
+    /// What is inconsistent, if anything: offsets that do not cover the columns, an edge to a node that its graph does not
+    /// have, or a code that its feature does not have.
     pub fn fault(&self) -> Option<String> {
         let (wide, edge_wide) = (self.shape.nodes.len(), self.shape.edges.len());
         if wide == 0 {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_store_is_told() {
+    fn an_inconsistent_store_is_reported() {
         let broken = |change: &dyn Fn(&mut Graphs)| {
             let mut graphs = two();
             change(&mut graphs);

@@ -1,10 +1,10 @@
 /*!
-Lists: a query's documents, a user's items, a label's samples, a whole binary data set.
+Lists: the documents of a query, the items of a user, the samples of a label, or a whole binary data set.
 
-One ragged layout from the reader to the kernels: `offsets` cut flat columns into lists, without padding.
+One ragged layout from the reader to the kernels: `offsets` divide flat columns into lists, without padding.
 An **entry** is one item of one list; a **row** is one row of features. They are the same thing unless lists
-share rows (several labels over the same samples, users over the same items): then `rows` says which row each
-entry reads and `output` which output of the model.
+share rows (several labels over the same samples, users over the same items): then `rows` is the row that each
+entry reads and `output` the output of the model that each list reads.
 */
 
 /// Ragged numbers: list `q` owns `values[offsets[q]..offsets[q + 1]]`.
@@ -23,7 +23,7 @@ impl Ragged {
     }
 }
 
-/// A collection of lists: labels, weights and places; scores come from outside.
+/// A collection of lists: labels and weights; scores are kept separately.
 ///
 /// ```
 /// use toprank_core::Lists;
@@ -39,15 +39,15 @@ pub struct Lists {
     pub rows: Option<Vec<u32>>,
     /// Model output that list `q` reads; `None`: output 0.
     pub output: Option<Vec<u16>>,
-    /// Label of each entry; NaN = not judged.
+    /// Label of each entry; NaN: unlabelled.
     pub labels: Vec<f32>,
     /// Weight of each entry, finite and ≥ 0.
     pub item_weights: Option<Vec<f32>>,
     /// Weight of each list, finite and ≥ 0.
     pub list_weights: Option<Vec<f32>>,
-    /// Place of each entry's name in **descending** name order within its list: trec ties without strings.
+    /// Position of each entry's name in **descending** name order within its list: trec_eval's tie-breaking without strings.
     pub tie_keys: Option<Vec<u32>>,
-    /// Labels of judged items that were not retrieved (they count in the ideal DCG, in R and in bpref).
+    /// Labels of labelled items that were not retrieved (they count in the ideal DCG, in R and in bpref).
     pub missed: Option<Ragged>,
 }
 
@@ -58,15 +58,15 @@ pub struct List<'a> {
     pub id: u32,
     /// One finite score per item; higher is better.
     pub scores: &'a [f64],
-    /// One label per item; NaN = not judged.
+    /// One label per item; NaN: unlabelled.
     pub labels: &'a [f32],
     /// One weight per item.
     pub weights: Option<&'a [f32]>,
     /// Weight of the whole list.
     pub list_weight: f64,
-    /// Place in descending name order.
+    /// Position in descending name order.
     pub tie_keys: Option<&'a [u32]>,
-    /// Labels of judged items that were not retrieved.
+    /// Labels of labelled items that were not retrieved.
     pub missed: &'a [f32],
 }
 
@@ -128,8 +128,8 @@ impl Lists {
         self.labels.len()
     }
 
-    /// True if a list stands for a label and its items for the samples of a data set (binary data: one list;
-    /// multi-label data: lists over shared rows), not for a query.
+    /// True if a list is a label and its items are the samples of a data set (binary data: one list; multi-label data: lists
+    /// over shared rows), not a query.
     ///
     /// ```
     /// use toprank_core::Lists;
@@ -140,7 +140,7 @@ impl Lists {
         self.len() == 1 || self.output.is_some()
     }
 
-    /// Where list `q` stands in the flat columns.
+    /// The range of list `q` in the flat columns.
     pub fn range(&self, q: usize) -> std::ops::Range<usize> {
         self.offsets[q] as usize..self.offsets[q + 1] as usize
     }
@@ -185,8 +185,8 @@ impl Lists {
         scores
     }
 
-    /// The lists with only those entries that `wanted` says yes to, and which entries these are. A list that
-    /// keeps no entry is left out.
+    /// The lists with only those entries for which `wanted` is true, and which entries these are. A list without such an
+    /// entry is omitted.
     ///
     /// ```
     /// let lists = toprank_core::Lists::from_lengths(&[2, 1, 1], vec![1.0, 0.0, 2.0, 3.0]);
@@ -230,7 +230,7 @@ impl Lists {
         (kept, entries)
     }
 
-    /// Checks the promises written at the fields.
+    /// Checks the invariants documented at the fields.
     pub fn check(&self) -> Result<(), ListsError> {
         let entries = self.entries();
         let wrong = |what, found: String, expected: String| Err(ListsError { what, found, expected });
@@ -262,15 +262,15 @@ impl Lists {
     }
 }
 
-/// The values of a column at some places.
+/// The values of a column at some positions.
 fn pick<T: Copy>(column: Option<&Vec<T>>, places: &[usize]) -> Option<Vec<T>> {
     column.map(|column| places.iter().map(|&place| column[place]).collect())
 }
 
-/// A collection of lists that breaks one of its promises.
+/// An inconsistent collection of lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListsError {
-    /// The column at fault.
+    /// The invalid column.
     pub what: &'static str,
     /// What was found there.
     pub found: String,

@@ -1,36 +1,36 @@
-//! The one matrix product that models written by hand share.
+//! The matrix product of models that do not use an autodiff library.
 
-/// A dense matrix, row after row, or its transpose.
+/// A dense row-major matrix, or its transpose.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     values: &'a [f32],
     shape: (usize, usize),
-    /// Distance of neighbours in a column, in a row.
+    /// Strides between rows and between columns.
     strides: (isize, isize),
 }
 
 impl<'a> View<'a> {
-    /// Rows of `columns` numbers each.
+    /// A matrix with rows of `columns` numbers.
     ///
     /// # Panics
     /// If `columns` is 0 or does not divide the number of values.
     pub fn new(values: &'a [f32], columns: usize) -> View<'a> {
         assert!(
             values.len().is_multiple_of(columns),
-            "whole rows of {columns} numbers, not {}",
+            "rows of {columns} numbers, but {} numbers",
             values.len()
         );
         View { values, shape: (values.len() / columns, columns), strides: (columns as isize, 1) }
     }
 
-    /// The same numbers, rows and columns swapped.
+    /// The transpose.
     #[must_use]
     pub fn transposed(self) -> View<'a> {
         View { shape: (self.shape.1, self.shape.0), strides: (self.strides.1, self.strides.0), ..self }
     }
 }
 
-/// `to = a b`, or `to += a b`, row after row, on this thread.
+/// `to = a b`, or `to += a b`, in row-major order, on this thread.
 ///
 /// ```
 /// use toprank_core::matrix::{View, product};
@@ -44,9 +44,9 @@ impl<'a> View<'a> {
 pub fn product(a: View, b: View, to: &mut [f32], add: bool) {
     let ((m, k), (same, n)) = (a.shape, b.shape);
     assert!(k == same && to.len() == m * n, "shapes of a product: {:?} {:?} {}", a.shape, b.shape, to.len());
-    assert!(a.values.len() == m * k && b.values.len() == k * n, "a matrix is full");
-    // SAFETY: the matrices are full and dense (asserted), so every place that shapes and strides can name lies in its
-    // slice; `to` is borrowed mutably, so it overlaps neither.
+    assert!(a.values.len() == m * k && b.values.len() == k * n, "a matrix is dense");
+    // SAFETY: the matrices are dense (asserted), so every index that shapes and strides can reach lies in its slice; `to` is
+    // borrowed mutably, so it overlaps neither.
     #[allow(unsafe_code)]
     unsafe {
         gemm::gemm(

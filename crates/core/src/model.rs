@@ -1,8 +1,8 @@
 /*!
-Models: what gives each item a score and learns from ∂loss/∂score.
+Models: they score items and learn from ∂loss/∂score.
 
-A model is a function of **one flat slice of parameters** that the trainer owns. Optimisers, averaging, the model of
-the step before, checkpoints and model files are therefore written once, over slices, for every kind of model. A model
+A model is a function of **one flat slice of parameters** that the trainer owns. Optimisers, averaging, the weights
+of the previous step, checkpoints and model files are therefore implemented once, over slices, for every kind of model. A model
 never sees a label, an objective or a file.
 */
 
@@ -11,7 +11,7 @@ use std::fmt;
 use crate::Stream;
 use crate::graphs::{GraphShape, Graphs};
 
-/// Rows of features, wherever they lie: in memory, in a mapped file, behind a transform.
+/// Rows of features, wherever they are: in memory, in a memory-mapped file, behind a transform.
 pub trait Features: Send + Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -25,26 +25,26 @@ pub trait Features: Send + Sync {
     /// If a row does not exist or `out` has another length.
     fn gather(&self, rows: &[u32], out: &mut [f32]);
 
-    /// Why some row gathered until now cannot be trusted; `None`: all can. Rows in a damaged part of a file read as
-    /// missing, so whoever gathers asks here before anything is learned or written.
+    /// Why some row that was gathered so far is invalid; `None`: all are valid. Rows in a damaged part of a file are read as
+    /// missing values, so callers must check this before they use what they gathered.
     fn fault(&self) -> Option<String> {
         None
     }
 
-    /// Where items are graphs: all of them. A row then holds one number, that of its graph.
+    /// All graphs, if items are graphs. A row then holds one number, that of its graph.
     fn graphs(&self) -> Option<&Graphs> {
         None
     }
 }
 
-/// What a model scores at once: rows of features, cut into lists.
+/// The input of a model: rows of features, divided into lists.
 #[derive(Clone, Copy)]
 pub struct ModelInput<'a> {
     /// Where the features are.
     pub features: &'a dyn Features,
     /// The rows to score, list after list.
     pub rows: &'a [u32],
-    /// List d is `rows[offsets[d]..offsets[d + 1]]`. A model that scores each row by itself does not look at them.
+    /// List d is `rows[offsets[d]..offsets[d + 1]]`. A model that scores each row by itself ignores them.
     pub offsets: &'a [usize],
     /// The number of each list in its data set; empty where lists mean nothing to the model.
     pub lists: &'a [u32],
@@ -52,7 +52,7 @@ pub struct ModelInput<'a> {
 
 /// A differentiable function of a flat slice of parameters.
 pub trait Differentiable: Send + Sync {
-    /// The parts of the parameter slice, in their order; their lengths add up to its length.
+    /// The parts of the parameter slice, in order; their lengths sum to its length.
     fn blocks(&self) -> &[Block];
 
     /// Number of parameters.
@@ -60,10 +60,10 @@ pub trait Differentiable: Send + Sync {
         self.blocks().iter().map(Block::parameters).sum()
     }
 
-    /// Features per row that it reads.
+    /// Number of features per row.
     fn width(&self) -> usize;
 
-    /// Scores per row.
+    /// Number of scores per row.
     fn outputs(&self) -> usize {
         1
     }
@@ -73,20 +73,20 @@ pub trait Differentiable: Send + Sync {
         false
     }
 
-    /// Rows below which a shard is not worth a graph of its own. Where a row is much work, few are enough.
+    /// A shard should have at least this many rows; fewer if a row is expensive.
     fn rows_worth_a_shard(&self) -> usize {
         192
     }
 
-    /// Fresh parameters.
+    /// Initialises the parameters.
     fn init(&self, stream: Stream, parameters: &mut [f32]);
 
-    /// Brings parameters back to where they mean something, after a step of an optimiser: weights of a walk must stay
-    /// positive. Most models take any parameters.
+    /// Projects parameters onto the valid set after a step of an optimiser; for example the weights of a random walk must stay
+    /// positive. For most models all parameters are valid.
     fn project(&self, _parameters: &mut [f32]) {}
 
-    /// Scores of a shard, `outputs` numbers per row, and what is needed to learn from their gradient. `train`: the
-    /// random numbers of dropout and noise in this step; `None`: none, as in prediction.
+    /// Scores of a shard, `outputs` numbers per row, and its backward pass. `train`: the random numbers of dropout and noise in
+    /// this step; `None`: none, as in prediction.
     fn forward<'a>(
         &'a self,
         parameters: &'a [f32],
@@ -99,7 +99,7 @@ pub trait Differentiable: Send + Sync {
     fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError>;
 }
 
-/// The way back from the scores of one shard to the parameters.
+/// The backward pass from the scores of one shard to the parameters.
 pub trait Backward: Send {
     /// Adds ∂loss/∂parameter to `gradient`, given ∂loss/∂score of every score of the shard. In blocks that hold
     /// statistics ([`Role::Statistic`]) it adds the shard's statistic times the shard's number of rows.
@@ -113,9 +113,9 @@ pub struct Block {
     pub name: String,
     /// Its shape; the last axis runs fastest.
     pub shape: Vec<usize>,
-    /// What is done with it.
+    /// How it is trained.
     pub role: Role,
-    /// True if it belongs to the last layer, which starts afresh after a warm-up.
+    /// True if it belongs to the last layer, which is reinitialised after a warm-up.
     pub last_layer: bool,
 }
 
@@ -126,30 +126,110 @@ impl Block {
     }
 }
 
-/// What is done with a block of parameters.
+/// How a block of parameters is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Learned, weight decay applies (matrices).
     Weight,
     /// Learned, without weight decay (biases, scales of norms).
     Offset,
-    /// Not learned: a running mean of what the shards report (batch norm).
+    /// Not learned: a running mean of the statistics of the shards (batch norm).
     Statistic,
 }
 
-/// A kind of model before it knows its data: a line of the catalog with its parameters set.
+/// A kind of model before it knows its data: a catalog entry with its parameters set. Everything that depends on the
+/// kind of model is asked here, so that a new kind is defined in one place.
 pub trait Architecture: Send + Sync {
     /// The model for rows of `width` features and `outputs` scores each.
+    ///
+    /// # Errors
+    /// If the model cannot read rows of features.
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError>;
 
-    /// The model for items that are graphs with these features; most models score rows of numbers only.
+    /// The model for items that are graphs with these features; most models score rows of features only.
+    ///
+    /// # Errors
+    /// If the model cannot read graphs.
     fn build_for_graphs(
         &self,
         _shape: &GraphShape,
         _outputs: usize,
     ) -> Result<Box<dyn Differentiable>, ModelError> {
-        Err(ModelError::new("a model of rows of numbers for items that are graphs", "--model gin"))
+        Err(ModelError::new(
+            "a model of feature rows for items that are graphs",
+            "a graph network: --model gin",
+        ))
     }
+
+    /// How it is trained where the user sets nothing.
+    fn defaults(&self) -> TrainingDefaults {
+        TrainingDefaults::BASE
+    }
+
+    /// True if its items are graphs: it is then built by [`Architecture::build_for_graphs`], and features are neither
+    /// transformed nor filled.
+    fn reads_graphs(&self) -> bool {
+        false
+    }
+
+    /// True if the score of an item depends on the other items of its list, as [`Differentiable::couples_items`] of the
+    /// models it builds: batches then hold items of one list each, and exported models score one list per run.
+    fn couples_items(&self) -> bool {
+        false
+    }
+}
+
+/// How a kind of model is trained where the user sets nothing. Strings are entries of their catalogs, as a user would
+/// write them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrainingDefaults {
+    /// The optimiser.
+    pub optimiser: &'static str,
+    /// The learning rate.
+    pub rate: f64,
+    /// The learning-rate schedule.
+    pub schedule: &'static str,
+    /// What a batch is.
+    pub sampler: &'static str,
+    /// The maximum number of epochs.
+    pub epochs: u32,
+    /// The feature transforms; empty: none.
+    pub transforms: &'static str,
+    /// Early stopping: epochs without a better validation before training stops.
+    pub patience: u32,
+    /// The gradient-clipping norm; 0 disables it.
+    pub clip: f64,
+    /// The averaging of the parameters.
+    pub average: &'static str,
+    /// What differs on binary and multi-label data; `None`: nothing.
+    pub labels: Option<LabelDefaults>,
+}
+
+/// Defaults on binary and multi-label data, where one list holds all rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabelDefaults {
+    /// The learning rate.
+    pub rate: f64,
+    /// The optimiser.
+    pub optimiser: &'static str,
+    /// The optimiser for pointwise and bilevel objectives, which give a gradient to fewer rows of a batch.
+    pub sparse_optimiser: &'static str,
+}
+
+impl TrainingDefaults {
+    /// The defaults of networks; a network that needs others names only what differs.
+    pub const BASE: TrainingDefaults = TrainingDefaults {
+        optimiser: "adam",
+        rate: 0.003,
+        schedule: "constant",
+        sampler: "lists:batch=32",
+        epochs: 100,
+        transforms: "missing:to=mean,per-list:kind=minmax",
+        patience: 20,
+        clip: 10.0,
+        average: "none",
+        labels: None,
+    };
 }
 
 /// Something a model cannot do.

@@ -1,14 +1,14 @@
 /*!
-Policy: what a measure means where its textbook formula is silent.
+Policy: how a metric is defined where its textbook formula leaves it open.
 
-Which gain a label has, who comes first among equal scores, what a list without a relevant item is worth, which
-items the ideal order may use, what MAP@k divides by. One value, printed with every result and the same in
-training and evaluation. Peers answer these questions differently; their answers are presets of room `metrics`.
+The gain of a label, the order of equal scores, the value of a list without a relevant item, the items of the ideal order, the
+divisor of MAP@k. The policy is printed with every result and is the same in training and evaluation. Other tools have other
+conventions; they are presets in the crate `toprank-metrics`.
 */
 
 use serde::{Deserialize, Serialize};
 
-/// The rules a metric follows at its edges.
+/// The rules of a metric in edge cases.
 ///
 /// ```
 /// use toprank_core::{Policy, Ties};
@@ -24,7 +24,7 @@ pub struct Policy {
     pub ties: Ties,
     /// Value of a list on which the metric is undefined.
     pub empty: Empty,
-    /// Which labels count as relevant where relevance is yes or no.
+    /// Which labels are relevant for metrics of binary relevance.
     pub relevant: Relevant,
     /// Items that the ideal order may use.
     pub ideal: Ideal,
@@ -36,7 +36,7 @@ pub struct Policy {
     pub scores: ScoreBits,
 }
 
-/// Gain of a label in DCG. Labels below 0 and unjudged items gain nothing.
+/// Gain of a label in DCG. Labels below 0 and unlabelled items have gain 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gain {
@@ -45,7 +45,7 @@ pub enum Gain {
     Exp2,
     /// The label itself.
     Linear,
-    /// Own gain for labels 0, 1, 2, …; a label beyond the table or not whole is an error of the evaluation.
+    /// A table of gains for labels 0, 1, 2, …; a label beyond the table or that is not an integer is an error.
     Table(Vec<f64>),
 }
 
@@ -60,7 +60,7 @@ pub enum Ties {
     Trec,
     /// The order in which the items were given (LightGBM, XGBoost).
     Input,
-    /// Least relevant first (CatBoost): the value no tie-breaking can undercut.
+    /// Least relevant first (CatBoost): the lowest value of all tie-breaking rules.
     Worst,
 }
 
@@ -68,16 +68,16 @@ pub enum Ties {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Empty {
-    /// The list leaves the mean, its weight with it.
+    /// The list is excluded from the mean, with its weight.
     #[default]
     Skip,
-    /// The list counts 0.
+    /// The list counts as 0.
     Zero,
-    /// The list counts 1.
+    /// The list counts as 1.
     One,
 }
 
-/// Which labels are relevant where relevance is yes or no.
+/// Which labels are relevant for metrics of binary relevance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relevant {
@@ -94,7 +94,7 @@ impl Default for Relevant {
 }
 
 impl Relevant {
-    /// True if `label` is relevant; an unjudged item (NaN) is not.
+    /// True if `label` is relevant; an unlabelled item (NaN) is not.
     pub fn is(self, label: f32) -> bool {
         match self {
             Relevant::Above(t) => label > t,
@@ -240,7 +240,7 @@ impl Policy {
                 match number.parse::<f32>() {
                     Ok(t) if t.is_finite() && above => self.relevant = Relevant::Above(t),
                     Ok(t) if t.is_finite() => self.relevant = Relevant::From(t),
-                    _ => return refuse("a number (labels from there on are relevant) or '>' and a number"),
+                    _ => return refuse("a number (labels at or above it are relevant) or '>' and a number"),
                 }
             }
             ("ideal", "judged") => self.ideal = Ideal::Judged,

@@ -1,6 +1,6 @@
-//! One body, compiled twice: for the CPU at hand with AVX2 and FMA, and for any CPU.
+//! One function body, compiled twice: for CPUs with AVX2 and FMA, and for any CPU.
 
-/// Defines a function whose loops the compiler may vectorise with AVX2 where the CPU has it.
+/// Defines a function whose loops the compiler may vectorise with AVX2 if the CPU has it.
 ///
 /// The body is inlined into two functions; which one runs is decided at run time. Rust never fuses a product and a
 /// sum on its own, so both give the same bits, unless the function is written `fn name<FUSED>(…)`: then the body knows

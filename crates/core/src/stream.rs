@@ -1,8 +1,8 @@
 /*!
 Random streams: the same (seed, purpose, list, step) gives the same numbers on any thread and any machine.
 
-ChaCha with 8 rounds, keyed by the four numbers; only integer arithmetic and exact divisions by powers of two
-turn its words into numbers, so generated files are the same bytes everywhere.
+ChaCha with 8 rounds, keyed by the four numbers; its output is converted to numbers by integer arithmetic and exact
+divisions by powers of two only, so that generated files have the same bytes everywhere.
 */
 
 use rand_chacha::ChaCha8Rng;
@@ -30,7 +30,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A number for a purpose given in words (FNV-1a of the text).
+    /// The number of a purpose (FNV-1a of the string).
     pub const fn purpose(words: &str) -> u32 {
         let bytes = words.as_bytes();
         let mut hash = 0x811c_9dc5_u32;

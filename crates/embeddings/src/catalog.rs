@@ -1,11 +1,11 @@
-//! The table of models of vectors. A new one is one file, one page and one line here.
+//! The catalog of embedding models. A new one is one file, one page and one entry here.
 
 use toprank_core::{Entry, ParamError, catalog};
 
 use crate::model::EmbeddingKind;
 use crate::{mf, neumf, two_tower};
 
-/// A line whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
+/// An entry whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
 macro_rules! line {
     ($name:literal, $module:ident, $about:literal) => {
         Entry {
@@ -19,18 +19,22 @@ macro_rules! line {
     };
 }
 
-/// Every model of vectors.
+/// Every embedding model.
 pub static MODELS: &[Entry<dyn EmbeddingKind>] = &[
     line!(
         "mf",
         mf,
-        "matrix factorisation: the product of a user's and an item's vector, plus the item's offset"
+        "matrix factorisation: the dot product of a user and an item embedding, plus an item bias"
     ),
-    line!("neumf", neumf, "NeuMF: a weighted product of vectors beside a perceptron over both"),
-    line!("two-tower", two_tower, "a perceptron over each side's vector and features, then their product"),
+    line!("neumf", neumf, "NeuMF: a weighted product of embeddings plus a perceptron over both"),
+    line!(
+        "two-tower",
+        two_tower,
+        "a perceptron over the embedding and features of each side, then their dot product"
+    ),
 ];
 
-/// The line of a name.
+/// The entry of a name.
 pub fn find(name: &str) -> Option<&'static Entry<dyn EmbeddingKind>> {
     MODELS.iter().find(|line| line.name == name)
 }
@@ -40,7 +44,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn EmbeddingKind>> {
 /// ```
 /// let model = toprank_embeddings::parse("neumf:width=16:layers=16-8").unwrap();
 /// let error = toprank_embeddings::parse("nuemf").err().unwrap();
-/// assert_eq!(error.to_string(), "model must be one of mf, neumf, two-tower (did you mean neumf?), but is nuemf");
+/// assert_eq!(error.to_string(), "unknown model \"nuemf\"; did you mean \"neumf\"?");
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn EmbeddingKind>, ParamError> {
     Ok(catalog::make("model", MODELS, text)?.1)

@@ -1,4 +1,4 @@
-//! Scores that are products of two vectors plus what the item brings along, and the way back.
+//! Scores that are dot products of two vectors plus the bias of the item, and the backward pass.
 
 use rayon::prelude::*;
 use toprank_core::vectorised;
@@ -37,7 +37,7 @@ pub(crate) fn folded(sums: [f32; 16]) -> f32 {
 }
 
 vectorised! {
-    /// Scores of one user with the items it meets; an item's row holds its vector and then what it brings along.
+    /// Scores of one user with its items; the row of an item holds its vector and then its bias.
     fn of_user(user: &[f32], items: &[f32], met: &[u32], scores: &mut [f64]) {
         let width = user.len();
         for (score, &k) in scores.iter_mut().zip(met) {
@@ -48,7 +48,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Σ over entries of slope · row; `to` is overwritten. `row_of(entry)` is the start of the row of an entry.
+    /// Σ over entries of slope · row; `to` is overwritten.
     fn gather_slopes(to: &mut [f32], rows: &[f32], stride: usize, places: &[u32], slopes: &[f64]) {
         to.fill(0.0);
         let width = to.len();
@@ -63,7 +63,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// The same where slopes are looked up one by one; the last number is the sum of slopes.
+    /// The same for an item, whose slopes are looked up one by one; the last number is the sum of slopes.
     fn gather_of_item(to: &mut [f32], users: &[f32], entries: &[u32], met_by: &[u32], slopes: &[f64]) {
         to.fill(0.0);
         let width = to.len() - 1;
@@ -86,7 +86,7 @@ pub(crate) fn forward(plan: &Plan, users: &[f32], items: &[f32], width: usize, s
     });
 }
 
-/// The way back; both results are overwritten.
+/// The backward pass; both results are overwritten.
 pub(crate) fn backward(
     plan: &Plan,
     [users, items]: [&[f32]; 2],

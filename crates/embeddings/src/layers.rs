@@ -1,4 +1,4 @@
-//! Layers of weighted sums with a bend between them, by hand: one matrix product and one sweep per layer.
+//! Linear layers with ReLU between them, without an autodiff graph: one matrix product and one sweep per layer.
 
 use toprank_core::matrix::{View, product};
 use toprank_core::stream::Random;
@@ -7,10 +7,10 @@ use toprank_onnx::{Graph, Value};
 
 use crate::params::uniform;
 
-/// `x → max(0, x W + b)` layer after layer; the last one bends only if told so.
+/// `x → max(0, x W + b)` layer after layer; the last one has an activation only if asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layers {
-    /// Numbers that come in, and that every layer gives.
+    /// Widths of the input and of every layer.
     pub widths: Vec<usize>,
     pub last_bends: bool,
 }
@@ -21,7 +21,7 @@ impl Layers {
         self.widths.windows(2).map(|w| (w[0] + 1) * w[1]).sum()
     }
 
-    /// Numbers that all layers give for one row.
+    /// Numbers that all layers together output for one row.
     pub fn given(&self) -> usize {
         self.widths[1..].iter().sum()
     }
@@ -48,20 +48,20 @@ impl Layers {
             .collect()
     }
 
-    /// He's start before a bend, Glorot's at the end; offsets at 0.
+    /// He's initialisation before a ReLU, Glorot's at the end; biases at 0.
     pub fn init(&self, random: &mut Random, mut weights: &mut [f32]) {
         for (layer, w) in self.widths.windows(2).enumerate() {
             let (here, rest) = weights.split_at_mut((w[0] + 1) * w[1]);
-            let bends = self.last_bends || !self.is_last(layer);
-            let bound = if bends { 6.0 / w[0] as f32 } else { 6.0 / (w[0] + w[1]) as f32 }.sqrt();
+            let activations = self.last_bends || !self.is_last(layer);
+            let bound = if activations { 6.0 / w[0] as f32 } else { 6.0 / (w[0] + w[1]) as f32 }.sqrt();
             uniform(bound, random, &mut here[..w[0] * w[1]]);
             here[w[0] * w[1]..].fill(0.0);
             weights = rest;
         }
     }
 
-    /// What every layer gives for the rows `x`, layer after layer. `masks`, one number per unit of every layer, multiply
-    /// what a layer gives; empty: none.
+    /// The outputs of all layers for the rows `x`, layer after layer. `masks`, one number per unit of every layer, multiply
+    /// the outputs; empty: none.
     pub fn forward(&self, weights: &[f32], x: &[f32], masks: &[f32], given: &mut [f32]) {
         let rows = x.len() / self.widths[0];
         let (mut x, mut rest, mut weights, mut masks) = (x, given, weights, masks);
@@ -73,10 +73,10 @@ impl Layers {
             if rows > 0 {
                 product(View::new(x, w[0]), View::new(matrix, w[1]), y, false);
             }
-            let bends = self.last_bends || !self.is_last(layer);
+            let activations = self.last_bends || !self.is_last(layer);
             for row in y.chunks_exact_mut(w[1]) {
                 row.iter_mut().zip(offsets).for_each(|(y, offset)| *y += offset);
-                if bends {
+                if activations {
                     for y in row.iter_mut() {
                         *y = y.max(0.0);
                     }
@@ -87,12 +87,12 @@ impl Layers {
         }
     }
 
-    /// What the last layer gives for the rows `x`, said to an ONNX graph.
-    pub fn say(&self, mut weights: &[f32], graph: &mut Graph, mut x: Value) -> Value {
+    /// Appends the layers to an ONNX graph and returns the output for the rows `x`.
+    pub fn export(&self, mut weights: &[f32], graph: &mut Graph, mut x: Value) -> Value {
         for (layer, w) in self.widths.windows(2).enumerate() {
             let (here, after) = weights.split_at((w[0] + 1) * w[1]);
             let (matrix, offsets) = here.split_at(w[0] * w[1]);
-            x = graph.weighted_sums(&x, matrix, offsets);
+            x = graph.linear(&x, matrix, offsets);
             if self.last_bends || !self.is_last(layer) {
                 x = graph.node("Relu", &[&x], &[]);
             }
@@ -101,9 +101,9 @@ impl Layers {
         x
     }
 
-    /// Adds ∂loss/∂weight to `to_weights` and writes ∂loss/∂x. `given` is what [`Layers::forward`] left; its last part
-    /// comes holding ∂loss/∂(what the last layer gave) **already multiplied by the slope of bend and mask there**, the
-    /// parts before it are overwritten by such slopes.
+    /// Adds ∂loss/∂weight to `to_weights` and writes ∂loss/∂x. `given` holds the outputs of [`Layers::forward`]; its last part
+    /// holds ∂loss/∂(output of the last layer) **already multiplied by the derivative of activation and mask**, the parts
+    /// before it are overwritten by such gradients.
     pub fn backward(
         &self,
         weights: &[f32],
@@ -142,7 +142,7 @@ impl Layers {
                     false,
                 );
                 let mask = if masks.is_empty() { &[] } else { &masks[masks_end - w[0]..masks_end] };
-                bend_slopes(&mut before[down..], &kept, mask, w[0]);
+                activation_slopes(&mut before[down..], &kept, mask, w[0]);
             }
             end -= rows * w[1];
             weights_end -= size;
@@ -150,8 +150,8 @@ impl Layers {
     }
 }
 
-/// Slopes through bend and mask: nothing where a unit gave nothing, else times its mask.
-pub(crate) fn bend_slopes(slopes: &mut [f32], given: &[f32], mask: &[f32], width: usize) {
+/// Backward pass through ReLU and mask: 0 where a unit was 0, otherwise times its mask.
+pub(crate) fn activation_slopes(slopes: &mut [f32], given: &[f32], mask: &[f32], width: usize) {
     for (slopes, given) in slopes.chunks_exact_mut(width).zip(given.chunks_exact(width)) {
         slopes
             .iter_mut()
@@ -161,10 +161,10 @@ pub(crate) fn bend_slopes(slopes: &mut [f32], given: &[f32], mask: &[f32], width
     }
 }
 
-/// Masks of dropout: 0 with probability `share`, else 1/(1 − share).
-pub(crate) fn fill_mask(share: f64, random: &mut Random, mask: &mut [f32]) {
-    let kept = (1.0 / (1.0 - share)) as f32;
+/// Dropout masks: 0 with probability `rate`, otherwise 1/(1 − rate).
+pub(crate) fn fill_mask(rate: f64, random: &mut Random, mask: &mut [f32]) {
+    let kept = (1.0 / (1.0 - rate)) as f32;
     for value in mask {
-        *value = if random.unit() < share { 0.0 } else { kept };
+        *value = if random.unit() < rate { 0.0 } else { kept };
     }
 }

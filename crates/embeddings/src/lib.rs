@@ -1,10 +1,10 @@
-//! **Score a user and an item by their vectors, learn from ∂loss/∂score.** Tables of vectors in our own memory, models over
-//! them, the optimiser that touches only the rows of a batch, and the ranking of all items for many users at once.
+//! **How are a user and an item scored by their embeddings?** Embedding tables, models over them, an optimiser that updates only
+//! the rows of a batch, and the ranking of all items for many users at once.
 //!
 //! ```text
-//! table    numbers on the heap or mapped from a file, a slice to all others
-//! plan     draws ─▶ every user and item once, which of them each entry reads, and the way back
-//! rows     their rows gathered from the tables; after the step, moved by row-sparse Adam
+//! table    numbers on the heap or in a memory-mapped file, used as a slice
+//! plan     draws ─▶ every user and item once, which of them each entry reads, and the reverse
+//! rows     their rows gathered from the tables; updated by row-sparse Adam
 //! model    rows ─▶ scores of the entries;  ∂loss/∂score ─▶ ∂loss/∂rows, ∂loss/∂weights
 //!          mf · neumf · two-tower (catalog.rs; one file and one page each)
 //! rank     blocks of users × all items ─▶ the best unseen items of each user
@@ -12,7 +12,7 @@
 //!
 //! Invariants:
 //! - nothing here has the size users × items;
-//! - a model sees gathered rows, never a table: tables may be as large as memory, or mapped (`table.rs`);
+//! - a model sees gathered rows, never a table: tables may be as large as memory, or memory-mapped (`table.rs`);
 //! - sums over entries have a fixed order, every output row is written by one task: the same bytes at any number of threads;
 //! - no label, no objective and no format of a file is known here.
 
@@ -33,8 +33,8 @@ mod tests;
 mod two_tower;
 
 pub use catalog::{MODELS, find, parse};
-pub use model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
+pub use model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 pub use plan::Plan;
 pub use rank::{Best, BestItems, Ranker, pick};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};
-pub use table::{Place, Table, TableError};
+pub use table::{Table, TableError, TableStorage};

@@ -5,7 +5,7 @@ use toprank_core::{ModelError, Param, ParamError, Spec, Stream};
 use toprank_onnx::{Graph, Value};
 
 use crate::dots;
-use crate::model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
+use crate::model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 use crate::params::{SCALE, WIDTH, fresh_rows, scale, uniform, width};
 
 pub(crate) const PARAMS: &[Param] = &[WIDTH, SCALE];
@@ -39,18 +39,12 @@ impl EmbeddingModel for Factors {
         });
     }
 
-    fn forward(&self, meeting: &Meeting, _: Option<Stream>, _: &mut Tape, scores: &mut [f64]) {
-        dots::forward(meeting.plan, meeting.users, meeting.items, self.width, scores);
+    fn forward(&self, batch: &BatchView, _: Option<Stream>, _: &mut Tape, scores: &mut [f64]) {
+        dots::forward(batch.plan, batch.users, batch.items, self.width, scores);
     }
 
-    fn backward(&self, meeting: &Meeting, _: &mut Tape, dscore: &[f64], to: Slopes) {
-        dots::backward(
-            meeting.plan,
-            [meeting.users, meeting.items],
-            self.width,
-            dscore,
-            [to.users, to.items],
-        );
+    fn backward(&self, batch: &BatchView, _: &mut Tape, dscore: &[f64], to: Slopes) {
+        dots::backward(batch.plan, [batch.users, batch.items], self.width, dscore, [to.users, to.items]);
     }
 
     fn ready_widths(&self) -> [usize; 2] {
@@ -62,14 +56,14 @@ impl EmbeddingModel for Factors {
             ready.copy_from_slice(rows);
             return;
         }
-        // The item's offset is multiplied by 1.
+        // The item's bias is multiplied by 1.
         for (row, ready) in rows.chunks_exact(self.width).zip(ready.chunks_exact_mut(self.width + 1)) {
             ready[..self.width].copy_from_slice(row);
             ready[self.width] = 1.0;
         }
     }
 
-    fn say(
+    fn export(
         &self,
         side: usize,
         table: &[f32],

@@ -1,4 +1,4 @@
-//! What a model of vectors is.
+//! What an embedding model is.
 
 use toprank_core::matrix::{View, product};
 use toprank_core::{Block, Features, ModelError, Stream};
@@ -20,16 +20,16 @@ pub struct Shape<'a> {
     pub item_features: Option<&'a dyn Features>,
 }
 
-/// A line of the catalog with its parameters set, before it knows its data.
+/// A catalog entry with its parameters set, before it knows its data.
 pub trait EmbeddingKind: Send + Sync {
     /// The model for these users and items.
     fn build(&self, shape: &Shape) -> Result<Box<dyn EmbeddingModel>, ModelError>;
 }
 
-/// Users of a batch and the items each of them meets, every row gathered once.
+/// The users of a batch, the items of each and their gathered rows: what a model reads in one step.
 #[derive(Clone, Copy)]
-pub struct Meeting<'a> {
-    /// Who meets what.
+pub struct BatchView<'a> {
+    /// Which items each user is paired with.
     pub plan: &'a Plan,
     /// Rows of the plan's users, one after the other.
     pub users: &'a [f32],
@@ -41,14 +41,14 @@ pub struct Meeting<'a> {
     pub weights: &'a [f32],
 }
 
-/// Numbers that [`EmbeddingModel::forward`] leaves for [`EmbeddingModel::backward`]; grows, never shrinks.
+/// Intermediate results of [`EmbeddingModel::forward`] for [`EmbeddingModel::backward`]; grows, never shrinks.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     pub(crate) buffers: Vec<Vec<f32>>,
 }
 
 impl Tape {
-    /// `lengths.len()` buffers of these lengths, with whatever they held.
+    /// `lengths.len()` buffers of these lengths, with arbitrary contents.
     pub(crate) fn cut<const K: usize>(&mut self, lengths: [usize; K]) -> [&mut [f32]; K] {
         if self.buffers.len() < K {
             self.buffers.resize(K, Vec::new());
@@ -64,7 +64,7 @@ impl Tape {
     }
 }
 
-/// Where ∂loss/∂… goes; every number is overwritten.
+/// Where gradients are written; every number is overwritten.
 pub struct Slopes<'a> {
     /// Of the gathered rows of users.
     pub users: &'a mut [f32],
@@ -84,22 +84,22 @@ pub trait EmbeddingModel: Send + Sync {
         &[]
     }
 
-    /// Fresh rows of the users `first..` (side 0) or items (side 1).
+    /// Initial rows of the users `first..` (side 0) or items (side 1).
     fn init_rows(&self, side: usize, first: u32, stream: Stream, rows: &mut [f32]);
 
-    /// Fresh weights.
+    /// Initial weights.
     fn init_weights(&self, _stream: Stream, _weights: &mut [f32]) {}
 
     /// The score of every entry. `train`: the random numbers of dropout in this step; `None`: none.
-    fn forward(&self, meeting: &Meeting, train: Option<Stream>, tape: &mut Tape, scores: &mut [f64]);
+    fn forward(&self, batch: &BatchView, train: Option<Stream>, tape: &mut Tape, scores: &mut [f64]);
 
-    /// ∂loss/∂rows and ∂loss/∂weights from ∂loss/∂score of every entry; `tape` is what `forward` left.
-    fn backward(&self, meeting: &Meeting, tape: &mut Tape, dscore: &[f64], to: Slopes);
+    /// ∂loss/∂rows and ∂loss/∂weights from ∂loss/∂score of every entry; `tape` is that of `forward`.
+    fn backward(&self, batch: &BatchView, tape: &mut Tape, dscore: &[f64], to: Slopes);
 
-    /// Numbers that make a user and an item ready to be scored against many.
+    /// Width of the precomputed vectors of a user and of an item, for scoring many pairs.
     fn ready_widths(&self) -> [usize; 2];
 
-    /// Makes users (side 0) or items (side 1) ready: `ids` are their numbers, `rows` their rows, a row of `ready` each.
+    /// Precomputes vectors of users (side 0) or items (side 1): `ids` are their numbers, `rows` their rows, a row of `ready` each.
     fn ready(
         &self,
         side: usize,
@@ -110,10 +110,10 @@ pub trait EmbeddingModel: Send + Sync {
         ready: &mut [f32],
     );
 
-    /// Says to an ONNX graph what makes users (side 0) or items (side 1) `ids` ready: rows of [`Self::ready_widths`]
-    /// numbers, whose products with the other side's add up to the score. `table` holds all rows of that side, `features`
-    /// those of `ids`. `None`: the sides are mixed, and neither is a vector by itself.
-    fn say(
+    /// Appends to an ONNX graph the computation of the vectors of users (side 0) or items (side 1) `ids`: rows of
+    /// [`Self::ready_widths`] numbers, whose dot product with the other side is the score. `table` holds all rows of that side,
+    /// `features` those of `ids`. `None`: the score is not a dot product of one vector per side.
+    fn export(
         &self,
         _side: usize,
         _table: &[f32],
@@ -125,12 +125,12 @@ pub trait EmbeddingModel: Send + Sync {
         None
     }
 
-    /// True if a score is the product of a ready user and a ready item: then [`Self::all_scores`] is not asked for.
+    /// True if a score is the dot product of the precomputed vectors: then [`Self::all_scores`] is not called.
     fn is_product(&self) -> bool {
         true
     }
 
-    /// Scores of every ready user with every ready item, user after user, on this thread.
+    /// Scores of every user with every item from their precomputed vectors, user after user, on this thread.
     fn all_scores(&self, _weights: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {
         let width = self.ready_widths()[0];
         product(View::new(users, width), View::new(items, width).transposed(), scores, false);

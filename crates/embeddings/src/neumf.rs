@@ -5,9 +5,9 @@ use toprank_core::matrix::{View, product};
 use toprank_core::{Block, ModelError, Param, ParamError, Role, Spec, Stream, vectorised};
 
 use crate::dots::{self, dot, folded};
-use crate::layers::{Layers, bend_slopes, fill_mask};
-use crate::model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
-use crate::params::{SCALE, WIDTH, dropout, fresh_rows, layers, scale, uniform, width};
+use crate::layers::{Layers, activation_slopes, fill_mask};
+use crate::model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
+use crate::params::{SCALE, WIDTH, fresh_rows, layers, scale, uniform, width};
 
 const LAYERS: Param = Param {
     name: "layers",
@@ -19,7 +19,7 @@ const DROPOUT: Param = Param {
     name: "dropout",
     default: "0",
     range: "[0, 1)",
-    about: "share of the units that are switched off, the same ones for all items of a user in a step",
+    about: "dropout rate of units, with the same mask for all items of a user in a step",
 };
 
 pub(crate) const PARAMS: &[Param] = &[WIDTH, LAYERS, DROPOUT, SCALE];
@@ -29,15 +29,20 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn EmbeddingKind>, ParamError> {
     if layers.is_empty() {
         return Err(ParamError::new(LAYERS.name, "none", LAYERS.range));
     }
-    Ok(Box::new(NeuMf::new(width(spec, &WIDTH)?, layers, dropout(spec, &DROPOUT)?, scale(spec)?)))
+    Ok(Box::new(NeuMf::new(
+        width(spec, &WIDTH)?,
+        layers,
+        spec.args.dropout(DROPOUT.name, 0.0)?,
+        scale(spec)?,
+    )))
 }
 
 /// NeuMF; formula, source and cost are in the [module](self).
 #[derive(Clone, Debug)]
 struct NeuMf {
-    /// Numbers in each of the two vectors of a user or an item.
+    /// Dimension of each of the two embeddings of a user or an item.
     width: usize,
-    /// Units of the first layer, which is a sum of what user and item give to it.
+    /// Units of the first layer, which is a sum of a part of the user and a part of the item.
     first: usize,
     /// The layers after it.
     rest: Layers,
@@ -56,9 +61,9 @@ struct Weights<'a> {
     last: &'a [f32],
 }
 
-/// Users whose slopes of weights are added up by one task.
+/// Users whose weight gradients are summed by one task.
 const USERS_AT_ONCE: usize = 16;
-/// Items that deeper layers see at once when all are scored.
+/// Items that deeper layers process at once when all are scored.
 const ITEMS_AT_ONCE: usize = 512;
 
 impl NeuMf {
@@ -106,11 +111,11 @@ impl NeuMf {
         Weights { product, first_users, first_items, first_offset, rest, last }
     }
 
-    /// What the rows of a side give to the product and to the first layer.
+    /// The parts of the rows of a side in the product and in the first layer.
     fn halves(&self, side: usize, weights: &Weights, rows: &[f32], [vector, deep, first]: [&mut [f32]; 3]) {
         let width = self.width;
         let row_width = self.widths()[side];
-        // An item's offset comes after its first vector, as products expect it.
+        // An item's bias comes after its first vector, as the dot product expects it.
         let of_vector = width + side;
         for (k, row) in rows.chunks_exact(row_width).enumerate() {
             let vector = &mut vector[k * of_vector..][..of_vector];
@@ -133,8 +138,8 @@ impl NeuMf {
     }
 
     /// Lengths of the buffers of a tape: product vectors and deep vectors and first sums of users and items, masks, units.
-    fn buffers(&self, meeting: &Meeting) -> [usize; 8] {
-        let (d, u) = (meeting.plan.users.len(), meeting.plan.items.len());
+    fn buffers(&self, batch: &BatchView) -> [usize; 8] {
+        let (d, u) = (batch.plan.users.len(), batch.plan.items.len());
         let NeuMf { width, first, .. } = *self;
         let masks = if self.dropout > 0.0 { d * self.units() } else { 0 };
         [
@@ -145,7 +150,7 @@ impl NeuMf {
             d * first,
             u * first,
             masks,
-            meeting.plan.len() * self.units(),
+            batch.plan.len() * self.units(),
         ]
     }
 }
@@ -179,7 +184,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Scores of a user with all items where the first layer is the last.
+    /// Scores of a user with all items if the first layer is the last.
     fn one_layer(user: &[f32], items: &[f32], vector: usize, last: &[f32], scores: &mut [f32]) {
         let (vector_user, first_user) = user.split_at(vector);
         for (score, item) in scores.iter_mut().zip(items.chunks_exact(user.len())) {
@@ -200,7 +205,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Slopes of the last layer's units, in their place; adds slope · unit to `to_last`.
+    /// Replaces the units of the last layer by their gradients; adds gradient · unit to `to_last`.
     fn last_slopes(last: &[f32], slopes: &[f64], mask: &[f32], units: &mut [f32], to_last: &mut [f32]) {
         for (&slope, units) in slopes.iter().zip(units.chunks_exact_mut(last.len())) {
             let slope = slope as f32;
@@ -214,7 +219,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Adds row after row to the item that it is of, where that is among those from `first` on whose rows are `to`.
+    /// Adds each row to its item, if that is among those from `first` on, whose rows are `to`.
     fn add_to_items(to: &mut [f32], first: usize, width: usize, met: &[u32], rows: &[f32]) {
         for (&k, row) in met.iter().zip(rows.chunks_exact(width)) {
             let place = (k as usize).checked_sub(first).map(|place| place * width);
@@ -264,14 +269,14 @@ impl EmbeddingModel for NeuMf {
         uniform((6.0 / (last.len() + 1) as f32).sqrt(), &mut random, last);
     }
 
-    fn forward(&self, meeting: &Meeting, train: Option<Stream>, tape: &mut Tape, scores: &mut [f64]) {
-        let weights = self.cut(meeting.weights);
-        let plan = meeting.plan;
+    fn forward(&self, batch: &BatchView, train: Option<Stream>, tape: &mut Tape, scores: &mut [f64]) {
+        let weights = self.cut(batch.weights);
+        let plan = batch.plan;
         let (first, units) = (self.first, self.units());
         let [vector_u, vector_i, deep_u, deep_i, first_u, first_i, masks, all] =
-            tape.cut(self.buffers(meeting));
-        self.halves(0, &weights, meeting.users, [vector_u, deep_u, first_u]);
-        self.halves(1, &weights, meeting.items, [vector_i, deep_i, first_i]);
+            tape.cut(self.buffers(batch));
+        self.halves(0, &weights, batch.users, [vector_u, deep_u, first_u]);
+        self.halves(1, &weights, batch.items, [vector_i, deep_i, first_i]);
         dots::forward(plan, vector_u, vector_i, self.width, scores);
         if !masks.is_empty() {
             for (&user, mask) in plan.users.iter().zip(masks.chunks_exact_mut(units)) {
@@ -296,13 +301,13 @@ impl EmbeddingModel for NeuMf {
         });
     }
 
-    fn backward(&self, meeting: &Meeting, tape: &mut Tape, dscore: &[f64], to: Slopes) {
-        let weights = self.cut(meeting.weights);
-        let plan = meeting.plan;
+    fn backward(&self, batch: &BatchView, tape: &mut Tape, dscore: &[f64], to: Slopes) {
+        let weights = self.cut(batch.weights);
+        let plan = batch.plan;
         let (width, first, units) = (self.width, self.first, self.units());
         let (d, u) = (plan.users.len(), plan.items.len());
         let mut lengths = [0; 12];
-        lengths[..8].copy_from_slice(&self.buffers(meeting));
+        lengths[..8].copy_from_slice(&self.buffers(batch));
         lengths[8..].copy_from_slice(&[d * width, u * (width + 1), d * first, u * first]);
         let [
             vector_u,
@@ -320,7 +325,7 @@ impl EmbeddingModel for NeuMf {
         ] = tape.cut(lengths);
         dots::backward(plan, [vector_u, vector_i], width, dscore, [slope_u, slope_i]);
 
-        // Down the layers, user by user; slopes of the first sums take the place of its units.
+        // Backwards through the layers, user by user; gradients of the first sums replace its units.
         let deeper = weights.rest.len() + weights.last.len();
         let shards: Vec<Vec<f32>> = Shard::all(plan, all, units)
             .into_par_iter()
@@ -343,7 +348,7 @@ impl EmbeddingModel for NeuMf {
                         let (first_mask, other_masks) =
                             mask.split_at(if mask.is_empty() { 0 } else { first });
                         self.rest.backward(weights.rest, x, other_masks, given, to_rest, &mut scratch);
-                        bend_slopes(&mut scratch, x, first_mask, first);
+                        activation_slopes(&mut scratch, x, first_mask, first);
                         x.copy_from_slice(&scratch);
                     }
                     slope_first_u.fill(0.0);
@@ -352,8 +357,8 @@ impl EmbeddingModel for NeuMf {
                 to_weights
             })
             .collect();
-        // Each thread takes some of the items and walks over all users: units are read in the order they stand in, and an item's
-        // slopes are added in the order of users, however many threads there are.
+        // Each thread takes some of the items and loops over all users: units are read in storage order, and the gradients of an
+        // item are added in the order of users, for any number of threads.
         let all = &*all;
         let part = u.div_ceil(rayon::current_num_threads()).max(1);
         slope_first_i.par_chunks_mut(part * first).enumerate().for_each(|(k, to)| {
@@ -395,7 +400,7 @@ impl EmbeddingModel for NeuMf {
             deep_i,
             false,
         );
-        let of_user = meeting.users.chunks_exact(2 * width).zip(to.users.chunks_exact_mut(2 * width));
+        let of_user = batch.users.chunks_exact(2 * width).zip(to.users.chunks_exact_mut(2 * width));
         for (k, (row, to)) in of_user.enumerate() {
             let slope = &slope_u[k * width..][..width];
             for ((to_weight, slope), own) in to_product.iter_mut().zip(slope).zip(row) {
@@ -424,7 +429,7 @@ impl EmbeddingModel for NeuMf {
         self.halves(side, &weights, rows, [&mut vector, &mut deep, &mut first]);
         for (k, ready) in ready.chunks_exact_mut(self.ready_widths()[side]).enumerate() {
             ready[..of_vector].copy_from_slice(&vector[k * of_vector..][..of_vector]);
-            // The item's offset is multiplied by 1.
+            // The item's bias is multiplied by 1.
             ready[of_vector..=self.width].fill(1.0);
             ready[self.width + 1..].copy_from_slice(&first[k * self.first..][..self.first]);
         }

@@ -1,5 +1,5 @@
 /*!
-Products of some users with all items, where scores are products.
+Scores of some users with all items, for models whose scores are dot products.
 
 Items are laid out once, sixteen side by side, so that a tile of scores (6 users × 16 items) is summed in registers and
 nothing is rearranged again for each block of users:
@@ -17,10 +17,10 @@ const ACROSS: usize = 16;
 /// Users of a tile: their sums take 12 of 16 registers.
 const DOWN: usize = 6;
 
-/// All items, ready for products.
+/// All items, laid out for dot products.
 pub(crate) struct Panels {
     width: usize,
-    /// `width` times sixteen numbers for each panel; those of items that are not there are 0.
+    /// `width` times sixteen numbers for each panel; padding is 0.
     panels: Vec<[f32; ACROSS]>,
 }
 
@@ -41,7 +41,7 @@ impl Panels {
         self.panels.len() / self.width * ACROSS
     }
 
-    /// Scores of these users with all items, [`Panels::stride`] numbers for each user; `scores` takes the size that is needed.
+    /// Scores of these users with all items, [`Panels::stride`] numbers for each user; `scores` is resized.
     pub fn scores(&self, users: &[f32], scores: &mut Vec<f32>) {
         let width = self.width;
         let tiles = (users.len() / width).div_ceil(DOWN);
@@ -56,8 +56,7 @@ impl Panels {
 }
 
 vectorised! {
-    // Plain counts in the inner loops: adapters that are not compiled into them, as without link-time optimisation, cost more
-    // than the sums.
+    // Index loops: iterator adapters that are not inlined, as without link-time optimisation, would cost more than the sums.
     #[allow(clippy::needless_range_loop)]
     fn products<FUSED>(tiles: &[[f32; DOWN]], panels: &[[f32; ACROSS]], width: usize, scores: &mut [f32]) {
         let stride = panels.len() / width * ACROSS;

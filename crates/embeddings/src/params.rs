@@ -6,32 +6,24 @@ use toprank_core::{Param, ParamError, Spec, Stream};
 pub(crate) const WIDTH: Param = Param {
     name: "width",
     default: "64",
-    range: "a whole number from 1 to 4096",
-    about: "numbers in the vector of a user or an item",
+    range: "an integer from 1 to 4096",
+    about: "embedding dimension of a user or an item",
 };
 
 pub(crate) const SCALE: Param = Param {
     name: "scale",
     default: "0.1",
     range: "(0, 10]",
-    about: "fresh vectors are drawn evenly from ±scale",
+    about: "initial embeddings are drawn uniformly from [−scale, scale]",
 };
 
 pub(crate) fn width(spec: &Spec, param: &Param) -> Result<usize, ParamError> {
-    let default = param.default.parse().unwrap_or(64.0);
-    let ok = |x: f64| (1.0..=4096.0).contains(&x) && x.fract() == 0.0;
-    Ok(spec.args.number(param.name, default, param.range, ok)? as usize)
+    spec.args.count(param.name, param.default.parse().unwrap_or(64), 4096)
 }
 
 pub(crate) fn scale(spec: &Spec) -> Result<f32, ParamError> {
     let default = SCALE.default.parse().unwrap_or(0.1);
     Ok(spec.args.number(SCALE.name, default, "in (0, 10]", |x| x > 0.0 && x <= 10.0)? as f32)
-}
-
-/// A share of units to switch off.
-pub(crate) fn dropout(spec: &Spec, param: &Param) -> Result<f64, ParamError> {
-    let default = param.default.parse().unwrap_or(0.0);
-    spec.args.number(param.name, default, "in [0, 1)", |x| (0.0..1.0).contains(&x))
 }
 
 /// Widths joined by `-`.
@@ -45,14 +37,14 @@ pub(crate) fn layers(spec: &Spec, param: &Param) -> Result<Vec<usize>, ParamErro
     widths.ok_or_else(|| ParamError::new(param.name, text, param.range))
 }
 
-/// Evenly from ±`bound`.
+/// Uniform on [−`bound`, `bound`].
 pub(crate) fn uniform(bound: f32, random: &mut Random, values: &mut [f32]) {
     for value in values {
         *value = (f64::from(bound) * (2.0 * random.unit() - 1.0)) as f32;
     }
 }
 
-/// Fresh rows: each row has random numbers of its own, so that one user more changes nobody else's.
+/// Initial rows: each row has random numbers of its own, so that an additional user does not change the rows of others.
 pub(crate) fn fresh_rows(
     side: usize,
     first: u32,

@@ -1,6 +1,6 @@
 //! Every user and item of a batch once, and which of them each entry reads.
 
-/// Who meets what in a batch. Its memory grows, never shrinks.
+/// The pairs of users and items of a batch. Its memory grows, never shrinks.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The users, strictly ascending.
@@ -9,24 +9,24 @@ pub struct Plan {
     pub items: Vec<u32>,
     /// Entries of user d: `offsets[d]..offsets[d + 1]`.
     pub offsets: Vec<usize>,
-    /// The item of each entry, as a place in `items`.
+    /// The item of each entry, as an index into `items`.
     pub item_of: Vec<u32>,
-    /// The user of each entry, as a place in `users`.
+    /// The user of each entry, as an index into `users`.
     pub user_of: Vec<u32>,
     /// Entries of item k, ascending: `entries[starts[k]..starts[k + 1]]`.
     pub starts: Vec<usize>,
     /// See `starts`.
     pub entries: Vec<u32>,
-    /// The user of each of `entries`: looked up once here, not at random in every sum over them.
+    /// The user of each of `entries`: looked up once here instead of in every sum over them.
     met_by: Vec<u32>,
-    /// Place of an item in `items`; [`ABSENT`] between two batches.
+    /// Index of an item in `items`; [`ABSENT`] between two batches.
     slot: Vec<u32>,
 }
 
 const ABSENT: u32 = u32::MAX;
 
 impl Plan {
-    /// Lays out a batch: user `users[d]` meets `items[offsets[d]..offsets[d + 1]]`, which are below `all_items`.
+    /// Lays out a batch: user `users[d]` is paired with `items[offsets[d]..offsets[d + 1]]`, which are below `all_items`.
     ///
     /// Cost: O(entries + items of the batch · log), or O(entries + `all_items`) where most items are in the batch.
     ///
@@ -93,7 +93,7 @@ impl Plan {
             self.met_by[*at] = user;
             *at += 1;
         }
-        // Each start has moved on to the next one's place.
+        // Each start has advanced to the next one.
         self.starts.copy_within(..self.items.len(), 1);
         self.starts[0] = 0;
     }
@@ -103,17 +103,17 @@ impl Plan {
         self.item_of.len()
     }
 
-    /// True if nobody meets anything.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.item_of.is_empty()
     }
 
-    /// The items that user d meets, as places in `items`.
+    /// The items of user d, as indices into `items`.
     pub(crate) fn met(&self, d: usize) -> &[u32] {
         &self.item_of[self.offsets[d]..self.offsets[d + 1]]
     }
 
-    /// The users of the entries of item k, as places in `users`.
+    /// The users of the entries of item k, as indices into `users`.
     pub(crate) fn met_by(&self, k: usize) -> &[u32] {
         &self.met_by[self.starts[k]..self.starts[k + 1]]
     }

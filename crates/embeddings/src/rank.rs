@@ -1,7 +1,7 @@
 /*!
-The best unseen items of many users: blocks of users against all items, seen ones masked, the best picked without a sort.
+The best unseen items of many users: blocks of users against all items, seen items masked, the best selected without a sort.
 
-Cost: one matrix product per block of users (models of products), then one sweep over the scores; memory for a block only.
+Cost: one matrix product per block of users (if scores are dot products), then one sweep over the scores; memory for one block.
 */
 
 use rayon::prelude::*;
@@ -12,9 +12,9 @@ use crate::panels::Panels;
 
 /// Scores of a block of users: they stay in the cache of a core.
 const SCORES_AT_ONCE: usize = 1 << 17;
-/// Users of a block: whole tiles of a product.
+/// Users of a block: a multiple of the tile of a matrix product.
 const USERS_AT_ONCE: [usize; 2] = [12, 60];
-/// Items made ready by one task.
+/// Items precomputed by one task.
 const ITEMS_AT_ONCE: usize = 1024;
 
 /// An item and its score.
@@ -42,7 +42,7 @@ impl BestItems {
     }
 }
 
-/// A model with all its items made ready.
+/// A model with the precomputed vectors of all items.
 pub struct Ranker<'a> {
     model: &'a dyn EmbeddingModel,
     shape: Shape<'a>,
@@ -52,16 +52,16 @@ pub struct Ranker<'a> {
     count: usize,
 }
 
-/// Ready items.
+/// Precomputed items.
 enum Items {
-    /// Of a model whose scores are products.
+    /// Of a model whose scores are dot products.
     Panels(Panels),
     /// Row after row.
     Rows(Vec<f32>),
 }
 
 impl<'a> Ranker<'a> {
-    /// Makes all items ready. `users` and `items` are the tables.
+    /// Precomputes all items. `users` and `items` are the tables.
     pub fn new(
         model: &'a dyn EmbeddingModel,
         shape: Shape<'a>,
@@ -128,8 +128,8 @@ impl<'a> Ranker<'a> {
     }
 
     /// The `k` best items of each user that it has not seen, and all others that are as good as the k-th. `seen(d)` are the
-    /// seen items of the d-th user asked for; `instead(d)`: these scores of all items are taken for it (nothing is known
-    /// about it).
+    /// seen items of the d-th user asked for; `instead(d)`: scores of all items that replace the model's (for a user
+    /// without history).
     pub fn best<'s>(
         &self,
         users: &[u32],
@@ -176,13 +176,13 @@ pub fn pick(scores: &[f32], k: usize) -> Vec<Best> {
     found
 }
 
-/// Most scores of a stretch.
-const STRETCH: usize = 64;
+/// Most scores of a chunk.
+const CHUNK: usize = 64;
 
 #[inline(always)]
 #[allow(clippy::inline_always)] // It must be compiled into the vectorised function that calls it.
-fn greatest(stretch: &[f32]) -> f32 {
-    let (lanes, rest) = stretch.as_chunks::<8>();
+fn greatest(chunk: &[f32]) -> f32 {
+    let (lanes, rest) = chunk.as_chunks::<8>();
     let mut most = [f32::NEG_INFINITY; 8];
     for lane in lanes {
         for (most, score) in most.iter_mut().zip(lane) {
@@ -199,21 +199,21 @@ fn greatest(stretch: &[f32]) -> f32 {
 vectorised! {
     /// Finds all scores that can be among the `k` greatest and some more.
     ///
-    /// The greatest scores of `k` stretches are `k` scores: none below the least of them is wanted, and few stretches
-    /// reach that far.
+    /// The greatest scores of `k` chunks are `k` scores: no score below the least of them is needed, and few chunks have a
+    /// greater one.
     fn candidates(scores: &[f32], k: usize, found: &mut Vec<Best>) {
-        let length = (scores.len() / k / 2).clamp(8, STRETCH) / 8 * 8;
+        let length = (scores.len() / k / 2).clamp(8, CHUNK) / 8 * 8;
         let tops: Vec<f32> = scores.chunks(length).map(greatest).collect();
         let mut least = f32::NEG_INFINITY;
         if tops.len() > k {
             least = *tops.clone().select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1;
         }
-        for ((stretch, top), at) in scores.chunks(length).zip(tops).zip((0u32..).step_by(length)) {
+        for ((chunk, top), at) in scores.chunks(length).zip(tops).zip((0u32..).step_by(length)) {
             if top < least {
                 continue;
             }
-            for (lane, at) in stretch.chunks(8).zip((at..).step_by(8)) {
-                // Most lanes hold none: eight comparisons at once.
+            for (lane, at) in chunk.chunks(8).zip((at..).step_by(8)) {
+                // Most chunks have none: eight comparisons at once.
                 if lane.iter().map(|score| u8::from(*score >= least)).sum::<u8>() == 0 {
                     continue;
                 }

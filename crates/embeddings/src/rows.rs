@@ -1,8 +1,8 @@
 /*!
-Rows of a table that a batch touches: gather them, move them, remember what they were.
+Rows of a table that a batch reads: gather them, update them, keep their previous values.
 
-**Row-sparse Adam.** Only the rows of a batch are read and written. A row that was last touched s + 1 steps ago first lets
-its two means decay for the s steps it skipped, as dense Adam would have with gradient 0:
+**Row-sparse Adam.** Only the rows of a batch are read and written. For a row that was last updated s + 1 steps ago,
+the two moving averages first decay for the s steps it skipped, as in dense Adam with gradient 0:
 
 ```text
 m ← β1^s m,   v ← β2^s v                        the skipped steps
@@ -10,8 +10,8 @@ m ← β1 m + (1 − β1) g,   v ← β2 v + (1 − β2) g²  this step
 w ← w − η m/(1 − β1^t) / (√(v/(1 − β2^t)) + ε)   t: steps of the whole run
 ```
 
-So both means are those of dense Adam at every touch. What differs from it: a row does not move while it is not touched
-(dense Adam lets it drift on by its old mean). Weight decay λ (coupled, g + λw) acts when a row is touched.
+Both moving averages are therefore those of dense Adam at every update. Unlike in dense Adam, a row does not change in steps
+that do not read it. Weight decay λ (coupled, g + λw) acts when a row is updated.
 
 Source: Kingma, Ba, "Adam: A method for stochastic optimization", ICLR 2015, over the rows of a batch.
 */
@@ -19,7 +19,7 @@ Source: Kingma, Ba, "Adam: A method for stochastic optimization", ICLR 2015, ove
 use rayon::prelude::*;
 use toprank_core::{Features, vectorised};
 
-use crate::table::{Place, Table, TableError};
+use crate::table::{Table, TableError, TableStorage};
 
 /// Some rows of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,11 +30,11 @@ pub struct Rows {
     pub values: Vec<f32>,
 }
 
-/// What the rows of the last step were before it.
+/// The rows of the last step as they were before it.
 pub type Undo = Rows;
 
 impl Rows {
-    /// Copies rows `numbers` of `table` here; where `before` has one of them, as it was then.
+    /// Copies rows `numbers` of `table` here; for rows that are in `before`, the values of `before`.
     pub fn gather(&mut self, table: &[f32], width: usize, numbers: &[u32], before: Option<&Undo>) {
         self.numbers.clear();
         self.numbers.extend_from_slice(numbers);
@@ -61,11 +61,11 @@ const KEPT: usize = 1024;
 pub struct RowStep {
     /// Steps of the whole run before this one.
     pub number: u64,
-    /// The rate η.
+    /// The learning rate η.
     pub rate: f64,
 }
 
-/// What row-sparse Adam is told.
+/// The settings of row-sparse Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowConstants {
     /// β1 and β2: how much of the past is kept.
@@ -74,8 +74,7 @@ pub struct RowConstants {
     pub eps: f64,
     /// Weight decay λ, on the rows of a batch.
     pub decay: f64,
-    /// False: λ·w is added to the gradient (Adam). True: w shrinks by the factor 1 − ηλ instead, whatever the size of the
-    /// gradient (AdamW).
+    /// False: λ·w is added to the gradient (Adam). True: w is multiplied by 1 − ηλ instead, whatever the gradient (AdamW).
     pub decoupled: bool,
 }
 
@@ -90,7 +89,7 @@ pub struct RowAdam {
     pub mean: Table,
     /// v of each number.
     pub square: Table,
-    /// Step after which each row was last touched; 0: never.
+    /// Step after which each row was last updated; 0: never.
     pub last: Vec<u64>,
 }
 
@@ -101,17 +100,17 @@ impl RowAdam {
         RowAdam::of(rows, width, constants, [mean, square])
     }
 
-    /// The same with its means in `place`.
+    /// The same with its means in `storage`.
     ///
     /// # Errors
-    /// If there is no room.
+    /// If there is not enough space.
     pub fn new_in(
         rows: usize,
         width: usize,
         constants: RowConstants,
-        place: &Place,
+        storage: &TableStorage,
     ) -> Result<RowAdam, TableError> {
-        let zeros = || Table::zeroed(rows * width, place);
+        let zeros = || Table::zeroed(rows * width, storage);
         Ok(RowAdam::of(rows, width, constants, [zeros()?, zeros()?]))
     }
 
@@ -120,7 +119,7 @@ impl RowAdam {
         RowAdam { width, constants, powers, mean, square, last: vec![0; rows] }
     }
 
-    /// Forgets everything: as at the beginning.
+    /// Resets all state.
     pub fn restart(&mut self) {
         self.mean.fill(0.0);
         self.square.fill(0.0);
@@ -134,7 +133,7 @@ impl RowAdam {
         }
     }
 
-    /// Moves rows `numbers` (strictly ascending) of `table` along `gradient` (a row each).
+    /// Updates rows `numbers` (strictly ascending) of `table` by `gradient` (a row each).
     ///
     /// # Panics
     /// If lengths do not fit.
@@ -182,11 +181,11 @@ struct Constants {
     old: [f32; 2],
     eps: f32,
     decay: f32,
-    /// What a decoupled decay leaves of a number.
+    /// The factor of decoupled weight decay.
     kept: f32,
 }
 
-/// A run of rows; the slices begin with row `first`.
+/// Consecutive rows; the slices begin with row `first`.
 struct Part<'a> {
     first: u32,
     numbers: &'a [u32],
@@ -262,7 +261,7 @@ vectorised! {
     }
 }
 
-/// `x`, or 0 where it is next to nothing: means that only decay would become subnormal, and products with them slow.
+/// `x`, or 0 if it is tiny: averages that only decay would become subnormal, which makes arithmetic slow.
 #[inline(always)]
 #[allow(clippy::inline_always)] // It must be compiled into the vectorised function that calls it.
 fn settled(x: f32) -> f32 {
@@ -274,7 +273,7 @@ pub(crate) fn features(of: Option<&dyn Features>, ids: &[u32]) -> Vec<f32> {
     let Some(of) = of else { return Vec::new() };
     let mut out = vec![0.0; ids.len() * of.width()];
     of.gather(ids, &mut out);
-    // What is not known about someone says nothing: features are centred before they come here.
+    // A missing feature is 0, the mean: features are centred before.
     out.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
     out
 }

@@ -1,13 +1,13 @@
 /*!
-Numbers of a table: on the heap, or mapped from a file.
+Numbers of a table: on the heap, or in a memory-mapped file.
 
-A mapped table of a training run lies in a temporary file without a name: nobody else can open it, and it is gone when the
-process is, however that ends. The system writes pages to it when memory is short, as it would to swap, and keeps them in memory
-otherwise. All of its blocks are taken from the disk before it is mapped, because a disk that is full when a page is written would
+A memory-mapped table of a training run is a temporary file without a name: no other process can open it, and it is deleted when
+the process ends, however it ends. The system writes pages to it when memory is short, as it would to swap, and keeps them in memory
+otherwise. All of its blocks are reserved on the disk before it is mapped, because a disk that is full when a page is written would
 kill the process (SIGBUS) in the middle of a step: here it is an error at the start.
 
-What remains: a disk that breaks kills the process when its page is read, and file systems that write every change to a new
-place (btrfs, ZFS) can run full in spite of the reservation. A checkpoint survives both.
+Two cases remain: a failing disk kills the process when a page is read, and copy-on-write file systems (btrfs, ZFS) can run full
+in spite of the reservation. A checkpoint survives both.
 */
 
 use std::fmt;
@@ -18,34 +18,34 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 
-/// Where tables live. The numbers in them are the same everywhere.
+/// Where tables are stored. The numbers in them do not depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum TableStorage {
     /// On the heap.
     #[default]
     Memory,
-    /// In temporary files of this folder, mapped.
+    /// In memory-mapped temporary files in this folder.
     Folder(PathBuf),
 }
 
-impl Place {
-    /// Memory for tables that take at most half of what there is (of the machine, or of its container where that has a
-    /// limit), else `folder`. Where neither is known: memory.
-    pub fn fitting(bytes: u64, folder: &Path) -> Place {
+impl TableStorage {
+    /// Memory for tables that take at most half of it (of the machine, or of its container if that has a limit), otherwise
+    /// `folder`. If the size of the memory is unknown: memory.
+    pub fn fitting(bytes: u64, folder: &Path) -> TableStorage {
         chosen(bytes, memory(), folder)
     }
 }
 
-fn chosen(bytes: u64, memory: Option<u64>, folder: &Path) -> Place {
+fn chosen(bytes: u64, memory: Option<u64>, folder: &Path) -> TableStorage {
     match memory {
-        Some(memory) if bytes > memory / 2 => Place::Folder(folder.to_path_buf()),
-        _ => Place::Memory,
+        Some(memory) if bytes > memory / 2 => TableStorage::Folder(folder.to_path_buf()),
+        _ => TableStorage::Memory,
     }
 }
 
-/// Bytes of memory that this process can hope for.
+/// Bytes of memory that are available to this process.
 fn memory() -> Option<u64> {
-    // Version 2 and version 1 of control groups, as a container sees its own; "max" is no number.
+    // Version 2 and version 1 of control groups, as a container sees its own; "max" is not a number.
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limits = limits.iter().filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
     limits.chain(physical()).min()
@@ -63,7 +63,7 @@ fn physical() -> Option<u64> {
     None
 }
 
-/// A folder that has no room for a table, or cannot be written to.
+/// A folder without enough space for a table, or that cannot be written to.
 #[derive(Debug)]
 pub struct TableError {
     folder: PathBuf,
@@ -77,7 +77,7 @@ impl fmt::Display for TableError {
         let folder = folder.display();
         write!(
             f,
-            "{folder}: no table of {bytes} bytes can be made there ({error}); expected a folder on a disk with room for it"
+            "{folder}: no table of {bytes} bytes can be made there ({error}); expected a folder on a disk with enough space"
         )
     }
 }
@@ -88,11 +88,11 @@ impl std::error::Error for TableError {
     }
 }
 
-/// Numbers of one table; a slice to all who use it.
+/// Numbers of one table; dereferences to a slice.
 ///
 /// ```
-/// use toprank_embeddings::{Place, Table};
-/// let mut table = Table::zeroed(3, &Place::Folder(std::env::temp_dir())).unwrap();
+/// use toprank_embeddings::{TableStorage, Table};
+/// let mut table = Table::zeroed(3, &TableStorage::Folder(std::env::temp_dir())).unwrap();
 /// table[1] = 0.5;
 /// assert_eq!(*table, [0.0, 0.5, 0.0]);
 /// ```
@@ -117,11 +117,11 @@ impl Table {
     /// `length` zeros.
     ///
     /// # Errors
-    /// If the folder cannot be written to or has no room. Lack of memory is no error but the end, as for any vector.
-    pub fn zeroed(length: usize, place: &Place) -> Result<Table, TableError> {
-        match place {
-            // A map of no bytes is refused by some systems.
-            Place::Folder(folder) if length > 0 => {
+    /// If the folder cannot be written to or has not enough space. Running out of memory aborts, as for any vector.
+    pub fn zeroed(length: usize, storage: &TableStorage) -> Result<Table, TableError> {
+        match storage {
+            // Some systems refuse to map 0 bytes.
+            TableStorage::Folder(folder) if length > 0 => {
                 let bytes = 4 * length as u64;
                 let error = |error| TableError { folder: folder.clone(), bytes, error };
                 scratch(folder, bytes).map(|map| Table(Store::Scratch(map))).map_err(error)
@@ -130,10 +130,10 @@ impl Table {
         }
     }
 
-    /// `length` numbers that lie in `file` from byte `at` on, little-endian; they stay there where this machine can read them so,
-    /// else they are copied. `None`: they are not all there.
+    /// `length` little-endian numbers of `file` from byte `at` on; they are memory-mapped if this machine can read them so,
+    /// otherwise copied. `None`: the file is too short.
     ///
-    /// While the table lives, nobody may change or shorten the file; to replace it by renaming another over it is fine.
+    /// While the table exists the file must not be changed or truncated; replacing it by renaming another file over it is fine.
     ///
     /// # Errors
     /// If the file cannot be mapped.
@@ -155,7 +155,7 @@ impl Table {
         Ok(Some(Table::from(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect::<Vec<f32>>())))
     }
 
-    /// True if its numbers are in a file.
+    /// True if its numbers are in a memory-mapped file.
     pub fn is_mapped(&self) -> bool {
         !matches!(self.0, Store::Heap(_))
     }
@@ -176,7 +176,7 @@ impl Deref for Table {
             Store::Scratch(map) => map,
             Store::Part(map) => map,
         };
-        // SAFETY: both kinds of maps hold a whole number of f32 and start aligned (one at a page, the other was looked at); every
+        // SAFETY: both kinds of maps have a length that is a multiple of that of f32 and start aligned (one at a page, the other was checked); every
         // pattern of bits is a valid f32; the slice borrows the table, which owns the map.
         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / 4) }
     }
@@ -185,7 +185,7 @@ impl Deref for Table {
 impl DerefMut for Table {
     fn deref_mut(&mut self) -> &mut [f32] {
         if let Store::Part(_) = self.0 {
-            // What is only read is copied before it is written to.
+            // A read-only table is copied before it is written to.
             self.0 = Store::Heap(self.to_vec());
         }
         let bytes: &mut [u8] = match &mut self.0 {
@@ -210,24 +210,24 @@ impl PartialEq for Table {
     }
 }
 
-/// A mapped file of `bytes` zeros, without a name.
+/// A memory-mapped file of `bytes` zeros, without a name.
 fn scratch(folder: &Path, bytes: u64) -> io::Result<MmapMut> {
     let mut file = tempfile::tempfile_in(folder)?;
-    look_for_room(&file, bytes)?;
+    check_space(&file, bytes)?;
     reserve(&mut file, bytes)?;
     // SAFETY: the file was made just now, has no name and is handed to nobody: only this map changes it, and nobody shortens it.
     // Its blocks are reserved.
     unsafe { MmapMut::map_mut(&file) }
 }
 
-/// Refuses what cannot fit before anything is reserved: a reservation that fails half-way has filled the disk for everybody.
+/// Refuses a size that cannot fit before anything is reserved: a reservation that fails half-way would have filled the disk.
 #[cfg(unix)]
-fn look_for_room(file: &File, bytes: u64) -> io::Result<()> {
+fn check_space(file: &File, bytes: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let mut about = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
     // SAFETY: the descriptor is open and `about` has the size that the call fills.
     if unsafe { libc::fstatvfs(file.as_raw_fd(), about.as_mut_ptr()) } != 0 {
-        // What is free is not known; the reservation will tell.
+        // The free space is unknown; the reservation will fail if it is not enough.
         return Ok(());
     }
     // SAFETY: filled by the call, which succeeded; all its fields are numbers.
@@ -241,21 +241,21 @@ fn look_for_room(file: &File, bytes: u64) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn look_for_room(_: &File, _: u64) -> io::Result<()> {
+fn check_space(_: &File, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a file this long, all zeros, its blocks taken from the disk.
+/// Makes a file of this length, all zeros, with its blocks reserved on the disk.
 fn reserve(file: &mut File, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)?;
-    // A longer file of Windows has its blocks.
+    // On Windows setting the length reserves the blocks.
     if cfg!(windows) || allocated(file, bytes)? {
         return Ok(());
     }
     io::copy(&mut io::Read::take(io::repeat(0), bytes), file).map(|_| ())
 }
 
-/// Takes the blocks without writing them; false if the file system cannot do that.
+/// Reserves the blocks without writing them; false if the file system does not support it.
 #[cfg(target_os = "linux")]
 fn allocated(file: &File, bytes: u64) -> io::Result<bool> {
     use std::os::fd::AsRawFd;
@@ -285,9 +285,9 @@ mod tests {
     #[test]
     fn a_mapped_table_is_a_slice_of_zeros_that_keeps_what_is_written_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::Folder(folder.path().to_path_buf());
+        let storage = TableStorage::Folder(folder.path().to_path_buf());
         let (mut mapped, mut heap) =
-            (Table::zeroed(5000, &place).unwrap(), Table::zeroed(5000, &Place::Memory).unwrap());
+            (Table::zeroed(5000, &storage).unwrap(), Table::zeroed(5000, &TableStorage::Memory).unwrap());
         assert!(mapped.is_mapped() && !heap.is_mapped());
         assert!(mapped.len() == 5000 && mapped.iter().all(|value| value.to_bits() == 0));
         for table in [&mut mapped, &mut heap] {
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name");
         drop(mapped);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(Table::zeroed(0, &place).unwrap().is_empty());
+        assert!(Table::zeroed(0, &storage).unwrap().is_empty());
     }
 
     #[test]
@@ -312,15 +312,15 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_room_or_that_is_none_is_named_with_what_was_wanted() {
+    fn a_folder_without_space_or_that_does_not_exist_is_named_with_the_size() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::Folder(folder.path().to_path_buf());
-        let error = Table::zeroed(1 << 52, &place).err().unwrap().to_string();
+        let storage = TableStorage::Folder(folder.path().to_path_buf());
+        let error = Table::zeroed(1 << 52, &storage).err().unwrap().to_string();
         assert!(error.contains(&folder.path().display().to_string()), "{error}");
         assert!(error.contains(&format!("{} bytes", 1u64 << 54)), "{error}");
         #[cfg(unix)]
         assert!(error.contains("bytes are free"), "{error}");
-        let absent = Place::Folder(folder.path().join("absent"));
+        let absent = TableStorage::Folder(folder.path().join("absent"));
         let error = Table::zeroed(1, &absent).err().unwrap().to_string();
         assert!(error.contains("absent: no table of 4 bytes"), "{error}");
     }
@@ -354,9 +354,9 @@ mod tests {
     #[test]
     fn tables_move_to_the_folder_above_half_of_the_memory() {
         let folder = Path::new("out");
-        assert_eq!(chosen(50, Some(100), folder), Place::Memory);
-        assert_eq!(chosen(51, Some(100), folder), Place::Folder(folder.into()));
-        assert_eq!(chosen(u64::MAX, None, folder), Place::Memory);
+        assert_eq!(chosen(50, Some(100), folder), TableStorage::Memory);
+        assert_eq!(chosen(51, Some(100), folder), TableStorage::Folder(folder.into()));
+        assert_eq!(chosen(u64::MAX, None, folder), TableStorage::Memory);
         #[cfg(target_os = "linux")]
         assert!(memory().is_some_and(|bytes| bytes > 1 << 20));
     }

@@ -7,7 +7,7 @@ use toprank_onnx::{Attribute, Graph, Value};
 
 use crate::dots;
 use crate::layers::Layers;
-use crate::model::{EmbeddingKind, EmbeddingModel, Meeting, Shape, Slopes, Tape};
+use crate::model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 use crate::params::{SCALE, WIDTH, fresh_rows, layers, scale, uniform, width};
 use crate::rows::features;
 
@@ -15,13 +15,13 @@ const LAYERS: Param = Param {
     name: "layers",
     default: "64",
     range: "widths from 1 to 4096 joined by -, for example 128-64, or none",
-    about: "units of each tower's layers before its last, or none",
+    about: "hidden units of the layers of each tower, or none",
 };
 const OUT: Param = Param {
     name: "out",
     default: "64",
-    range: "a whole number from 1 to 4096",
-    about: "numbers in the vectors that are multiplied",
+    range: "an integer from 1 to 4096",
+    about: "dimension of the output vectors of the towers",
 };
 
 pub(crate) const PARAMS: &[Param] = &[WIDTH, LAYERS, OUT, SCALE];
@@ -77,7 +77,7 @@ struct TwoTower {
     blocks: Vec<Block>,
 }
 
-/// Rows of a tower that are one task; the cut does not depend on threads.
+/// Rows of a tower that are one task; the split does not depend on the number of threads.
 const ROWS_AT_ONCE: usize = 256;
 
 /// One side of a batch.
@@ -98,7 +98,7 @@ impl TwoTower {
         self.width + self.features[which]
     }
 
-    /// What goes into a tower: vector and features.
+    /// The input of a tower: embedding and features.
     fn join(&self, side: &Side, shape: &Shape, x: &mut [f32]) {
         let known = features([shape.user_features, shape.item_features][side.which], side.ids);
         let (inputs, known_width) = (self.inputs(side.which), self.features[side.which]);
@@ -109,7 +109,7 @@ impl TwoTower {
         }
     }
 
-    /// Runs a tower; `given` holds what its layers give, block of rows after block of rows.
+    /// Runs a tower; `given` holds the outputs of its layers, block of rows after block of rows.
     fn climb(&self, side: &Side, x: &[f32], given: &mut [f32]) {
         let tower = &self.towers[side.which];
         let (inputs, each) = (self.inputs(side.which), tower.given());
@@ -117,7 +117,7 @@ impl TwoTower {
         blocks.for_each(|(x, given)| tower.forward(side.weights, x, &[], given));
     }
 
-    /// The last layer's vectors, one after the other, each with `extra` numbers of room behind it.
+    /// The last layer's vectors, one after the other, each followed by `extra` unused numbers.
     fn tops(&self, which: usize, given: &[f32], extra: usize, tops: &mut [f32]) {
         let each = self.towers[which].given();
         let (out, stride) = (self.out, self.out + extra);
@@ -143,7 +143,7 @@ impl TwoTower {
         ]
     }
 
-    /// Down a tower: slopes of its tops → slopes of weights and of rows.
+    /// Backward pass through a tower: gradients of its outputs → gradients of weights and of rows.
     fn descend(
         &self,
         side: &Side,
@@ -181,12 +181,12 @@ impl TwoTower {
         }
     }
 
-    fn sides<'a>(&self, meeting: &Meeting<'a>) -> [Side<'a>; 2] {
-        let plan = meeting.plan;
-        let weights = |which| self.weights(which, meeting.weights);
+    fn sides<'a>(&self, batch: &BatchView<'a>) -> [Side<'a>; 2] {
+        let plan = batch.plan;
+        let weights = |which| self.weights(which, batch.weights);
         [
-            Side { which: 0, ids: &plan.users, rows: meeting.users, weights: weights(0) },
-            Side { which: 1, ids: &plan.items, rows: meeting.items, weights: weights(1) },
+            Side { which: 0, ids: &plan.users, rows: batch.users, weights: weights(0) },
+            Side { which: 1, ids: &plan.items, rows: batch.items, weights: weights(1) },
         ]
     }
 }
@@ -214,32 +214,31 @@ impl EmbeddingModel for TwoTower {
         self.towers[1].init(&mut random, items);
     }
 
-    fn forward(&self, meeting: &Meeting, _: Option<Stream>, tape: &mut Tape, scores: &mut [f64]) {
-        let sides = self.sides(meeting);
+    fn forward(&self, batch: &BatchView, _: Option<Stream>, tape: &mut Tape, scores: &mut [f64]) {
+        let sides = self.sides(batch);
         let counts = [sides[0].ids.len(), sides[1].ids.len()];
         let [x_u, x_i, given_u, given_i, top_u, top_i] = tape.cut(self.buffers(counts));
         for (side, x, given, top) in
             [(&sides[0], x_u, given_u, &mut *top_u), (&sides[1], x_i, given_i, &mut *top_i)]
         {
-            self.join(side, &meeting.shape, x);
+            self.join(side, &batch.shape, x);
             self.climb(side, x, given);
             self.tops(side.which, given, side.which, top);
         }
-        for (row, top) in meeting.items.chunks_exact(self.width + 1).zip(top_i.chunks_exact_mut(self.out + 1))
-        {
+        for (row, top) in batch.items.chunks_exact(self.width + 1).zip(top_i.chunks_exact_mut(self.out + 1)) {
             top[self.out] = row[self.width];
         }
-        dots::forward(meeting.plan, top_u, top_i, self.out, scores);
+        dots::forward(batch.plan, top_u, top_i, self.out, scores);
     }
 
-    fn backward(&self, meeting: &Meeting, tape: &mut Tape, dscore: &[f64], to: Slopes) {
-        let sides = self.sides(meeting);
+    fn backward(&self, batch: &BatchView, tape: &mut Tape, dscore: &[f64], to: Slopes) {
+        let sides = self.sides(batch);
         let counts = [sides[0].ids.len(), sides[1].ids.len()];
         let mut lengths = [0; 8];
         lengths[..6].copy_from_slice(&self.buffers(counts));
         lengths[6..].copy_from_slice(&[counts[0] * self.out, counts[1] * (self.out + 1)]);
         let [x_u, x_i, given_u, given_i, top_u, top_i, slope_u, slope_i] = tape.cut(lengths);
-        dots::backward(meeting.plan, [top_u, top_i], self.out, dscore, [slope_u, slope_i]);
+        dots::backward(batch.plan, [top_u, top_i], self.out, dscore, [slope_u, slope_i]);
         let (to_users, to_items) = to.weights.split_at_mut(self.towers[0].weights());
         self.descend(&sides[0], x_u, given_u, (slope_u, self.out), to_users, to.users);
         self.descend(&sides[1], x_i, given_i, (slope_i, self.out + 1), to_items, to.items);
@@ -269,12 +268,12 @@ impl EmbeddingModel for TwoTower {
         self.tops(side, &given, 1, ready);
         let row_width = self.widths()[side];
         for (row, ready) in rows.chunks_exact(row_width).zip(ready.chunks_exact_mut(self.out + 1)) {
-            // The item's offset is multiplied by 1.
+            // The item's bias is multiplied by 1.
             ready[self.out] = if side == 0 { 1.0 } else { row[self.width] };
         }
     }
 
-    fn say(
+    fn export(
         &self,
         side: usize,
         table: &[f32],
@@ -285,16 +284,16 @@ impl EmbeddingModel for TwoTower {
     ) -> Option<Value> {
         let rows = table.chunks_exact(self.widths()[side]);
         let vectors: Vec<f32> = rows.clone().flat_map(|row| &row[..self.width]).copied().collect();
-        // The item's offset is multiplied by 1.
+        // The item's bias is multiplied by 1.
         let last: Vec<f32> = rows.map(|row| if side == 0 { 1.0 } else { row[self.width] }).collect();
         let mut x = graph.rows_of(&vectors, self.width, ids);
         if let Some(features) = features {
             let (unknown, zero) = (graph.node("IsNaN", &[features], &[]), graph.floats(&[1], &[0.0]));
             let known = graph.node("Where", &[&unknown, &zero, features], &[]);
-            x = graph.node("Concat", &[&x, &known], &[Attribute::Whole("axis", 1)]);
+            x = graph.node("Concat", &[&x, &known], &[Attribute::Int("axis", 1)]);
         }
-        let top = self.towers[side].say(self.weights(side, weights), graph, x);
+        let top = self.towers[side].export(self.weights(side, weights), graph, x);
         let last = graph.rows_of(&last, 1, ids);
-        Some(graph.node("Concat", &[&top, &last], &[Attribute::Whole("axis", 1)]))
+        Some(graph.node("Concat", &[&top, &last], &[Attribute::Int("axis", 1)]))
     }
 }

@@ -1,26 +1,26 @@
-//! Linear models and plain perceptrons by hand: one matrix product and one sweep per layer, no graph, no allocation
-//! once a few steps have passed. The burn module of the same formula is the definition; tests hold the two together.
+//! Linear models and perceptrons with ReLU without an autodiff graph: one matrix product and one sweep per layer, and no
+//! allocation after the first few steps. The burn module of the same formula is the definition; tests compare the two.
 
 use std::sync::{Mutex, PoisonError};
 
 use toprank_core::matrix::{View, product};
 use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Stream};
 
+use crate::forward_pass::{Layers, add_noise, dropped, mask};
 use crate::network::{Network, Nothing, RankModule, check_back};
-use crate::pass::{Layers, add_noise, dropped, mask};
 
-/// Rows scored at once in prediction, so that the layers between stay in the cache.
+/// Rows scored at once in prediction, so that hidden layers stay in the cache.
 const SCORED_AT_ONCE: usize = 512;
 
-/// `x → max(0, x W + b)` layer after layer, without the bend at the last, with dropout after each bend.
+/// `x → max(0, x W + b)` layer after layer, without the activation in the last layer, with dropout after each activation.
 pub(crate) struct Direct<M> {
-    /// Blocks, start and checks; its graph is never built.
+    /// For blocks, initial values and checks; its graph is never built.
     network: Network<M>,
     /// Width of the rows, of every hidden layer, of the scores.
     widths: Vec<usize>,
     dropout: f64,
     noise: f64,
-    /// Buffers of shards that are done.
+    /// Buffers of finished shards, to be reused.
     spare: Mutex<Vec<Vec<f32>>>,
 }
 
@@ -35,7 +35,7 @@ impl<M: RankModule> Direct<M> {
     fn buffer(&self, length: usize) -> Vec<f32> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut buffer = spare.unwrap_or_default();
-        // What an earlier shard left is overwritten before it is read.
+        // What a previous shard left is overwritten before it is read.
         buffer.resize(length, 0.0);
         buffer
     }
@@ -54,7 +54,7 @@ impl<M: RankModule> Direct<M> {
         self.widths.windows(2).map(|w| (next(w[0] * w[1]), next(w[1]))).collect()
     }
 
-    /// The rows and what every layer makes of them, one after the other.
+    /// The rows and the outputs of all layers, one after the other.
     fn run(
         &self,
         parameters: &[f32],
@@ -98,7 +98,7 @@ impl<M: RankModule> Direct<M> {
     }
 }
 
-/// The scores at the end of what [`Direct::run`] left.
+/// The scores, at the end of the buffer of [`Direct::run`].
 fn read_scores(all: &[f32], scores: &mut [f64]) {
     let last = &all[all.len() - scores.len()..];
     scores.iter_mut().zip(last).for_each(|(to, score)| *to = f64::from(*score));
@@ -153,13 +153,13 @@ impl<M: RankModule> Differentiable for Direct<M> {
     }
 }
 
-/// What the layers made of one shard.
+/// The outputs of all layers for one shard.
 struct Tape<'a, M: RankModule> {
     model: &'a Direct<M>,
     parameters: &'a [f32],
     all: Vec<f32>,
     rows: usize,
-    /// What dropout multiplied a hidden number by that it kept.
+    /// The factor of dropout on the hidden units that it kept.
     kept: f32,
 }
 
@@ -187,7 +187,7 @@ impl<M: RankModule> Backward for Tape<'_, M> {
             if number > 0 {
                 let down = &mut below[..rows * inputs];
                 product(View::new(slope, width), View::new(weights, width).transposed(), down, false);
-                // A product by one of two factors, not a choice of results: so the loop runs in vectors.
+                // A product with one of two factors, not a choice of results, so that the loop is vectorised.
                 down.iter_mut().zip(x).for_each(|(d, x)| *d *= if *x > 0.0 { kept } else { 0.0 });
                 std::mem::swap(&mut slopes, &mut below);
             }

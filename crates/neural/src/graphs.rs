@@ -1,11 +1,11 @@
-//! The graphs of a shard as tensors: one row per kind of node, and who sends messages to whom.
+//! The graphs of a shard as tensors: one row per kind of node, and the senders and receivers of messages.
 
 use std::collections::HashMap;
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use toprank_core::{GraphFeature, Graphs, ModelError};
 
-/// Numbers in front of the codes of each feature, and in all: a code becomes a column of 0 and 1.
+/// First column of each feature, and the total width: codes are one-hot encoded.
 pub(crate) fn columns(features: &[GraphFeature]) -> (Vec<usize>, usize) {
     let mut width = 0;
     let starts = features
@@ -22,7 +22,7 @@ pub(crate) fn columns(features: &[GraphFeature]) -> (Vec<usize>, usize) {
     (starts, width)
 }
 
-/// Graphs as a module sees them: nodes of all graphs one after the other, every edge as two messages.
+/// Graphs as a module sees them: the nodes of all graphs one after the other, every edge as two messages.
 ///
 /// Nodes (and edges) with the same features are one kind: what depends on the features alone is computed once per kind.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub struct GraphBatch {
     pub graphs: usize,
     /// Number of nodes.
     pub nodes: usize,
-    /// Features of each kind of node, codes as columns of 0 and 1: [kinds, width].
+    /// Features of each kind of node, codes one-hot encoded: [kinds, width].
     pub node_kinds: Tensor<2>,
     /// The kind of each node.
     pub kind_of_node: Tensor<1, Int>,
@@ -39,18 +39,18 @@ pub struct GraphBatch {
     pub graph_of_node: Tensor<1, Int>,
     /// 1 / number of nodes of each graph: [graphs, 1].
     pub shares: Tensor<2>,
-    /// Who tells whom along which edge; `None`: there is no edge.
+    /// The messages; `None`: there is no edge.
     pub messages: Option<Messages>,
 }
 
-/// Every edge in both directions; a node with an edge to itself hears itself once.
+/// Every edge in both directions; an edge of a node to itself is one message.
 #[derive(Clone)]
 pub struct Messages {
     /// Number of messages.
     pub count: usize,
     /// The node that sends each message.
     pub from: Tensor<1, Int>,
-    /// The node that hears it.
+    /// The node that receives it.
     pub to: Tensor<1, Int>,
     /// Features of each kind of edge: [kinds, width].
     pub edge_kinds: Tensor<2>,
@@ -58,7 +58,7 @@ pub struct Messages {
     pub kind_of_edge: Tensor<1, Int>,
 }
 
-/// Rows of features that are not the same, and which of them each node is.
+/// Distinct rows of features, and which of them each node has.
 struct Kinds<'f> {
     features: &'f [GraphFeature],
     starts: Vec<usize>,
@@ -117,7 +117,7 @@ impl GraphBatch {
             if !(number >= 0.0 && number.fract() == 0.0) || graph >= all.len() {
                 return Err(ModelError::new(
                     format!("graph {number}"),
-                    format!("a number below {}, that of the graphs", all.len()),
+                    format!("a number below {}, the number of graphs", all.len()),
                 ));
             }
             let first = kind_of_node.len() as i64;

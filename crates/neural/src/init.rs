@@ -1,10 +1,10 @@
-//! Where learning starts.
+//! Initial values of the parameters.
 
 use toprank_core::Block;
 use toprank_core::stream::Random;
 
 /// Fills a matrix [inputs, outputs] from the uniform distribution on ±√(6 / (inputs + outputs)), which keeps the
-/// variance about the same in both directions where the bend is about the identity near 0.
+/// variance about the same in both directions for activations that are about the identity near 0.
 ///
 /// Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
 ///
@@ -21,9 +21,10 @@ pub fn xavier_uniform(block: &Block, random: &mut Random, values: &mut [f32]) {
 }
 
 /// Fills a matrix [inputs, outputs] from the uniform distribution on ±√(6 / inputs), which keeps the variance of the
-/// scores where the bend cuts off one half.
+/// outputs for activations that are about 0 on the negative half.
 ///
-/// Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers", ICCV 2015.
+/// Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers: surpassing human-level performance on
+/// ImageNet classification", ICCV 2015.
 ///
 /// ```
 /// use toprank_core::{Block, Role, Stream};
@@ -36,7 +37,7 @@ pub fn he_uniform(block: &Block, random: &mut Random, values: &mut [f32]) {
     uniform((6.0 / fans(block).0).sqrt(), random, values);
 }
 
-/// Inputs and outputs of a matrix; leading axes beyond two count as copies.
+/// Inputs and outputs of a matrix; axes before the last two count as copies.
 fn fans(block: &Block) -> (f64, f64) {
     let outputs = block.shape.last().copied().unwrap_or(1).max(1) as f64;
     let inputs = block.shape.iter().rev().nth(1).copied().unwrap_or(1).max(1) as f64;

@@ -1,16 +1,17 @@
-//! Between the flat slice and a burn module: its blocks, its leaves, their gradients, always in the order of visits.
+//! Between the flat parameter slice and a burn module: its blocks, its leaves and their gradients, in the order in which burn
+//! visits them.
 
 use burn::module::{Flag, Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{DType, Device, Gradients, Tensor, TensorData};
 use toprank_core::{Block, Role};
 
-/// The blocks of a module and the values it came with.
+/// The blocks of a module and its present values.
 #[derive(Default)]
 pub(crate) struct Blocks {
     path: Vec<String>,
     pub list: Vec<Block>,
     pub values: Vec<Vec<f32>>,
-    /// Layers that keep a training state of burn's.
+    /// Layers with a training state of burn.
     pub flags: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ impl ModuleVisitor for Blocks {
     }
 }
 
-/// Gives a clone of the module its own leaves.
+/// Fills a clone of the module with its own leaves.
 pub(crate) struct Fill<'a> {
     pub rest: &'a [f32],
     pub blocks: std::slice::Iter<'a, Block>,
@@ -62,7 +63,7 @@ pub(crate) struct Fill<'a> {
 
 impl ModuleMapper for Fill<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let block = self.blocks.next().expect("a module has the parameters it had");
+        let block = self.blocks.next().expect("a module does not change its parameters");
         let (values, rest) = self.rest.split_at(block.parameters());
         self.rest = rest;
         let data = TensorData::new(values.to_vec(), block.shape.clone());

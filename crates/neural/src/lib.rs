@@ -1,16 +1,16 @@
-//! **Score by a network, learn from ∂loss/∂score.** Linear models, multi-layer perceptrons, the context-aware ranker and a network
-//! for graphs, built from burn modules; a user's own module trains the same way.
+//! **How does a network score items and learn from ∂loss/∂score?** Linear models, multi-layer perceptrons, the context-aware
+//! ranker and a graph network, built from burn modules; a user's own module is trained in the same way.
 //!
 //! Invariants:
 //! - a network is a function of one flat slice of parameters; each shard builds its own leaves from it;
-//! - burn types stay inside this room, but for those who bring their own module;
+//! - burn types appear only inside this crate and in the interface for users' own modules;
 //! - random numbers of dropout and noise come from the stream of the step, never from a process-wide generator.
 //!
-//! **Fast.** Linear models and perceptrons with the default bend and no norm do not build burn's graph: their products
-//! and sweeps are written out (`direct.rs`) and keep their memory. A step of the other networks takes and gives back large blocks of memory. So that glibc keeps them instead of asking
-//! the system again and again (the command does so by itself), start your program with `MALLOC_MMAP_THRESHOLD_=1073741824
-//! MALLOC_TRIM_THRESHOLD_=2147483648 MALLOC_TOP_PAD_=67108864` in its environment (bench/training does so for both
-//! sides). Matrix products use AVX-512 where the processor has it.
+//! **Speed.** Linear models and perceptrons with the default activation and without normalisation do not build burn's graph:
+//! their products are written out (`direct.rs`) and reuse their memory. A step of the other networks allocates and frees large
+//! blocks of memory. The command configures glibc to keep them; in your own program set `MALLOC_MMAP_THRESHOLD_=1073741824
+//! MALLOC_TRIM_THRESHOLD_=2147483648 MALLOC_TOP_PAD_=67108864` in the environment (bench/training does so for both sides).
+//! Matrix products use AVX-512 if the processor has it.
 //!
 //! ```
 //! use toprank_core::{Features, ModelInput, Stream};
@@ -40,28 +40,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod catalog;
-pub mod context;
 mod direct;
-pub mod gin;
+mod forward_pass;
 mod graphs;
 mod init;
 mod layers;
 mod leaves;
-pub mod linear;
-pub mod mlp;
 mod network;
+pub mod networks;
 pub mod onnx;
 mod params;
-mod pass;
 mod squash;
 #[cfg(test)]
 mod tests;
 
 pub use burn;
-pub use catalog::{MODELS, find, parse};
+pub use forward_pass::ForwardPass;
 pub use graphs::{GraphBatch, Messages};
 pub use init::{he_uniform, xavier_uniform};
 pub use layers::{Activation, BatchNorm};
 pub use network::{Network, RankModule};
-pub use pass::Pass;
+pub use networks::{MODELS, find, parse};

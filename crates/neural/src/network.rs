@@ -1,42 +1,42 @@
-//! The bridge: a burn module as a function of one flat slice of parameters.
+//! A burn module as a function of one flat slice of parameters.
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use toprank_core::stream::Random;
 use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Role, Stream};
 
+use crate::forward_pass::ForwardPass;
 use crate::graphs::GraphBatch;
 use crate::leaves::{Blocks, Collect, Fill};
-use crate::pass::Pass;
 use crate::xavier_uniform;
 
 /// Graphs scored at once in prediction, so that their nodes stay in the cache.
 const GRAPHS_AT_ONCE: usize = 256;
-/// Graphs below which a shard is not worth its own way through the network; a molecule has about 25 nodes.
+/// A shard should have at least this many graphs; a molecule has about 25 nodes.
 const GRAPHS_WORTH_A_SHARD: usize = 32;
 
-/// A burn module that scores rows. Implement this for a module of your own and [`Network::new`] makes it trainable.
+/// A burn module that scores rows. Implement this trait for your own module; [`Network::new`] makes it trainable.
 ///
-/// Dropout, noise and batch norm come from [`Pass`] and [`crate::BatchNorm`], whose random numbers and statistics
-/// belong to the step; burn's own layers of that kind are refused, since all threads share one generator there.
+/// Dropout, noise and batch norm come from [`ForwardPass`] and [`crate::BatchNorm`], whose random numbers and statistics
+/// belong to the step; burn's own layers of that kind are refused, since all threads share their random generator.
 pub trait RankModule: Module + Sync + 'static {
-    /// Scores [rows, outputs] of rows of features [rows, width]. Modules that look at whole lists turn any
-    /// [rows, w] into [lists, longest, w] and back with [`Pass::pad`] and [`Pass::unpad`].
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2>;
+    /// Scores [rows, outputs] of rows of features [rows, width]. Modules that couple the items of a list reshape any
+    /// [rows, w] into [lists, longest, w] and back with [`ForwardPass::pad`] and [`ForwardPass::unpad`].
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2>;
 
     /// True if the score of an item depends on the other items of its list.
     fn couples_items(&self) -> bool {
         false
     }
 
-    /// True if rows are graphs: each holds the number of its graph, and [`Pass::graphs`] has them.
+    /// True if items are graphs: each row holds the number of its graph, and [`ForwardPass::graphs`] returns the graphs.
     fn reads_graphs(&self) -> bool {
         false
     }
 
-    /// Fresh values of one block. `values` holds where it starts unless this changes it: scales `gamma` and
-    /// `running_variance` 1, `bias`, `beta` and `running_mean` 0, other vectors as the module was given.
-    /// By default matrices become [`xavier_uniform`].
+    /// Initialises one block. `values` holds the default: 1 for `gamma` and `running_variance`, 0 for `bias`, `beta` and
+    /// `running_mean`, the values of the given module for other vectors. Matrices are initialised by [`xavier_uniform`]
+    /// unless this method is overridden.
     fn init(&self, block: &Block, random: &mut Random, values: &mut [f32]) {
         if block.role == Role::Weight {
             xavier_uniform(block, random, values);
@@ -44,14 +44,14 @@ pub trait RankModule: Module + Sync + 'static {
     }
 }
 
-/// A burn module that the trainer can train: parameters in the order of burn's visits, each shard with leaves of its
-/// own. Blocks of two axes and more are [`Role::Weight`], others [`Role::Offset`], `running_mean` and
+/// A burn module that the trainer can train: parameters in the order in which burn visits them, each shard with its own
+/// leaves. Blocks of two axes and more are [`Role::Weight`], others [`Role::Offset`], `running_mean` and
 /// `running_variance` [`Role::Statistic`]; the last layer is the one that is visited last.
 ///
 /// ```
 /// use toprank_core::{Differentiable, Stream};
 /// use toprank_neural::burn::{self, module::Module, nn, tensor::{Device, Tensor}};
-/// use toprank_neural::{Network, Pass, RankModule};
+/// use toprank_neural::{Network, ForwardPass, RankModule};
 ///
 /// #[derive(Module, Debug)]
 /// struct Mine {
@@ -60,7 +60,7 @@ pub trait RankModule: Module + Sync + 'static {
 /// }
 ///
 /// impl RankModule for Mine {
-///     fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+///     fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
 ///         let hidden = self.hidden.forward(rows).tanh();
 ///         self.output.forward(pass.dropout(hidden, 0.1))
 ///     }
@@ -80,12 +80,12 @@ pub struct Network<M> {
     start: Vec<f32>,
     width: usize,
     outputs: usize,
-    /// In what the graph computes; f32 but for tests that compare with differences.
+    /// The type of the graph; f32 except in tests that compare with finite differences.
     dtype: DType,
 }
 
 impl<M: RankModule> Network<M> {
-    /// `module` for rows of `width` features and `outputs` scores each. Its present values do not matter, but for
+    /// `module` for rows of `width` features and `outputs` scores each. Its present values do not matter, except for
     /// vectors that are neither bias nor scale.
     pub fn new(module: M, width: usize, outputs: usize) -> Result<Network<M>, ModelError> {
         let Blocks { list: blocks, values, flags, .. } = Blocks::of(&module);
@@ -94,7 +94,7 @@ impl<M: RankModule> Network<M> {
                 format!(
                     "{layer} of the module belongs to a layer of burn whose state or random numbers all threads share"
                 ),
-                "toprank_neural's Pass::dropout, Pass::noise or BatchNorm instead",
+                "toprank_neural's ForwardPass::dropout, ForwardPass::noise or BatchNorm instead",
             ));
         }
         for (size, what) in [(width, "features"), (outputs, "outputs")] {
@@ -114,13 +114,13 @@ impl<M: RankModule> Network<M> {
         Ok(Network { module, blocks, start, width, outputs, dtype: DType::F32 })
     }
 
-    /// The same with the graph in f64: what central differences can be compared with.
+    /// The same with the graph in f64, for comparison with central differences.
     #[cfg(test)]
     pub(crate) fn in_f64(self) -> Network<M> {
         Network { dtype: DType::F64, ..self }
     }
 
-    /// The module with leaves of its own, and the scores of a shard.
+    /// The module with its own leaves, and the scores of a shard.
     fn run<'i>(
         &self,
         parameters: &[f32],
@@ -128,7 +128,7 @@ impl<M: RankModule> Network<M> {
         train: Option<Stream>,
         device: &Device,
         scores: &mut [f64],
-    ) -> Result<(M, Tensor<2>, Pass<'i>), ModelError> {
+    ) -> Result<(M, Tensor<2>, ForwardPass<'i>), ModelError> {
         let rows = input.rows.len();
         let mut features = vec![0.0; rows * self.width];
         input.features.gather(input.rows, &mut features);
@@ -137,7 +137,7 @@ impl<M: RankModule> Network<M> {
         let x = Tensor::from_data(TensorData::new(features, [rows, self.width]), (device, self.dtype));
         let mut fill = Fill { rest: parameters, blocks: self.blocks.iter(), device, dtype: self.dtype };
         let module = self.module.clone().map(&mut fill);
-        let mut pass = Pass::new(input.offsets, train, device.clone(), self.dtype);
+        let mut pass = ForwardPass::new(input.offsets, train, device.clone(), self.dtype);
         if let Some(graphs) = input.features.graphs().filter(|_| self.module.reads_graphs()) {
             pass.graphs = Some(GraphBatch::new(graphs, &numbers, device, self.dtype)?);
         }

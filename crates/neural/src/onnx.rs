@@ -1,29 +1,31 @@
 /*!
-Networks said in ONNX: what prediction does, without noise, dropout and lists of other lengths beside it.
+How is a network exported to ONNX? By the computation of prediction: without noise and dropout.
 
 ```text
-rows: float[rows, width]  →  the network, in single precision as here  →  double[rows, outputs], bent in double precision
+rows: float[rows, width]  →  the network, in single precision as here  →  double[rows, outputs], its output activation in double precision
 ```
 
-A network that looks at whole lists is said for one list at a time: its rows are the items of that list.
+A network that couples the items of a list is exported for one list per run: the rows are the items of that list.
 */
 
-use toprank_core::{Block, Differentiable, ModelError, Spec};
+use toprank_core::{Block, Differentiable, ModelError};
 use toprank_onnx::{Attribute, Graph, Kind, Value};
 
 use crate::Activation;
-use crate::context::Context;
-use crate::linear::LinearModel;
-use crate::mlp::Mlp;
+use crate::networks::exporter;
 use crate::squash::Output;
 
-/// A line of the catalog that can say itself.
-pub(crate) trait Said {
-    /// What it makes of rows, before the bend at its end.
-    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value;
+/// A network that may have an ONNX form. The default is none.
+pub(crate) trait ExportOnnx {
+    /// Appends the network to the graph, up to its last layer; `None` if it has no ONNX form.
+    fn export(&self, _weights: &Weights, _graph: &mut Graph, _rows: &Value) -> Option<Value> {
+        None
+    }
 
-    /// The bend at its end.
-    fn output(&self) -> Output;
+    /// The activation of the output.
+    fn output(&self) -> Output {
+        Output::Linear
+    }
 }
 
 /// Parameters by the names of their blocks.
@@ -34,7 +36,7 @@ pub(crate) struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     /// # Panics
-    /// If the network has no such block: an error in its `say`.
+    /// If the network has no such block: an error in its `export`.
     pub(crate) fn of(&self, name: &str) -> &'a [f32] {
         let at = self.blocks.iter().position(|block| block.name == name);
         let at = at.unwrap_or_else(|| panic!("no block {name} among {:?}", self.blocks));
@@ -42,12 +44,12 @@ impl<'a> Weights<'a> {
         &self.parameters[start..start + self.blocks[at].parameters()]
     }
 
-    /// A layer of weighted sums; without a bias where it has none.
+    /// A linear layer, with a bias if it has one.
     pub(crate) fn linear(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
         let weight = self.of(&format!("{layer}.weight"));
         let bias = format!("{layer}.bias");
         match self.blocks.iter().any(|block| block.name == bias) {
-            true => graph.weighted_sums(x, weight, self.of(&bias)),
+            true => graph.linear(x, weight, self.of(&bias)),
             false => {
                 let shape = self.blocks.iter().find(|block| block.name == format!("{layer}.weight"));
                 graph.matrix(x, weight, shape.and_then(|block| block.shape.last()).copied().unwrap_or(1))
@@ -58,7 +60,7 @@ impl<'a> Weights<'a> {
     pub(crate) fn layer_norm(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
         let (gamma, beta) = (self.of(&format!("{layer}.gamma")), self.of(&format!("{layer}.beta")));
         let (scale, offset) = (graph.floats(&[gamma.len()], gamma), graph.floats(&[beta.len()], beta));
-        let attributes = [Attribute::Whole("axis", -1), Attribute::Float("epsilon", 1e-5)];
+        let attributes = [Attribute::Int("axis", -1), Attribute::Float("epsilon", 1e-5)];
         graph.node("LayerNormalization", &[x, &scale, &offset], &attributes)
     }
 
@@ -84,8 +86,8 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// The bend between two layers.
-pub(crate) fn bend(graph: &mut Graph, activation: Activation, x: &Value) -> Value {
+/// The activation between two layers.
+pub(crate) fn activation(graph: &mut Graph, activation: Activation, x: &Value) -> Value {
     let (operator, attributes): (_, &[Attribute]) = match activation {
         Activation::Relu => ("Relu", &[]),
         Activation::LeakyRelu => ("LeakyRelu", &[Attribute::Float("alpha", 0.01)]),
@@ -94,14 +96,15 @@ pub(crate) fn bend(graph: &mut Graph, activation: Activation, x: &Value) -> Valu
         Activation::Tanh => ("Tanh", &[]),
         Activation::Sigmoid => ("Sigmoid", &[]),
         Activation::Silu => {
-            let share = graph.node("Sigmoid", &[x], &[]);
-            return graph.node("Mul", &[x, &share], &[]);
+            let gate = graph.node("Sigmoid", &[x], &[]);
+            return graph.node("Mul", &[x, &gate], &[]);
         }
     };
     graph.node(operator, &[x], attributes)
 }
 
-/// Says the network that `text` names, with these parameters, to a graph: scores of `rows` in double precision.
+/// Appends the network that `text` names, with these parameters, to a graph and returns the scores of `rows` in double
+/// precision.
 ///
 /// ```
 /// use toprank_core::Stream;
@@ -112,36 +115,28 @@ pub(crate) fn bend(graph: &mut Graph, activation: Activation, x: &Value) -> Valu
 ///
 /// let mut graph = Graph::default();
 /// let rows = graph.input("features", Kind::Float, &[None, Some(2)]);
-/// let scores = toprank_neural::onnx::say("mlp:hidden=3", &*network, &parameters, &mut graph, &rows).unwrap();
+/// let scores = toprank_neural::onnx::export("mlp:hidden=3", &*network, &parameters, &mut graph, &rows).unwrap();
 /// graph.output("scores", &scores, Kind::Double, &[None, Some(1)]);
 /// let program = Program::read(&graph.write("a perceptron", &[])).unwrap();
 /// assert_eq!(program.run(&[("features", Array::new(&[1, 2], vec![0.0, 0.0]))]).unwrap()["scores"].values, [0.0]);
 /// ```
 ///
 /// # Errors
-/// If the model cannot be said in ONNX, or `text` is no model.
-pub fn say(
+/// If the model has no ONNX form, or `text` names no network.
+pub fn export(
     text: &str,
     network: &dyn Differentiable,
     parameters: &[f32],
     graph: &mut Graph,
     rows: &Value,
 ) -> Result<Value, ModelError> {
-    let wrong = |error: toprank_core::ParamError| ModelError::new(error.found, error.expected);
-    let spec = Spec::parse(text).map_err(wrong)?;
-    let said: Box<dyn Said> = match spec.name.as_str() {
-        "linear" => Box::new(LinearModel::read(&spec).map_err(wrong)?),
-        "mlp" => Box::new(Mlp::read(&spec).map_err(wrong)?),
-        "context" => Box::new(Context::read(&spec).map_err(wrong)?),
-        other => {
-            let what = format!("a model of the kind {other}");
-            return Err(ModelError::new(what, "linear, mlp or context: others have no form in ONNX yet"));
-        }
-    };
+    let model = exporter(text).map_err(|error| ModelError::new(error.found, error.expected))?;
     let weights = Weights { blocks: network.blocks(), parameters };
-    let raw = said.say(&weights, graph, rows);
+    let Some(raw) = model.export(&weights, graph, rows) else {
+        return Err(ModelError::new(format!("{text}, which has no ONNX form"), "another network"));
+    };
     let scores = graph.cast(&raw, Kind::Double);
-    Ok(match said.output() {
+    Ok(match model.output() {
         Output::Linear => scores,
         Output::Sigmoid => graph.node("Sigmoid", &[&scores], &[]),
         Output::Tanh => graph.node("Tanh", &[&scores], &[]),

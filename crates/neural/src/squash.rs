@@ -1,18 +1,16 @@
-//! What a network's last number passes on its way out: nothing, or a bend that keeps scores between bounds.
+//! The output activation of a network: none, or a sigmoid or tanh that bounds the scores.
 //!
-//! The bend is taken in f64, where even σ(30) and σ(31) differ: bounded scores keep the order of the unbounded ones.
+//! It is computed in f64, where even σ(30) and σ(31) differ: bounded scores keep the order of the unbounded ones.
 
 use toprank_core::{
     Backward, Block, Differentiable, ModelError, ModelInput, Param, ParamError, Spec, Stream,
 };
 
-use crate::params::word;
-
 pub(crate) const OUTPUT: Param = Param {
     name: "output",
     default: "linear",
     range: "linear, sigmoid or tanh",
-    about: "what the last layer's number passes: nothing, or a bend into (0, 1) or (−1, 1)",
+    about: "output activation: none, or one into (0, 1) or (−1, 1)",
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +23,18 @@ pub(crate) enum Output {
 impl Output {
     pub(crate) fn read(spec: &Spec) -> Result<Output, ParamError> {
         let names = [("linear", Output::Linear), ("sigmoid", Output::Sigmoid), ("tanh", Output::Tanh)];
-        word(spec, OUTPUT.name, OUTPUT.default, &names)
+        spec.args.one_of(OUTPUT.name, OUTPUT.default, &names)
     }
 
-    /// The network with this at its end.
+    /// The network with this output activation.
     pub(crate) fn after(self, network: Box<dyn Differentiable>) -> Box<dyn Differentiable> {
         match self {
             Output::Linear => network,
-            bend => Box::new(Squashed { network, bend }),
+            activation => Box::new(Squashed { network, activation }),
         }
     }
 
-    /// An infinite number has no place between the bounds: a network that ran away must be seen to.
+    /// An infinite number becomes NaN, so that a diverged network is noticed.
     fn of(self, x: f64) -> f64 {
         match self {
             Output::Linear => x,
@@ -46,7 +44,7 @@ impl Output {
         }
     }
 
-    /// Its slope, by its value.
+    /// Its derivative, as a function of its value.
     fn slope_at(self, y: f64) -> f64 {
         match self {
             Output::Linear => 1.0,
@@ -55,7 +53,7 @@ impl Output {
         }
     }
 
-    fn bend(self, scores: &mut [f64]) {
+    fn apply(self, scores: &mut [f64]) {
         for score in scores {
             *score = self.of(*score);
         }
@@ -64,7 +62,7 @@ impl Output {
 
 struct Squashed {
     network: Box<dyn Differentiable>,
-    bend: Output,
+    activation: Output,
 }
 
 impl Differentiable for Squashed {
@@ -104,19 +102,19 @@ impl Differentiable for Squashed {
         scores: &mut [f64],
     ) -> Result<Box<dyn Backward + 'a>, ModelError> {
         let network = self.network.forward(parameters, input, train, scores)?;
-        self.bend.bend(scores);
-        let slopes = scores.iter().map(|y| self.bend.slope_at(*y)).collect();
+        self.activation.apply(scores);
+        let slopes = scores.iter().map(|y| self.activation.slope_at(*y)).collect();
         Ok(Box::new(Tape { network, slopes }))
     }
 
     fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
         self.network.score(parameters, input, scores)?;
-        self.bend.bend(scores);
+        self.activation.apply(scores);
         Ok(())
     }
 }
 
-/// The bend's slope at every score, then the network's own way back.
+/// The derivative of the output activation at every score, for the backward pass of the network.
 struct Tape<'a> {
     network: Box<dyn Backward + 'a>,
     slopes: Vec<f64>,
@@ -128,7 +126,7 @@ impl Backward for Tape<'_> {
             self.slopes.iter_mut().zip(dscore).for_each(|(slope, d)| *slope *= d);
             return self.network.backward(&self.slopes, gradient);
         }
-        // Of the wrong length: the network says so.
+        // Of the wrong length: the network returns the error.
         self.network.backward(dscore, gradient)
     }
 }

@@ -1,15 +1,15 @@
-//! A draw, or a list with unjudged items: bring what takes part together, then put the results back.
+//! A draw, or a list with unlabelled items: gather the items that take part, then scatter the results back.
 
 use toprank_core::List;
 
 use crate::objective::{Input, Out};
 
-/// Copies of what takes part; grows, never shrinks.
+/// Copies of the items that take part; grows, never shrinks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathered {
-    /// Places within the draw of the entries that take part.
+    /// Positions within the draw of the items that take part.
     entries: Vec<u32>,
-    /// Their places within the whole list.
+    /// Their positions within the whole list.
     items: Vec<u32>,
     labels: Vec<f32>,
     weights: Vec<f32>,
@@ -22,7 +22,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Runs `objective` on the judged items of a draw. In `seen` the labels and weights are those of the whole list,
+    /// Runs `objective` on the labelled items of a draw. In `seen` the labels and weights are those of the whole list,
     /// the scores those of the draw.
     pub fn run(
         &mut self,

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec};
+use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec, catalog};
 use toprank_metrics::MAX_EXP2_LABEL;
 
-use crate::catalog::{Listing, find, nearest};
+use crate::catalog::{Listing, find, names};
 use crate::compositional::tracker::RATE;
+use crate::driver::{Batch, Gradients};
 use crate::objective::{Input, Objective, Out};
 use crate::params::GAIN;
 use crate::state::{Per, State, StateError};
-use crate::walk::{Batch, Gradients};
 use crate::work::Work;
 
 /// An objective with its parameters and the policy it follows.
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Goal {
 }
 
 impl Goal {
-    /// Reads an objective; what it does not say, `base` decides.
+    /// Parses an objective; rules that the text does not set are those of `base`.
     pub fn parse(text: &str, base: &Policy) -> Result<Goal, ParamError> {
         let spec = Spec::parse(text).map_err(|error| match error.param.as_str() {
             // The grammar speaks of metrics.
@@ -59,8 +59,8 @@ impl Goal {
         Ok(Goal { name: spec.to_string(), line, objective: (line.entry.make)(&spec)?.into(), policy })
     }
 
-    /// The same goal, told the chance with which a pair is drawn in a step, where its objective has such a parameter (`rate`)
-    /// and the user did not set it: defaults that suit pairs drawn all the time do not suit rare ones. Its name stays.
+    /// The same goal for a given sampling rate: the probability that a pair is drawn in a step. It is passed on to objectives
+    /// that have the parameter `rate` if the user did not set it, since good defaults depend on it. The name does not change.
     ///
     /// ```
     /// use toprank_core::Policy;
@@ -89,12 +89,12 @@ impl Goal {
         &self.name
     }
 
-    /// An objective of one's own, that is not in the catalog; see `examples/own_x_risk.rs`.
+    /// A user-defined objective that is not in the catalog; see `examples/own_x_risk.rs`.
     pub fn own(name: &str, objective: impl Objective + 'static, policy: &Policy) -> Goal {
         Goal { name: name.to_string(), line: &OWN, objective: Arc::new(objective), policy: policy.clone() }
     }
 
-    /// Its line in the catalog; one's own objectives share a line that is not in it.
+    /// Its catalog entry; user-defined objectives share an entry that is not in the catalog.
     pub fn listing(&self) -> &'static Listing {
         self.line
     }
@@ -109,7 +109,7 @@ impl Goal {
         &self.policy
     }
 
-    /// Fresh state for a data set: labels checked, ideal DCG and the like computed from whole lists.
+    /// Initial state for a data set: checks the labels, and computes the ideal DCG and the like from whole lists.
     pub fn state(&self, lists: &Lists) -> Result<State, GoalError> {
         lists.check()?;
         self.check_labels(lists)?;
@@ -128,8 +128,8 @@ impl Goal {
         Ok(state)
     }
 
-    /// Fresh state where lists are what users chose among all items: one number per relevant pair, never per user and
-    /// item. Batches of it are made by [`Batch::of_choices`].
+    /// Initial state for lists of user interactions with items: one number per relevant pair, never per user and
+    /// item. Its batches are made by [`Batch::of_choices`].
     ///
     /// ```
     /// use toprank_core::{Choices, Policy};
@@ -144,17 +144,17 @@ impl Goal {
     /// ```
     ///
     /// # Errors
-    /// If a label or the objective does not suit choices: a state per item would be a user × item table.
+    /// If a label is invalid, or the objective keeps state per item, which would be a user × item table.
     pub fn state_of_choices(&self, choices: &Choices) -> Result<State, GoalError> {
         choices.check()?;
         let columns = self.objective.columns();
         let gains_nothing = !matches!(&self.policy.gain, Gain::Table(gains) if gains.first() != Some(&0.0));
         if columns.iter().any(|column| column.per == Per::Item) || !gains_nothing {
             return Err(GoalError::Shape {
-                what: "the objective for users' choices",
-                found: format!("{}, which keeps or counts something for every user and item", self.name),
+                what: "the objective for user interactions",
+                found: format!("{}, which needs a number for every user and item", self.name),
                 expected:
-                    "an objective with state per relevant item, in which what nobody chose gains nothing"
+                    "an objective with state per relevant item, in which items without interactions have no gain"
                         .into(),
             });
         }
@@ -168,15 +168,20 @@ impl Goal {
             for u in 0..choices.len() {
                 let labels = choices.labels_of(u);
                 let list = List { id: u as u32, ..List::new(&zeros[..labels.len()], labels) };
-                self.objective.prepare(&list, &self.policy, &mut state.of_list(u, choices.items), &mut work);
+                self.objective.prepare(
+                    &list,
+                    &self.policy,
+                    &mut state.of_list(u, choices.item_count),
+                    &mut work,
+                );
             }
         }
         Ok(state)
     }
 
-    /// Fresh state where list q has `items` items, its `first[q]` relevant ones, label 1, in the first places: rows and the
-    /// rows of their class. Memory for what the objective keeps per list and per relevant item, none for the items.
-    /// Batches of it are made by [`Batch::of_choices`].
+    /// Initial state for lists of `items` items each, of which the first `first[q]` items of list q are relevant (label 1): a
+    /// row as the query and the rows of its class. It takes memory per list and per relevant item, but none per item.
+    /// Its batches are made by [`Batch::of_choices`].
     ///
     /// ```
     /// use toprank_core::Policy;
@@ -190,13 +195,13 @@ impl Goal {
     /// ```
     ///
     /// # Errors
-    /// If the objective keeps a number for every item of every list, or a list would have more relevant items than items.
+    /// If the objective keeps state per item, or a list would have more relevant items than items.
     pub fn state_of_first(&self, items: usize, first: &[u32]) -> Result<State, GoalError> {
         let columns = self.objective.columns();
         if columns.iter().any(|column| column.per == Per::Item) {
             return Err(GoalError::Shape {
                 what: "the objective for rows and the rows of their class",
-                found: format!("{}, which keeps something for every pair of rows", self.name),
+                found: format!("{}, which needs a number for every pair of rows", self.name),
                 expected: "an objective with state per list or per relevant item".into(),
             });
         }
@@ -235,10 +240,10 @@ impl Goal {
             let expected = match gain {
                 _ if y.is_infinite() => "a finite label",
                 Some(Gain::Exp2) if y > MAX_EXP2_LABEL => {
-                    "a label up to 31 where the gain is 2^label - 1; gain=linear takes greater ones"
+                    "a label up to 31 with the gain 2^label - 1; gain=linear accepts greater ones"
                 }
                 Some(Gain::Table(gains)) if y > 0.0 && (y.fract() != 0.0 || y as usize >= gains.len()) => {
-                    "a whole label that the table of gains covers"
+                    "an integer label that the table of gains covers"
                 }
                 _ => continue,
             };
@@ -247,12 +252,12 @@ impl Goal {
         Ok(())
     }
 
-    /// Loss, gradient and curvature of one step over a data set or a batch of it; the state moves on.
+    /// Loss, gradient and Hessian diagonal of one step over a data set or a batch of it; updates the state.
     pub fn step(&self, batch: &Batch, state: &mut State, out: &mut Gradients) -> Result<(), GoalError> {
-        crate::walk::step(self, batch, state, out)
+        crate::driver::step(self, batch, state, out)
     }
 
-    /// Loss and gradient of one whole list, without state: for a look, a doctest, a test.
+    /// Loss and gradient of one whole list, without state: for exploration and tests.
     ///
     /// ```
     /// use toprank_core::{List, Policy};
@@ -287,11 +292,11 @@ impl Goal {
     }
 }
 
-/// The line of objectives that users bring themselves. It heeds gains, so that labels are checked as for those that do.
+/// The entry of user-defined objectives. It has the parameter `gain`, so that labels are checked as for objectives with gains.
 static OWN: Listing = Listing {
     entry: Entry {
         name: "own",
-        family: "one's own",
+        family: "user-defined",
         about: "an objective that is not in the catalog",
         page: "",
         params: &[GAIN],
@@ -301,9 +306,7 @@ static OWN: Listing = Listing {
 };
 
 fn unknown(name: &str) -> ParamError {
-    let near = nearest(name);
-    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-    ParamError::new("objective", name, &format!("one of those that `toprank objectives` lists{hint}"))
+    catalog::unknown("objective", name, names())
 }
 
 /// `name:k=10` is another way to write `name@10` for an objective that takes a cut-off.
@@ -317,7 +320,7 @@ fn cut_by_key(mut spec: Spec, line: &Listing) -> Result<Spec, ParamError> {
     match value.parse() {
         Ok(k) if k > 0 && spec.cut.is_none() => spec.cut = Some(k),
         Ok(_) if spec.cut.is_some() => return Err(ParamError::new("k", &value, "given once, as @ or as k")),
-        _ => return Err(ParamError::new("k", &value, "a whole number from 1 on")),
+        _ => return Err(ParamError::new("k", &value, "an integer from 1 on")),
     }
     Ok(spec)
 }
@@ -330,27 +333,21 @@ fn check_parameters(spec: &Spec, line: &Listing) -> Result<(), ParamError> {
         return Err(ParamError::new(&format!("the cut-off of {name}"), &cut.to_string(), expected));
     }
     if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| key == "@" || !own.contains(&key.as_str())) {
-        let allowed: Vec<&str> = own.into_iter().filter(|name| *name != "@").collect();
-        let expected = if allowed.is_empty() {
-            "left out: it has none".to_string()
-        } else {
-            format!("one of {}", allowed.join(", "))
-        };
-        return Err(ParamError::new(&format!("a parameter of {name}"), key, &expected));
+        return Err(catalog::unknown_parameter(name, key, own));
     }
     Ok(())
 }
 
-/// What can be wrong with a step.
+/// Errors of a step.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GoalError {
     /// A parameter outside its range.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// Lists that break their own promises.
+    /// Lists with inconsistent columns.
     #[error(transparent)]
     Lists(#[from] ListsError),
-    /// A saved state of something else.
+    /// A saved state of another objective or data set.
     #[error(transparent)]
     State(#[from] StateError),
     /// A score that is not a finite number.
@@ -368,14 +365,14 @@ pub enum GoalError {
     Label {
         /// The list, from 0.
         list: usize,
-        /// The item of it, from 0; beyond the list's items: a judged item that was not retrieved.
+        /// The item of it, from 0; beyond the list's items: a labelled item that was not retrieved.
         item: usize,
         /// What was found.
         found: f32,
         /// What was expected.
         expected: &'static str,
     },
-    /// A list of more items than the objective takes.
+    /// A list with more items than the objective accepts.
     #[error(
         "list {list} has {found} items, expected at most {most} for this objective: its cost grows too fast with them; \
          draw some of its items, or take another objective"
@@ -383,12 +380,12 @@ pub enum GoalError {
     Long {
         /// The list, from 0.
         list: usize,
-        /// Its judged items, or the drawn ones.
+        /// Its labelled items, or the drawn ones.
         found: usize,
-        /// How many the objective takes.
+        /// The most items that the objective accepts.
         most: usize,
     },
-    /// Items that were not drawn evenly, and an objective that cannot weigh them.
+    /// Items that were drawn with unequal probabilities, and an objective that cannot correct for it.
     #[error(
         "{objective} cannot count items that were drawn unevenly for what they stand for, expected an X-risk (song, listwise-ce \
          …) or a mean over pairs (bpr …); take another objective, or draw without the correction"
@@ -400,7 +397,7 @@ pub enum GoalError {
     /// Slices whose lengths do not fit each other.
     #[error("{what}: found {found}, expected {expected}")]
     Shape {
-        /// The thing at fault.
+        /// What does not fit.
         what: &'static str,
         /// What was found.
         found: String,

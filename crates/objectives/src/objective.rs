@@ -8,18 +8,18 @@ use crate::work::Work;
 /// What an objective sees of one list in one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// Scores, labels and weights; every label is judged (not NaN), every score finite.
+    /// Scores, labels and weights; no label is NaN, every score is finite.
     pub list: List<'a>,
-    /// Which items of the whole list these are, strictly ascending; `None`: all of them. How many items each stands
-    /// for follows from the counts in [`ListState`].
+    /// Which items of the whole list these are, strictly ascending; `None`: all of them. How many items each one represents
+    /// follows from the counts in [`ListState`].
     pub sample: Option<&'a [u32]>,
-    /// Where the items that are not relevant were not drawn evenly: how many items each stands for, by how many it would
-    /// stand for if they had been. Only given to objectives that [take uneven draws](Objective::takes_uneven_draws).
+    /// If the items that are not relevant were drawn with unequal probabilities: the importance weight of each, relative to
+    /// a uniform draw. Only given to objectives that [accept such draws](Objective::takes_uneven_draws).
     pub stands_for: Option<&'a [f32]>,
-    /// Scores of the same items under the model of the step before; for objectives whose [`Needs`] ask for them.
+    /// Scores of the same items under the model of the previous step; for objectives whose [`Needs`] ask for them.
     pub previous: Option<&'a [f64]>,
-    /// Scores from which frozen quantities (orders, pair weights, normalisers that the gradient treats as constants)
-    /// are computed; `None`: the present ones. With it a frozen gradient is the derivative of the reported loss.
+    /// Scores from which frozen quantities (orders, pair weights, normalisers: constants of the gradient) are computed;
+    /// `None`: the present ones. With fixed frozen scores the gradient is the derivative of the reported loss.
     pub frozen: Option<&'a [f64]>,
     /// Gains, relevance, the ideal order.
     pub policy: &'a Policy,
@@ -45,7 +45,7 @@ impl<'a> Input<'a> {
         self.list.weights.map_or(1.0, |w| f64::from(w[i]))
     }
 
-    /// How many items `i` stands for, by how many it would stand for in an even draw.
+    /// Importance weight of item `i` relative to a uniform draw.
     #[inline]
     pub fn stands_for(&self, i: usize) -> f64 {
         self.stands_for.map_or(1.0, |each| f64::from(each[i]))
@@ -57,7 +57,7 @@ impl<'a> Input<'a> {
         self.policy.relevant.is(self.list.labels[i])
     }
 
-    /// Fills both with the places of their items, ascending.
+    /// Fills both with the positions of their items, ascending.
     pub(crate) fn part(&self, relevant: &mut [u32], others: &mut [u32]) {
         let (mut i, mut k) = (0, 0);
         for j in 0..self.list.len() {
@@ -75,50 +75,51 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Where an objective writes; all slices come filled with zeros, one number per item.
+/// Where an objective writes; all slices are zero-filled, one number per item.
 pub struct Out<'a> {
     /// ∂loss/∂score.
     pub gradient: &'a mut [f64],
-    /// Curvature h ≥ 0 for Newton boosting, when asked.
+    /// Hessian diagonal h ≥ 0 for Newton boosting, if it is asked for: exact or a bound, see [`Curvature`].
     pub curvature: Option<&'a mut [f64]>,
-    /// The gradient at [`Input::previous`] with the state of one step ago, when asked and `previous` is given.
+    /// The gradient at [`Input::previous`] with the state of the previous step, if it is asked for and `previous` is given.
     pub gradient_previous: Option<&'a mut [f64]>,
 }
 
-/// What an objective asks of its surroundings.
+/// What an objective needs from its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// It wants the scores of the same items under the model of the step before.
+    /// The scores of the same items under the model of the previous step.
     pub previous_scores: bool,
-    /// It draws random numbers from [`Input::stream`].
+    /// Random numbers from [`Input::stream`].
     pub random: bool,
 }
 
-/// What the curvature of an objective is.
+/// What the Hessian diagonal of an objective is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Curvature {
-    /// The second derivative ∂²loss/∂s_j² (of the loss with frozen quantities frozen).
+    /// The second derivative ∂²loss/∂s_j² (with frozen quantities held constant).
     Exact,
-    /// A documented bound ≥ 0 that stands in for it.
+    /// A documented number ≥ 0 in its place: an upper bound, or a substitute where the second derivative is 0.
     Bound,
 }
 
-/// Scores and labels of a list → loss, gradient, curvature.
+/// Scores and labels of a list → loss, gradient, Hessian diagonal.
 pub trait Objective: Send + Sync {
-    /// What it asks of its surroundings.
+    /// What it needs from its caller.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Its state per list; the house allocates, splits over threads, saves and loads it.
+    /// Its state per list; the caller allocates it, splits it over threads, saves and loads it.
     fn columns(&self) -> &'static [Column] {
         &[]
     }
 
-    /// Once per data set, from each whole list: what a sample cannot know (ideal DCG …) goes into the state.
+    /// Called once per data set with each whole list: writes what a sample does not determine (for example the ideal DCG)
+    /// into the state.
     fn prepare(&self, _whole: &List, _policy: &Policy, _state: &mut ListState, _work: &mut Work) {}
 
-    /// What its curvature is.
+    /// What its Hessian diagonal is.
     fn curvature(&self) -> Curvature {
         Curvature::Bound
     }
@@ -128,23 +129,23 @@ pub trait Objective: Send + Sync {
         true
     }
 
-    /// True if the gradient is the derivative of the reported loss (with frozen quantities frozen); false for a
-    /// straight-through estimator, which reports one thing and differentiates another.
+    /// True if the gradient is the derivative of the reported loss (with frozen quantities held constant); false for a
+    /// straight-through estimator, which reports one function and differentiates another.
     fn differentiates_its_loss(&self) -> bool {
         true
     }
 
-    /// True if it weighs what was not drawn evenly by [`Input::stands_for`] (means over a sample) or by item weights (which
-    /// then hold the same numbers): an item that stands for three counts as three items of its score.
+    /// True if it corrects for unequal sampling probabilities by [`Input::stands_for`] (means over a sample) or by item weights
+    /// (which then hold the same numbers): an item with importance 3 counts as three items of its score.
     fn takes_uneven_draws(&self) -> bool {
         false
     }
 
-    /// The most judged items of a list (drawn ones, where items are drawn) that it takes, if its cost needs a limit.
+    /// The most labelled items of a list (drawn items, on samples) that it accepts, if its cost needs a limit.
     fn longest(&self) -> Option<usize> {
         None
     }
 
-    /// Loss of one list; fills `out`, updates the state. `None`: the list cannot contribute, nothing was written.
+    /// Loss of one list; fills `out` and updates the state. `None`: the list has no gradient, nothing was written.
     fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64>;
 }

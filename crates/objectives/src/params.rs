@@ -1,6 +1,6 @@
 //! Parameters that several objectives share.
 
-use toprank_core::{Param, ParamError, Spec};
+use toprank_core::{Param, Spec};
 
 /// Gain of a label; read by [`crate::Goal`] into the policy.
 pub(crate) const GAIN: Param = Param {
@@ -14,7 +14,7 @@ pub(crate) const GAIN: Param = Param {
 pub(crate) const RELEVANT: Param = Param {
     name: "relevant",
     default: ">0",
-    range: "a number (labels from there on) or > and a number",
+    range: "a number (labels at or above it) or > and a number (labels above it)",
     about: "which labels are relevant",
 };
 
@@ -22,8 +22,8 @@ pub(crate) const RELEVANT: Param = Param {
 pub(crate) const CUT: Param = Param {
     name: "@",
     default: "all",
-    range: "a whole number from 1 on",
-    about: "how many places from the top count",
+    range: "an integer from 1 on",
+    about: "K: only the top K positions count",
 };
 
 /// Parameters of several tables, one after the other, `N` in all.
@@ -51,45 +51,4 @@ pub(crate) fn with_defaults(spec: &Spec, params: &[Param]) -> Spec {
         }
     }
     spec
-}
-
-/// A number > 0.
-pub(crate) fn positive(spec: &Spec, key: &str, default: f64) -> Result<f64, ParamError> {
-    spec.args.number(key, default, "in (0, ∞)", |x| x > 0.0 && x.is_finite())
-}
-
-/// A number in (0, 1].
-pub(crate) fn share(spec: &Spec, key: &str, default: f64) -> Result<f64, ParamError> {
-    spec.args.number(key, default, "in (0, 1]", |x| x > 0.0 && x <= 1.0)
-}
-
-/// A number ≥ 0.
-pub(crate) fn not_negative(spec: &Spec, key: &str, default: f64) -> Result<f64, ParamError> {
-    spec.args.number(key, default, "in [0, ∞)", |x| x >= 0.0 && x.is_finite())
-}
-
-/// A whole number from 1 to `most`.
-pub(crate) fn count(spec: &Spec, key: &str, default: usize, most: usize) -> Result<usize, ParamError> {
-    let range = format!("a whole number from 1 to {most}");
-    let ok = |x: f64| x >= 1.0 && x <= most as f64 && x.fract() == 0.0;
-    Ok(spec.args.number(key, default as f64, &range, ok)? as usize)
-}
-
-/// true or false.
-pub(crate) fn flag(spec: &Spec, key: &str, default: bool) -> Result<bool, ParamError> {
-    word(spec, key, if default { "true" } else { "false" }, &[("true", true), ("false", false)])
-}
-
-/// One of several words.
-pub(crate) fn word<T: Copy>(
-    spec: &Spec,
-    key: &str,
-    default: &str,
-    words: &[(&str, T)],
-) -> Result<T, ParamError> {
-    let text = spec.args.get(key).unwrap_or(default);
-    words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
-        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        ParamError::new(key, text, &format!("one of {}", names.join(", ")))
-    })
 }

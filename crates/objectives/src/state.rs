@@ -1,4 +1,4 @@
-//! The state of an objective over a data set: one block of numbers per list, cut into columns.
+//! The state of an objective over a data set: one block of numbers per list, divided into columns.
 
 use toprank_core::{Choices, Lists, Policy};
 
@@ -26,8 +26,8 @@ pub struct Column {
 
 /// All state of an objective over one data set.
 ///
-/// Compact: a column per relevant item costs memory for relevant items only, found by a search in their ascending
-/// places. Not thread-bound: each list owns its block.
+/// Compact: a column per relevant item takes memory for relevant items only, which are found by binary search in their
+/// ascending positions. Each list owns its block, so lists can be processed in parallel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub(crate) shape: Shape,
@@ -35,18 +35,18 @@ pub struct State {
     pub(crate) values: Vec<f64>,
 }
 
-/// Which numbers belong to which list: what steps only read.
+/// Which numbers belong to which list; steps only read it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shape {
     columns: &'static [Column],
     /// Block of list q: `values[starts[q]..starts[q + 1]]`.
     pub starts: Vec<u64>,
-    /// Number of judged items of each list.
+    /// Number of labelled items of each list.
     pub items: Vec<u32>,
-    /// Places of the relevant items of list q: `relevant[relevant_starts[q]..relevant_starts[q + 1]]`.
+    /// Positions of the relevant items of list q: `relevant[relevant_starts[q]..relevant_starts[q + 1]]`.
     relevant_starts: Vec<u64>,
     relevant: Vec<u32>,
-    /// Where relevant items come first in every list: their numbers. All lists then share `relevant`, 0, 1, 2 …
+    /// If relevant items come first in every list: how many there are. All lists then share `relevant`, 0, 1, 2 …
     first: Option<Vec<u32>>,
 }
 
@@ -65,7 +65,7 @@ impl Shape {
         shape
     }
 
-    /// Adds a list of `all` items, `judged` of them judged, whose relevant items are among `labels`, places ascending.
+    /// Adds a list of `all` items, `judged` of them labelled, whose relevant items are among `labels`, positions ascending.
     fn add(&mut self, all: usize, judged: usize, labels: impl Iterator<Item = (u32, f32)>, policy: &Policy) {
         let before = self.relevant.len();
         self.relevant.extend(labels.filter(|(_, y)| policy.relevant.is(*y)).map(|(place, _)| place));
@@ -81,7 +81,7 @@ impl Shape {
         State { shape: self, values: vec![f64::NAN; end as usize] }
     }
 
-    /// The state of list `q`, which has `all` items, unjudged ones included, over its own block of numbers.
+    /// The state of list `q`, which has `all` items, unlabelled ones included, over its own block of numbers.
     pub fn of_list<'a>(&'a self, q: usize, all: usize, values: &'a mut [f64]) -> ListState<'a> {
         let relevant = match &self.first {
             None => self.relevant_starts[q] as usize..self.relevant_starts[q + 1] as usize,
@@ -109,17 +109,17 @@ impl State {
         shape.unvisited()
     }
 
-    /// The same where a list is a user's choices among all items: memory for what was chosen only.
+    /// The same for lists of user interactions: memory for the interactions only.
     pub(crate) fn of_choices(columns: &'static [Column], choices: &Choices, policy: &Policy) -> State {
         let mut shape = Shape::new(columns, choices.len());
         for u in 0..choices.len() {
             let chosen = choices.of(u).iter().copied().zip(choices.labels_of(u).iter().copied());
-            shape.add(choices.items, choices.items, chosen, policy);
+            shape.add(choices.item_count, choices.item_count, chosen, policy);
         }
         shape.unvisited()
     }
 
-    /// The same where each of the lists has `items` items and its relevant ones come first: memory for their numbers only.
+    /// The same for lists of `items` items whose relevant items come first: memory for the relevant items only.
     pub(crate) fn of_first(columns: &'static [Column], items: usize, first: &[u32]) -> State {
         let mut shape = Shape::new(columns, first.len());
         shape.relevant = (0..first.iter().copied().max().unwrap_or(0)).collect();
@@ -147,7 +147,7 @@ impl State {
         self.len() == 0
     }
 
-    /// The state of list `q`, which has `all` items, unjudged ones included.
+    /// The state of list `q`, which has `all` items, unlabelled ones included.
     pub fn of_list(&mut self, q: usize, all: usize) -> ListState<'_> {
         let block = self.shape.starts[q] as usize..self.shape.starts[q + 1] as usize;
         self.shape.of_list(q, all, &mut self.values[block])
@@ -166,7 +166,7 @@ impl State {
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         let wrong = |found: String, expected: String| Err(StateError { found, expected });
         if bytes.len() < 20 || bytes[..4] != MAGIC {
-            return wrong(format!("{} bytes of something else", bytes.len()), "a saved state".into());
+            return wrong(format!("{} bytes in another format", bytes.len()), "a saved state".into());
         }
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         if number(4) != self.layout() || number(12) != self.values.len() as u64 {
@@ -177,7 +177,7 @@ impl State {
         }
         if bytes.len() - 20 != 8 * self.values.len() {
             let (found, expected) = (bytes.len(), 20 + 8 * self.values.len());
-            return wrong(format!("{found} bytes"), format!("{expected} bytes; the file may be cut short"));
+            return wrong(format!("{found} bytes"), format!("{expected} bytes; the file may be truncated"));
         }
         for (i, value) in self.values.iter_mut().enumerate() {
             *value = f64::from_bits(number(20 + 8 * i));
@@ -185,7 +185,7 @@ impl State {
         Ok(())
     }
 
-    /// A number that tells layouts apart: columns, lengths of lists, places of relevant items (FNV-1a).
+    /// A fingerprint of the layout: columns, lengths of lists, positions of relevant items (FNV-1a).
     fn layout(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |value: u64| hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3);
@@ -223,9 +223,9 @@ pub struct ListState<'a> {
     pub(crate) values: &'a mut [f64],
     pub(crate) columns: &'static [Column],
     pub(crate) all: usize,
-    /// Number of judged items of the whole list, N.
+    /// Number of labelled items of the whole list, N.
     pub items: usize,
-    /// Places of the relevant items in the whole list, ascending; their number is N+.
+    /// Positions of the relevant items in the whole list, ascending; their number is N+.
     pub relevant: &'a [u32],
 }
 
@@ -246,7 +246,7 @@ impl ListState<'_> {
     }
 }
 
-/// Bytes that are not the state they should be.
+/// Bytes that are not a saved state of this objective and data set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("saved state: found {found}, expected {expected}")]
 pub struct StateError {
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn bytes_of_something_else_are_refused() {
         let bytes = state().save();
-        assert!(state().load(&bytes[..bytes.len() - 1]).unwrap_err().to_string().contains("cut short"));
+        assert!(state().load(&bytes[..bytes.len() - 1]).unwrap_err().to_string().contains("truncated"));
         assert!(state().load(b"TRs1").is_err());
         let lists = Lists::from_lengths(&[3, 0, 2], vec![0.0, 1.0, 2.0, 0.0, 1.0]);
         let other = State::new(COLUMNS, &lists, &Policy::default()).save();

@@ -1,9 +1,9 @@
-//! Scratch memory: one per thread, grows, never shrinks.
+//! Scratch memory: one per thread; it grows and never shrinks.
 
 use crate::gather::Gathered;
 use crate::kernels::KernelWork;
 
-/// Memory that hands out slices and keeps its size between lists.
+/// Scratch memory that hands out slices and keeps its capacity between lists.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer<T>(Vec<T>);
 
@@ -29,22 +29,22 @@ impl<T: Copy + Default> Buffer<T> {
     }
 }
 
-/// Scratch memory of one thread. Objectives cut what they need from `floats` and `places`; kernels have their own.
+/// Scratch memory of one thread. Objectives take slices of `floats` and `places`; kernels have their own.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     /// Numbers.
     pub floats: Buffer<f64>,
-    /// Places of items.
+    /// Positions of items.
     pub places: Buffer<u32>,
-    /// Draws and lists with unjudged items.
+    /// Of draws and of lists with unlabelled items.
     pub(crate) gathered: Gathered,
-    /// State of objectives that forget it with the list.
+    /// State of objectives that keep none between lists.
     pub(crate) aside: Aside,
     /// Memory of the kernels.
     pub kernel: KernelWork,
 }
 
-/// Numbers and places that stand in for a list's state.
+/// Numbers and positions that replace the state of a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Aside {
     pub values: Vec<f64>,

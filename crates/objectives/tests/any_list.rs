@@ -48,7 +48,7 @@ proptest! {
             // A difference of equal numbers may be rounded below 0.
             prop_assert!(out.curvature.iter().all(|h| h.is_finite() && *h >= 0.0), "{name}: {:?}", out.curvature);
             if out.counts.used == 0 {
-                prop_assert!(out.loss == 0.0 && out.gradient.iter().all(|g| *g == 0.0), "{name} is idle");
+                prop_assert!(out.loss == 0.0 && out.gradient.iter().all(|g| *g == 0.0), "{name} has no gradient");
             }
             if goal.objective().shift_invariant() {
                 let size: f64 = out.gradient.iter().map(|g| g.abs()).sum();

@@ -121,7 +121,7 @@ fn same_bits(choices: &Choices) {
 
 #[test]
 fn state_is_kept_per_relevant_pair() {
-    let many = Choices { items: 1_000_000, ..choices() };
+    let many = Choices { item_count: 1_000_000, ..choices() };
     let song = Goal::parse("song", &Policy::default()).unwrap();
     // A tracker per pair with a label above 0, and an ideal DCG per user, eight bytes each.
     assert_eq!(song.state_of_choices(&many).unwrap().save().len(), 20 + 8 * (9 + 5));

@@ -524,7 +524,8 @@ fn every_line_has_a_page_a_finite_difference_case_and_a_liveness_case_of_every_p
         for example in line.examples {
             assert!(example.starts_with(name), "{example} stands in the line of {name}");
         }
-        for part in ["```text\n", "Source: ", "Idle lists: ", "Cost: ", "\n```\n", "Goal::parse"] {
+        for part in ["```text\n", "Source: ", "Lists without gradient: ", "Cost: ", "\n```\n", "Goal::parse"]
+        {
             assert!(page.contains(part), "the page of {name} lacks {part:?}");
         }
         assert!(!line.entry.about.is_empty());
@@ -585,7 +586,7 @@ fn names_are_unique_and_aliases_lead_to_a_line() {
 fn what_a_user_can_get_wrong_is_an_error_that_says_so() {
     let (lists, scores) = fixture();
     let message = |text: &str| Goal::parse(text, &Policy::default()).unwrap_err().to_string();
-    assert!(message("ranknt").contains("did you mean ranknet"), "{}", message("ranknt"));
+    assert!(message("ranknt").contains("did you mean \"ranknet\""), "{}", message("ranknt"));
     assert_eq!(
         message("ranknet@5"),
         "the cut-off of ranknet must be left out: this objective takes the whole list, but is 5"

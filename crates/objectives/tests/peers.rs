@@ -144,7 +144,7 @@ fn losses_gradients_and_curvatures_are_the_peers() {
 }
 
 #[test]
-fn where_a_peer_slips_we_do_not() {
+fn known_errors_of_a_peer_are_not_ours() {
     let golden = golden();
     let cases: Vec<&Value> =
         array(&golden["cases"]).iter().filter(|case| case.get("slip").is_some()).collect();

@@ -246,7 +246,7 @@ fn a_list_or_an_item_twice_in_one_batch_is_refused() {
     let twice = refused(vec![0], vec![0, 3], vec![1, 1, 2]);
     assert_eq!(
         twice,
-        "drawn items: found [1, 1, 2] … of list 0, expected strictly ascending places below 48"
+        "drawn items: found [1, 1, 2] … of list 0, expected strictly ascending positions below 48"
     );
 }
 
@@ -270,7 +270,7 @@ fn log_means(labels: &[f32], exponent: impl Fn(usize, usize) -> Option<f64>) -> 
 }
 
 #[test]
-fn exponentials_of_huge_scores_equal_their_twin_in_logarithms_over_tracked_steps() {
+fn exponentials_of_huge_scores_equal_their_reference_in_logarithms_over_tracked_steps() {
     let (lists, base) = long_list();
     let labels = &lists.labels;
     let relevant: Vec<usize> = (0..48).filter(|j| labels[*j] > 0.0).collect();

@@ -1,6 +1,6 @@
-//! Tensors of the plain reading.
+//! Tensors of the reference interpreter.
 
-/// Numbers in a shape; the last axis runs fastest. All kinds of numbers are held as f64, which holds each of them.
+/// A tensor; the last axis runs fastest. Numbers of all types are stored as f64.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Sizes of the axes.
@@ -10,21 +10,21 @@ pub struct Array {
 }
 
 impl Array {
-    /// Numbers in a shape.
+    /// A tensor of this shape.
     ///
     /// # Panics
-    /// If there are more or fewer numbers than the sizes say.
+    /// If the number of values is not the product of the sizes.
     pub fn new(sizes: &[usize], values: Vec<f64>) -> Array {
-        assert_eq!(sizes.iter().product::<usize>(), values.len(), "as many numbers as the sizes say");
+        assert_eq!(sizes.iter().product::<usize>(), values.len(), "one value per position of the shape");
         Array { sizes: sizes.to_vec(), values }
     }
 
-    /// Every number by itself.
+    /// Applies `f` to every number.
     pub(crate) fn map(&self, f: impl Fn(f64) -> f64) -> Array {
         Array { sizes: self.sizes.clone(), values: self.values.iter().map(|&x| f(x)).collect() }
     }
 
-    /// Steps from one number to the next along every axis of `sizes`; 0 where this array has size 1 and is repeated.
+    /// Strides along every axis of `sizes`; 0 where this array has size 1 and is broadcast.
     fn steps(&self, sizes: &[usize]) -> Option<Vec<usize>> {
         let missing = sizes.len().checked_sub(self.sizes.len())?;
         let mut steps = vec![0; sizes.len()];
@@ -41,7 +41,7 @@ impl Array {
         Some(steps)
     }
 
-    /// Numbers of several arrays that meet, with axes of size 1 repeated; `None` if the shapes do not fit.
+    /// Applies `f` element by element, with axes of size 1 broadcast; `None` if the shapes do not fit.
     pub(crate) fn meet<const N: usize>(arrays: [&Array; N], f: impl Fn([f64; N]) -> f64) -> Option<Array> {
         let axes = arrays.iter().map(|array| array.sizes.len()).max()?;
         let size = |axis: usize| {
@@ -72,8 +72,8 @@ impl Array {
         Some(Array { values: values.collect(), sizes: sizes.clone() })
     }
 
-    /// The last two axes multiplied as matrices, for every place of the axes before them. These must be the same, or the
-    /// second is one matrix for all.
+    /// Matrix product over the last two axes, for every index of the axes before them. These must be equal, or the second
+    /// operand is a single matrix.
     pub(crate) fn product(&self, other: &Array) -> Option<Array> {
         let [before @ .., n, k] = &self.sizes[..] else { return None };
         let [other_before @ .., other_k, m] = &other.sizes[..] else { return None };
@@ -112,7 +112,7 @@ impl Array {
         Some(Array { values: values.collect(), sizes })
     }
 
-    /// One axis folded into one number each; the axis stays with size 1.
+    /// Reduces one axis to one number; the axis stays with size 1.
     pub(crate) fn folded(
         &self,
         axis: usize,
@@ -130,7 +130,7 @@ impl Array {
         Some(Array { values: values.collect(), sizes: sizes.clone() })
     }
 
-    /// These places along an axis.
+    /// The elements at these indices along an axis.
     pub(crate) fn gathered(&self, places: &Array, axis: usize) -> Option<Array> {
         let size = *self.sizes.get(axis)?;
         let after: usize = self.sizes[axis + 1..].iter().product();
@@ -149,7 +149,7 @@ impl Array {
         Some(Array { sizes, values })
     }
 
-    /// Behind each other along the last axis.
+    /// Concatenation along the last axis.
     pub(crate) fn joined(arrays: &[&Array]) -> Option<Array> {
         let (rest, _) = arrays.first()?.sizes.split_at(arrays[0].sizes.len().checked_sub(1)?);
         if arrays

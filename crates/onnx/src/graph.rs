@@ -1,47 +1,45 @@
-//! A computation under construction.
+//! An ONNX graph under construction.
 
 use crate::protobuf::Message;
 
-/// Version of the operators of `ai.onnx` that are written; the first with all of them is 20 (`Gelu`).
+/// Version of the operator set `ai.onnx`; the first one with all operators that are used is 20 (`Gelu`).
 const OPERATORS: u64 = 21;
-/// Version of the file format that goes with them.
+/// The corresponding version of the file format (`ir_version`).
 const FORMAT: u64 = 10;
 
-/// Kinds of numbers, by `TensorProto.DataType`.
+/// Number types, by `TensorProto.DataType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// f32.
     Float = 1,
     /// i64.
-    Whole = 7,
+    Int64 = 7,
     /// f64.
     Double = 11,
 }
 
-/// A tensor of the graph: an input, a constant, or what an operator gives.
+/// A tensor of the graph: an input, a constant, or the output of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value(String);
 
-/// What an operator is told besides its inputs.
+/// An attribute of an operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Attribute<'a> {
-    /// A whole number.
-    Whole(&'a str, i64),
-    /// A number in single precision.
+    /// An integer.
+    Int(&'a str, i64),
+    /// A float in single precision.
     Float(&'a str, f32),
-    /// Whole numbers.
-    Wholes(&'a str, &'a [i64]),
+    /// Integers.
+    Ints(&'a str, &'a [i64]),
 }
 
 impl Attribute<'_> {
     fn message(&self) -> Message {
         // `AttributeProto`: name 1, f 2, i 3, ints 8, type 20 (FLOAT 1, INT 2, INTS 7).
         match *self {
-            Attribute::Whole(name, value) => {
-                Message::new().text(1, name).number(3, value as u64).number(20, 2)
-            }
+            Attribute::Int(name, value) => Message::new().text(1, name).number(3, value as u64).number(20, 2),
             Attribute::Float(name, value) => Message::new().text(1, name).float(2, value).number(20, 1),
-            Attribute::Wholes(name, values) => {
+            Attribute::Ints(name, values) => {
                 let named = Message::new().text(1, name);
                 values.iter().fold(named, |message, &value| message.number(8, value as u64)).number(20, 7)
             }
@@ -49,7 +47,7 @@ impl Attribute<'_> {
     }
 }
 
-/// A computation under construction: operators in the order in which they are added.
+/// An ONNX graph under construction: operators in the order in which they are added.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Message>,
@@ -65,16 +63,16 @@ impl Graph {
         Value(format!("v{}", self.named))
     }
 
-    /// Something that is given at every run. A size that is `None` may be any.
+    /// An input of the graph. A size of `None` is dynamic.
     pub fn input(&mut self, name: &str, kind: Kind, sizes: &[Option<usize>]) -> Value {
         self.inputs.push(described(name, kind, sizes));
         Value(name.into())
     }
 
-    /// A tensor of single precision that belongs to the model.
+    /// A constant tensor in single precision.
     ///
     /// # Panics
-    /// If there are more or fewer values than the sizes say.
+    /// If the number of values is not the product of the sizes.
     pub fn floats(&mut self, sizes: &[usize], values: &[f32]) -> Value {
         self.constant(
             Kind::Float,
@@ -83,10 +81,10 @@ impl Graph {
         )
     }
 
-    /// The same in double precision.
+    /// A constant tensor in double precision.
     ///
     /// # Panics
-    /// If there are more or fewer values than the sizes say.
+    /// If the number of values is not the product of the sizes.
     pub fn doubles(&mut self, sizes: &[usize], values: &[f64]) -> Value {
         self.constant(
             Kind::Double,
@@ -95,15 +93,19 @@ impl Graph {
         )
     }
 
-    /// Whole numbers, as shapes and places are.
-    pub fn wholes(&mut self, values: &[i64]) -> Value {
+    /// A constant vector of integers, for shapes and indices.
+    pub fn ints(&mut self, values: &[i64]) -> Value {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        self.constant(Kind::Whole, &[values.len()], &bytes)
+        self.constant(Kind::Int64, &[values.len()], &bytes)
     }
 
     fn constant(&mut self, kind: Kind, sizes: &[usize], bytes: &[u8]) -> Value {
         let each = if kind == Kind::Float { 4 } else { 8 };
-        assert_eq!(sizes.iter().product::<usize>() * each, bytes.len(), "as many values as the sizes say");
+        assert_eq!(
+            sizes.iter().product::<usize>() * each,
+            bytes.len(),
+            "one value per position of the shape"
+        );
         let value = self.name();
         // `TensorProto`: dims 1, data_type 2, name 8, raw_data 9.
         let sized = sizes.iter().fold(Message::new(), |message, &size| message.number(1, size as u64));
@@ -111,7 +113,7 @@ impl Graph {
         value
     }
 
-    /// What an operator of `ai.onnx` makes of its inputs.
+    /// The output of an operator of `ai.onnx`.
     pub fn node(&mut self, operator: &str, inputs: &[&Value], attributes: &[Attribute]) -> Value {
         let value = self.name();
         self.push(operator, inputs, &value.0, attributes);
@@ -127,16 +129,16 @@ impl Graph {
         self.nodes.push(node);
     }
 
-    /// The same numbers as another kind.
+    /// The same numbers as another type.
     pub fn cast(&mut self, value: &Value, kind: Kind) -> Value {
-        self.node("Cast", &[value], &[Attribute::Whole("to", kind as i64)])
+        self.node("Cast", &[value], &[Attribute::Int("to", kind as i64)])
     }
 
-    /// `x W + b`: rows through a layer of weighted sums. `weight` holds `inputs × outputs` numbers, row after row.
+    /// A linear layer `x W + b`. `weight` holds `inputs × outputs` numbers, row by row.
     ///
     /// # Panics
-    /// If `weight` is no whole number of rows of the length of `offset`.
-    pub fn weighted_sums(&mut self, x: &Value, weight: &[f32], offset: &[f32]) -> Value {
+    /// If the length of `weight` is not a multiple of that of `offset`.
+    pub fn linear(&mut self, x: &Value, weight: &[f32], offset: &[f32]) -> Value {
         let sums = self.matrix(x, weight, offset.len());
         let offset = self.floats(&[offset.len()], offset);
         self.node("Add", &[&sums, &offset], &[])
@@ -145,7 +147,7 @@ impl Graph {
     /// `x W`.
     ///
     /// # Panics
-    /// If `weight` is no whole number of rows of `outputs` numbers.
+    /// If the length of `weight` is not a multiple of `outputs`.
     pub fn matrix(&mut self, x: &Value, weight: &[f32], outputs: usize) -> Value {
         let weight = self.floats(&[weight.len() / outputs, outputs], weight);
         self.node("MatMul", &[x, &weight], &[])
@@ -154,19 +156,19 @@ impl Graph {
     /// The rows `ids` of a table whose rows hold `width` numbers.
     ///
     /// # Panics
-    /// If `table` is no whole number of rows.
+    /// If the length of `table` is not a multiple of `width`.
     pub fn rows_of(&mut self, table: &[f32], width: usize, ids: &Value) -> Value {
         let table = self.floats(&[table.len() / width, width], table);
-        self.node("Gather", &[&table, ids], &[Attribute::Whole("axis", 0)])
+        self.node("Gather", &[&table, ids], &[Attribute::Int("axis", 0)])
     }
 
-    /// Says that a value is a result.
+    /// Declares a value as an output of the graph.
     pub fn output(&mut self, name: &str, value: &Value, kind: Kind, sizes: &[Option<usize>]) {
         self.push("Identity", &[value], name, &[]);
         self.outputs.push(described(name, kind, sizes));
     }
 
-    /// The file. `notes` are kept with the model as texts by name.
+    /// The bytes of the ONNX file. `notes` are stored as metadata of the model.
     pub fn write(self, name: &str, notes: &[(&str, &str)]) -> Vec<u8> {
         // `GraphProto`: node 1, name 2, initializer 5, input 11, output 12.
         let mut graph = Message::new();
@@ -191,7 +193,7 @@ pub fn model(graph: &Message, operators: &[(&str, u64)], notes: &[(&str, &str)])
     model.into_bytes()
 }
 
-/// A `ValueInfoProto`: name, kind of number and sizes.
+/// A `ValueInfoProto`: name, number type and sizes.
 pub fn described(name: &str, kind: Kind, sizes: &[Option<usize>]) -> Message {
     let shape = sizes.iter().fold(Message::new(), |shape, size| {
         shape.message(

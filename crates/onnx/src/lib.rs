@@ -1,14 +1,14 @@
 /*!
-**How is a computation said to other runtimes?** In ONNX: a graph of named operators over tensors.
+**How is a model exported to ONNX?** As a graph of named operators over tensors.
 
 ```text
 Graph ── input, constant, node, output ──▶ bytes ──▶ onnxruntime and others
-                                             └─────▶ Program: the same bytes, read back and computed plainly in f64
+                                             └─────▶ Program: the same bytes, read back and evaluated in f64
 ```
 
-A model of any room says itself to a [`Graph`], operator by operator. What was written is proved by [`Program`], which knows
-nothing of the model: it reads the bytes and does what the text of each operator's definition says. Only the operators that
-our models use are known.
+Each model appends its operators to a [`Graph`]. The exported file is verified by [`Program`], a reference interpreter that knows
+nothing of the model: it reads the bytes and evaluates each operator by the definition in the ONNX standard. It knows only the
+operators that our models use.
 
 ```
 use toprank_onnx::{Array, Graph, Kind, Program};
@@ -25,7 +25,7 @@ let found = program.run(&[("features", rows)]).unwrap();
 assert_eq!(found["scores"], Array::new(&[2, 1], vec![-1.5, -2.5]));
 ```
 
-The few messages are written by hand ([`protobuf`], field numbers from `onnx.proto`): a crate for them would bring a code
+The few protobuf messages are encoded by hand ([`protobuf`], field numbers from `onnx.proto`), since a crate would add a code
 generator for a dozen fields.
 */
 

@@ -1,4 +1,4 @@
-//! What each operator does, by the text of its definition.
+//! Each operator by its definition in the ONNX standard.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ impl Attributes {
     }
 }
 
-/// The place of an axis that may count from behind.
+/// The index of an axis, which may be negative to count from the end.
 fn axis(given: i64, axes: usize) -> Option<usize> {
     usize::try_from(if given < 0 { given + axes as i64 } else { given }).ok().filter(|&axis| axis < axes)
 }
 
-/// What an operator gives; `None` if it is unknown or its inputs do not fit.
+/// The output of an operator; `None` if it is unknown or its inputs do not fit.
 pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) -> Option<Array> {
     let x = *inputs.first()?;
     let each = |f: fn(f64) -> f64| Some(x.map(f));
@@ -95,7 +95,7 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
             Array::meet([&scaled, inputs.get(2)?], |[x, offset]| x + offset)
         }
         "ReduceSum" | "ReduceMax" | "ReduceMin" => {
-            // One axis, which stays.
+            // One axis, which is kept.
             let [given] = inputs.get(1)?.values[..] else { return None };
             let axis = axis(given as i64, x.sizes.len())?;
             match operator {

@@ -1,4 +1,4 @@
-//! A written computation, read back.
+//! An exported graph, read back and evaluated.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::operators::{Attributes, apply};
 use crate::protobuf::{Field, fields};
 
-/// A computation as its bytes say it.
+/// A graph read from the bytes of an ONNX file.
 #[derive(Clone, Debug)]
 pub struct Program {
     nodes: Vec<Node>,
@@ -25,16 +25,16 @@ struct Node {
 }
 
 impl Program {
-    /// Reads a written graph.
+    /// Reads an exported graph.
     ///
     /// # Errors
-    /// If the bytes are no model, or hold tensors of kinds that [`crate::Graph`] does not write.
+    /// If the bytes are not a model, or hold tensors of types that [`crate::Graph`] does not write.
     pub fn read(bytes: &[u8]) -> Result<Program, ModelError> {
         parse(bytes)
-            .ok_or_else(|| ModelError::new("bytes that cannot be read", "an ONNX model of this program"))
+            .ok_or_else(|| ModelError::new("bytes that cannot be read", "an ONNX model written by toprank"))
     }
 
-    /// What the outputs are for these inputs.
+    /// The outputs for these inputs.
     ///
     /// # Errors
     /// If an input is missing, or an operator is unknown or does not fit its inputs.
@@ -49,7 +49,7 @@ impl Program {
                 .collect();
             let given = given.ok_or_else(|| {
                 ModelError::new(
-                    format!("{} reads what nothing gives", node.operator),
+                    format!("{} reads a tensor that nothing produces", node.operator),
                     "every input of the graph",
                 )
             })?;
@@ -65,7 +65,7 @@ impl Program {
         let outputs = self.outputs.iter().map(|name| {
             let array = found.remove(name.as_str());
             array.map(|array| (name.clone(), array)).ok_or_else(|| {
-                ModelError::new(format!("nothing gives the output {name}"), "a node for every output")
+                ModelError::new(format!("nothing produces the output {name}"), "a node for every output")
             })
         });
         outputs.collect()

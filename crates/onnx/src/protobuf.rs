@@ -1,11 +1,11 @@
-//! As much of protobuf's wire format as a model needs: numbers, and bytes with their length.
+//! The part of protobuf's wire format that a model needs: numbers, and length-delimited bytes.
 
 /// A message under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<u8>);
 
 impl Message {
-    /// An empty one.
+    /// An empty message.
     pub fn new() -> Message {
         Message::default()
     }
@@ -18,7 +18,7 @@ impl Message {
         self.0.push(value as u8);
     }
 
-    /// A field that holds a number.
+    /// A field that holds an integer.
     #[must_use]
     pub fn number(mut self, field: u64, value: u64) -> Message {
         self.varint(field << 3);
@@ -26,7 +26,7 @@ impl Message {
         self
     }
 
-    /// A field that holds a number in single precision.
+    /// A field that holds a float in single precision.
     #[must_use]
     pub fn float(mut self, field: u64, value: f32) -> Message {
         self.varint(field << 3 | 5);
@@ -43,7 +43,7 @@ impl Message {
         self
     }
 
-    /// A field that holds a text.
+    /// A field that holds a string.
     #[must_use]
     pub fn text(self, field: u64, text: &str) -> Message {
         self.bytes(field, text.as_bytes())
@@ -61,14 +61,14 @@ impl Message {
     }
 }
 
-/// A field of a message that is read.
+/// A field of a message being read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// A whole number.
+    /// An integer.
     Number(u64),
-    /// A number in single precision.
+    /// A float in single precision.
     Float(f32),
-    /// Bytes: a text, numbers, another message.
+    /// Bytes: a string, packed numbers, or another message.
     Bytes(&'a [u8]),
 }
 

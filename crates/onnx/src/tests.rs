@@ -1,10 +1,10 @@
-//! Operators by hand, and damage.
+//! Operators by hand, and damaged bytes.
 
 use proptest::prelude::*;
 
 use crate::{Array, Attribute, Graph, Kind, Program};
 
-/// What one operator makes of an input of this shape and constants behind it.
+/// The output of one operator for this input and constants after it.
 fn one(operator: &str, x: &Array, constants: &[Array], attributes: &[Attribute]) -> Array {
     let mut graph = Graph::default();
     let sizes: Vec<Option<usize>> = x.sizes.iter().map(|&size| Some(size)).collect();
@@ -23,7 +23,7 @@ fn array(sizes: &[usize], values: &[f64]) -> Array {
 }
 
 #[test]
-fn sizes_of_one_are_repeated() {
+fn axes_of_size_one_are_broadcast() {
     let x = array(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let row = array(&[3], &[10.0, 20.0, 30.0]);
     assert_eq!(one("Add", &x, &[row], &[]), array(&[2, 3], &[11.0, 22.0, 33.0, 14.0, 25.0, 36.0]));
@@ -32,7 +32,7 @@ fn sizes_of_one_are_repeated() {
 }
 
 #[test]
-fn matrices_are_multiplied_place_by_place() {
+fn matrices_are_multiplied_batch_by_batch() {
     let x = array(&[2, 1, 2], &[1.0, 2.0, 3.0, 4.0]);
     let y = array(&[2, 2, 1], &[5.0, 6.0, 7.0, 8.0]);
     assert_eq!(one("MatMul", &x, &[y], &[]), array(&[2, 1, 1], &[5.0 + 12.0, 21.0 + 32.0]));
@@ -41,14 +41,18 @@ fn matrices_are_multiplied_place_by_place() {
 }
 
 #[test]
-fn axes_change_places_and_are_folded() {
+fn axes_are_transposed_and_reduced() {
     let x = array(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
-    let turned = one("Transpose", &x, &[], &[Attribute::Wholes("perm", &[1, 0])]);
+    let turned = one("Transpose", &x, &[], &[Attribute::Ints("perm", &[1, 0])]);
     assert_eq!(turned, array(&[3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 7.0]));
     let axis = array(&[1], &[0.0]);
     assert_eq!(one("ReduceSum", &x, &[axis], &[]), array(&[1, 3], &[5.0, 7.0, 10.0]));
-    let chances = one("Softmax", &array(&[1, 2], &[0.0, 3f64.ln()]), &[], &[Attribute::Whole("axis", -1)]);
-    assert!(chances.values.iter().zip([0.25, 0.75]).all(|(a, b)| (a - b).abs() < 1e-15), "{chances:?}");
+    let probabilities =
+        one("Softmax", &array(&[1, 2], &[0.0, 3f64.ln()]), &[], &[Attribute::Int("axis", -1)]);
+    assert!(
+        probabilities.values.iter().zip([0.25, 0.75]).all(|(a, b)| (a - b).abs() < 1e-15),
+        "{probabilities:?}"
+    );
 }
 
 #[test]
@@ -63,13 +67,13 @@ fn rows_are_normalised_by_their_own_deviation() {
 fn shapes_that_do_not_fit_are_errors() {
     let mut graph = Graph::default();
     let x = graph.input("x", Kind::Float, &[None, Some(2)]);
-    let y = graph.weighted_sums(&x, &[1.0, 2.0, 3.0], &[0.0]);
+    let y = graph.linear(&x, &[1.0, 2.0, 3.0], &[0.0]);
     graph.output("y", &y, Kind::Float, &[None, Some(1)]);
     let program = Program::read(&graph.write("test", &[])).unwrap();
     let error = program.run(&[("x", array(&[1, 2], &[1.0, 2.0]))]).unwrap_err().to_string();
     assert!(error.contains("MatMul over shapes [[1, 2], [3, 1]]"), "{error}");
     let error = program.run(&[]).unwrap_err().to_string();
-    assert!(error.contains("what nothing gives"), "{error}");
+    assert!(error.contains("that nothing produces"), "{error}");
 }
 
 proptest! {
@@ -77,8 +81,8 @@ proptest! {
     fn damaged_bytes_are_refused_or_computed_but_never_a_panic(at in 0usize..400, flip in 1u8..=255, cut in any::<bool>()) {
         let mut graph = Graph::default();
         let x = graph.input("x", Kind::Float, &[None, Some(2)]);
-        let y = graph.weighted_sums(&x, &[1.0, 2.0, 3.0, 4.0], &[0.5, 0.5]);
-        let y = graph.node("Softmax", &[&y], &[Attribute::Whole("axis", -1)]);
+        let y = graph.linear(&x, &[1.0, 2.0, 3.0, 4.0], &[0.5, 0.5]);
+        let y = graph.node("Softmax", &[&y], &[Attribute::Int("axis", -1)]);
         graph.output("y", &y, Kind::Float, &[None, Some(2)]);
         let mut bytes = graph.write("test", &[]);
         let at = at % bytes.len();

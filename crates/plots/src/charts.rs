@@ -1,4 +1,4 @@
-//! The charts: numbers to scenes of the drawing library.
+//! The charts: from numbers to scenes of the drawing library.
 
 use crate::Plot;
 use kuva::plot::{Histogram, LegendEntry, LegendPosition, LegendShape, LinePlot, LineStyle, ScatterPlot};
@@ -8,16 +8,16 @@ use kuva::render::plots::Plot as Drawn;
 use kuva::render::render::{Primitive, Scene, render_multiple};
 use std::sync::Arc;
 
-/// Okabe and Ito's colours, the dark ones first; yellow is left out, it is hard to see on white.
+/// The colours of Okabe and Ito, dark ones first; yellow is omitted, since it is hard to see on white.
 pub(crate) const COLOURS: [&str; 7] =
     ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 const BETTER: &str = COLOURS[0];
 const WORSE: &str = COLOURS[1];
 
-/// Most bars drawn: more would be narrower than a pixel, so evenly spaced ones of the sorted values stand for all.
+/// Most bars that are drawn: more would be narrower than a pixel, so evenly spaced ones of the sorted values represent all.
 const MOST_BARS: usize = 600;
 
-/// Longest legend entry or axis name of a run; the rest is cut.
+/// Longest legend entry or axis name of a run; longer names are truncated.
 const LONGEST_NAME: usize = 40;
 
 /// One named curve.
@@ -25,7 +25,7 @@ const LONGEST_NAME: usize = 40;
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Points (x, y) in the order they are joined; points that are not finite are left out.
+    /// Points (x, y) in the order they are joined; points that are not finite are skipped.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -45,7 +45,7 @@ pub struct IntervalRow {
 /// Per-list differences of two runs: bars sorted from the largest win to the largest loss, with a line at 0.
 ///
 /// `axis` names the difference, such as `ndcg@10: new − old`. The legend counts lists above, at and below 0.
-/// Beyond 600 lists, evenly spaced ones of the sorted values stand for all; the first and the last stay.
+/// Beyond 600 lists, evenly spaced ones of the sorted values represent all; the first and the last are kept.
 /// Cost: O(n log n).
 ///
 /// ```
@@ -63,7 +63,7 @@ pub fn differences(title: &str, axis: &str, values: &[f64]) -> Plot {
         _ => (0..MOST_BARS).map(|bar| sorted[bar * (n - 1) / (MOST_BARS - 1)]).collect(),
     };
     let width = n as f64 / bars.len().max(1) as f64;
-    // Few bars stand apart; many overlap by a trifle, else their soft edges would show as stripes.
+    // Few bars have gaps; many overlap slightly, otherwise their anti-aliased edges would show as stripes.
     let (left, right) = if bars.len() <= 60 { (0.12, 0.88) } else { (0.0, 1.0 + bars.len() as f64 / 1200.0) };
     let of_sign = |keep: fn(f64) -> bool, colour: &str| {
         let (mut edges, mut heights) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ pub fn differences(title: &str, axis: &str, values: &[f64]) -> Plot {
     let drawn = vec![of_sign(|v| v > 0.0, BETTER), of_sign(|v| v < 0.0, WORSE)];
     let layout = Layout::new((0.0, n.max(1) as f64), padded(bars.iter().copied().chain([0.0]), 0.06))
         .with_x_label("lists, sorted by difference")
-        .with_x_tick_format(whole_numbers())
+        .with_x_tick_format(integers())
         .with_reference_line(
             ReferenceLine::horizontal(0.0).with_color("black").with_dasharray("").with_stroke_width(1.2),
         );
@@ -92,7 +92,7 @@ pub fn differences(title: &str, axis: &str, values: &[f64]) -> Plot {
     finish(drawn, with_legend(layout, legend), title, axis, n == 0)
 }
 
-/// How `values` are spread over `bins` bars of equal width (at least 1, at most 200).
+/// The distribution of `values` over `bins` bars of equal width (at least 1, at most 200).
 ///
 /// ```
 /// let plot = toprank_plots::histogram("labels", "label", &[0.0, 0.0, 1.0, 2.0], 3);
@@ -105,15 +105,14 @@ pub fn histogram(title: &str, axis: &str, values: &[f64], bins: usize) -> Plot {
     let width = (high - low) / bins as f64;
     let mut counts = vec![0.0; bins];
     for value in &values {
-        // The last bar takes its upper edge.
+        // The last bar includes its upper edge.
         counts[(((value - low) / width) as usize).min(bins - 1)] += 1.0;
     }
     let most = counts.iter().copied().fold(1.0, f64::max);
     let edges = (0..=bins).map(|edge| low + width * edge as f64).collect();
     let drawn = vec![Drawn::from(Histogram::from_bins(edges, counts).with_color(BETTER))];
-    let layout = Layout::new((low, high), (0.0, most * 1.06))
-        .with_x_label(plain(axis))
-        .with_y_tick_format(whole_numbers());
+    let layout =
+        Layout::new((low, high), (0.0, most * 1.06)).with_x_label(plain(axis)).with_y_tick_format(integers());
     finish(drawn, layout, title, "count", values.is_empty())
 }
 
@@ -153,7 +152,7 @@ pub fn curves(title: &str, x_axis: &str, y_axis: &str, series: &[Series]) -> Plo
     finish(drawn, with_legend(layout, legend), title, y_axis, all.is_empty())
 }
 
-/// A point and its interval per run, the first run on top. Rows with a number that is not finite are left out.
+/// A point and its interval per run, the first run on top. Rows with a number that is not finite are skipped.
 ///
 /// ```
 /// use toprank_plots::{intervals, IntervalRow};
@@ -181,7 +180,7 @@ pub fn intervals(title: &str, axis: &str, rows: &[IntervalRow]) -> Plot {
     finish(vec![Drawn::from(dots)], layout, title, "", n == 0)
 }
 
-/// Title, y axis and size are set the same way for every chart; an empty one says so.
+/// Title, y axis and size are set in the same way for every chart; an empty chart says so.
 fn finish(drawn: Vec<Drawn>, layout: Layout, title: &str, y_axis: &str, empty: bool) -> Plot {
     let middle = |range: (f64, f64)| f64::midpoint(range.0, range.1);
     let ((left, right), (bottom, top)) = (layout.x_range, layout.y_range);
@@ -196,7 +195,7 @@ fn finish(drawn: Vec<Drawn>, layout: Layout, title: &str, y_axis: &str, empty: b
         .with_x_axis_max(right)
         .with_y_axis_min(bottom)
         .with_y_axis_max(top)
-        // Clear of wide tick labels.
+        // Beyond wide tick labels.
         .with_y_label_offset(-4.0, 0.0);
     if !y_axis.is_empty() {
         layout = layout.with_y_label(plain(y_axis));
@@ -224,8 +223,8 @@ pub(crate) fn with_fixed_clip_names(mut scene: Scene) -> Scene {
     scene
 }
 
-/// Counts have no fractions: ticks between whole numbers stay without a label.
-fn whole_numbers() -> TickFormat {
+/// Counts have no fractions: ticks between integers have no label.
+fn integers() -> TickFormat {
     TickFormat::Custom(Arc::new(|v| if v.fract().abs() < 1e-9 { format!("{v:.0}") } else { String::new() }))
 }
 
@@ -248,8 +247,8 @@ fn finite(values: &[f64]) -> Vec<f64> {
     values.iter().copied().filter(|v| v.is_finite()).collect()
 }
 
-/// Smallest and largest value, widened by a share of the width; never empty, never without width.
-fn padded(values: impl Iterator<Item = f64>, share: f64) -> (f64, f64) {
+/// Smallest and largest value, widened by a fraction of the width; never empty, never of width 0.
+fn padded(values: impl Iterator<Item = f64>, fraction: f64) -> (f64, f64) {
     // Numbers beyond these cannot be scaled to pixels without overflow.
     let (low, high) = values
         .map(|v| v.clamp(-1e150, 1e150))
@@ -262,7 +261,7 @@ fn padded(values: impl Iterator<Item = f64>, share: f64) -> (f64, f64) {
         let half = (high.abs() * 0.5).max(0.5);
         return (low - half, high + half);
     }
-    (low - width * share, high + width * share)
+    (low - width * fraction, high + width * fraction)
 }
 
 /// Text without markup: the drawing library reads `$…$` as mathematics, and XML has no control characters.
@@ -278,7 +277,7 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// A name cut to what fits beside a plot.
+/// A name truncated to what fits beside a plot.
 pub(crate) fn short(name: &str) -> String {
     if name.chars().count() <= LONGEST_NAME {
         return plain(name);

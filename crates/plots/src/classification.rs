@@ -1,4 +1,4 @@
-//! Pictures of scores against two classes: ROC and precision-recall curves, reliability.
+//! Plots of scores against two classes: ROC and precision-recall curves, reliability diagrams.
 
 use kuva::plot::{BandPlot, LegendEntry, LegendPosition, LegendShape, LinePlot, LineStyle, ScatterPlot};
 use kuva::render::annotations::ReferenceLine;
@@ -11,7 +11,7 @@ use crate::charts::{COLOURS, plain, short, with_fixed_clip_names};
 
 const PANEL: (f64, f64) = (470.0, 450.0);
 const GREY: &str = "#777777";
-/// Points nearer than this to the last one drawn cannot be told from it.
+/// Points closer than this to the last one drawn are skipped.
 const PIXEL: f64 = 1.0 / 1500.0;
 
 /// One run against two classes.
@@ -27,14 +27,14 @@ pub struct ClassCurves {
     pub precision_recall: Vec<(f64, f64)>,
 }
 
-/// What the picture points at.
+/// What the plot emphasises.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Emphasis {
-    /// The region of a partial area under the ROC curve: false positive rates from, to, and the least true positive rate.
+    /// The region of a partial area under the ROC curve: least and greatest false positive rate, least true positive rate.
     pub region: Option<(f64, f64, f64)>,
     /// A recall at which precision is wanted.
     pub recall: Option<f64>,
-    /// Precision of a random order: the share of relevant items.
+    /// Precision of a random order: the fraction of relevant items.
     pub base_rate: Option<f64>,
 }
 
@@ -58,10 +58,10 @@ pub fn class_curves(title: &str, runs: &[ClassCurves], emphasis: Emphasis) -> Pl
         let band = BandPlot::new(vec![from, to], vec![least; 2], vec![1.0; 2]);
         roc.push(Drawn::from(band.with_color(COLOURS[4]).with_opacity(0.22)));
     }
-    roc.push(chance((0.0, 0.0), (1.0, 1.0)));
+    roc.push(random_order((0.0, 0.0), (1.0, 1.0)));
     let mut precision_recall = Vec::new();
     if let Some(base) = emphasis.base_rate {
-        precision_recall.push(chance((0.0, base), (1.0, base)));
+        precision_recall.push(random_order((0.0, base), (1.0, base)));
     }
     let (mut roc_legend, mut precision_recall_legend) = (Vec::new(), Vec::new());
     for (i, run) in runs.iter().enumerate() {
@@ -88,42 +88,44 @@ pub fn class_curves(title: &str, runs: &[ClassCurves], emphasis: Emphasis) -> Pl
 pub struct ReliabilityPoint {
     /// Mean probability.
     pub probability: f64,
-    /// Share of relevant items.
-    pub share: f64,
+    /// Fraction of relevant items.
+    pub fraction: f64,
     /// Lower end of its interval.
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
 }
 
-/// How often what was given a probability came true: on the diagonal the probabilities are right.
+/// A reliability diagram: the fraction of relevant items against the predicted probability; calibrated probabilities are on the
+/// diagonal.
 ///
 /// Both axes end where the values do: probabilities of a rare class all lie near 0.
 ///
 /// ```
 /// use toprank_plots::{ReliabilityPoint, reliability};
-/// let point = ReliabilityPoint { probability: 0.2, share: 0.25, low: 0.1, high: 0.4 };
-/// assert!(reliability("model", &[("a".into(), vec![point])]).svg().contains("share of relevant items"));
+/// let point = ReliabilityPoint { probability: 0.2, fraction: 0.25, low: 0.1, high: 0.4 };
+/// assert!(reliability("model", &[("a".into(), vec![point])]).svg().contains("fraction of relevant items"));
 /// ```
 pub fn reliability(title: &str, runs: &[(String, Vec<ReliabilityPoint>)]) -> Plot {
-    let usable =
-        |p: &&ReliabilityPoint| [p.probability, p.share, p.low, p.high].iter().all(|value| value.is_finite());
+    let usable = |p: &&ReliabilityPoint| {
+        [p.probability, p.fraction, p.low, p.high].iter().all(|value| value.is_finite())
+    };
     let all = || runs.iter().flat_map(|run| &run.1).filter(usable);
     let most = all().flat_map(|point| [point.probability, point.high]).fold(0.02, f64::max).min(1.0);
     let most = if most > 0.6 { 1.0 } else { most * 1.05 };
-    let mut drawn = vec![chance((0.0, 0.0), (most, most))];
+    let mut drawn = vec![random_order((0.0, 0.0), (most, most))];
     let mut legend = Vec::new();
     for (i, (name, points)) in runs.iter().enumerate() {
         let (colour, style) = look(i);
         let points: Vec<&ReliabilityPoint> = points.iter().filter(usable).collect();
-        let places: Vec<(f64, f64)> = points.iter().map(|p| (p.probability, p.share)).collect();
-        let errors = points.iter().map(|p| ((p.share - p.low).max(0.0), (p.high - p.share).max(0.0)));
+        let places: Vec<(f64, f64)> = points.iter().map(|p| (p.probability, p.fraction)).collect();
+        let errors = points.iter().map(|p| ((p.fraction - p.low).max(0.0), (p.high - p.fraction).max(0.0)));
         drawn.push(line(&places, colour, &style));
         let dots = ScatterPlot::new().with_data(places).with_y_err_asymmetric(errors);
         drawn.push(Drawn::from(dots.with_color(colour).with_size(4.0)));
         legend.push(entry(name, colour, &style));
     }
-    let layout = panel("", "probability", "share of relevant items")
+    let layout = panel("", "probability", "fraction of relevant items")
         .with_x_axis_max(most)
         .with_y_axis_max(most)
         .with_legend_entries(legend)
@@ -145,8 +147,8 @@ fn entry(name: &str, colour: &str, style: &LineStyle) -> LegendEntry {
     }
 }
 
-/// What chance alone would do.
-fn chance(from: (f64, f64), to: (f64, f64)) -> Drawn {
+/// The curve of a random order.
+fn random_order(from: (f64, f64), to: (f64, f64)) -> Drawn {
     let line = LinePlot::new().with_data(vec![from, to]).with_color(GREY).with_stroke_width(1.0);
     Drawn::from(line.with_line_style(LineStyle::Dashed))
 }
@@ -156,7 +158,7 @@ fn line(points: &[(f64, f64)], colour: &str, style: &LineStyle) -> Drawn {
     Drawn::from(line.with_line_style(style.clone()))
 }
 
-/// Without points that no eye could tell from their neighbours; the last one stays.
+/// Without points that are too close to their neighbours to be distinguished; the last one is kept.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let finite = |p: &&(f64, f64)| p.0.is_finite() && p.1.is_finite();
     let mut kept: Vec<(f64, f64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What can go wrong with a plot.
+//! Errors of plots.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl PlotError {
     pub(crate) fn extension(path: &Path) -> PlotError {
         let found = match path.extension() {
             Some(extension) => format!("ends in .{}", extension.to_string_lossy()),
-            None => "has no ending".to_string(),
+            None => "has no extension".to_string(),
         };
         Kind::Extension { path: path.to_path_buf(), found }.into()
     }

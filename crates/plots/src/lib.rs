@@ -1,19 +1,19 @@
-//! **How does it look?** Numbers to SVG and PNG, behind a small interface of our own.
+//! **How are results drawn?** From numbers to SVG and PNG, behind a small interface of our own.
 //!
-//! Each function takes plain numbers and gives a [`Plot`], which is saved as SVG or PNG:
+//! Each function takes numbers and returns a [`Plot`], which is saved as SVG or PNG:
 //!
 //! - [`differences`]: per-list differences of two runs, sorted, wins and losses coloured;
-//! - [`histogram`]: how values are spread;
+//! - [`histogram`]: the distribution of values;
 //! - [`curves`]: named series over a common axis (learning curves);
 //! - [`intervals`]: a point and its interval per run;
 //! - [`class_curves`]: ROC and precision-recall curves of several runs, a partial region shaded;
-//! - [`reliability`]: how often what was given a probability came true.
+//! - [`reliability`]: the fraction of relevant items against the predicted probability.
 //!
 //! Invariants:
-//! - the same numbers give the same bytes; the PNG uses a font of its own, no system font;
-//! - colours are those of Okabe and Ito, told apart by colour-blind readers; curves differ in dashes too;
-//! - any input draws: values that are not finite are left out, an empty plot says so, and no text is markup;
-//! - no type of the drawing library shows in the interface.
+//! - the same numbers give the same bytes; the PNG uses an embedded font, no system font;
+//! - colours are those of Okabe and Ito, which colour-blind readers can distinguish; curves also differ in dashes;
+//! - any input can be drawn: values that are not finite are skipped, an empty plot says so, and text is never markup;
+//! - no type of the drawing library is part of the interface.
 
 mod charts;
 mod classification;

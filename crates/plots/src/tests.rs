@@ -40,7 +40,7 @@ fn some_plots() -> Vec<(&'static str, Plot)> {
         ("reliability", {
             let point = |i: usize| {
                 let p = i as f64 / 40.0;
-                ReliabilityPoint { probability: p, share: p * 1.2, low: p * 0.9, high: p * 1.5 }
+                ReliabilityPoint { probability: p, fraction: p * 1.2, low: p * 0.9, high: p * 1.5 }
             };
             reliability("probabilities", &[("platt".into(), (0..10).map(point).collect())])
         }),
@@ -135,5 +135,5 @@ fn a_file_gets_the_format_of_its_name_and_errors_name_it() {
     let error = plot.save(&folder.join("a.png")).unwrap_err().to_string();
     assert!(error.contains("a.png: the plot could not be written: "), "{error}");
     let error = plot.save(Path::new("plot")).unwrap_err().to_string();
-    assert_eq!(error, "plot: expected a name that ends in .svg or .png, but it has no ending");
+    assert_eq!(error, "plot: expected a name that ends in .svg or .png, but it has no extension");
 }

@@ -125,9 +125,9 @@ def test_rounds_of_other_data_begin_afresh_and_copies_do_too():
 def test_names_that_are_none_are_said_at_once():
     from toprank.lightgbm import metric, objective
 
-    with pytest.raises(ValueError, match="did you mean song"):
+    with pytest.raises(ValueError, match="did you mean \"?song"):
         objective("sonng")
     with pytest.raises(ValueError, match="one metric"):
         metric("ndcg@5,map")
-    with pytest.raises(ValueError, match="did you mean ndcg"):
+    with pytest.raises(ValueError, match="did you mean \"?ndcg"):
         metric("ndgc")

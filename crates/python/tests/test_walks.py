@@ -237,7 +237,7 @@ def test_settings_and_files_that_are_none_are_refused(folder, tmp_path):
         ({"method": "sgd"}, "method must be one of gbn, gfn, gbp, adam, but is sgd"),
         ({"scores": "rank"}, "score must be one of"),
         ({"radius": 2.0}, "radius must be above 0 and below 1"),
-        ({"objective": "sonng"}, "did you mean song"),
+        ({"objective": "sonng"}, "did you mean \"?song"),
         ({"restart": 1.0}, "restart"),
         ({"metric": "ndcg,map"}, "one metric"),
     ):

@@ -15,7 +15,7 @@ use toprank::neural::burn::nn::{Linear, LinearConfig};
 use toprank::neural::burn::tensor::{Device, Tensor};
 // The derive of burn asks for this name.
 use toprank::neural::burn;
-use toprank::neural::{Network, Pass, RankModule};
+use toprank::neural::{ForwardPass, Network, RankModule};
 use toprank::objectives::{Draws, Goal};
 use toprank::train::fit::engine::{At, Engine, Examples, Into, Task, score};
 use toprank::train::{OptimiserStep, fit::optimiser, fit::sampler};
@@ -45,7 +45,7 @@ impl Products {
 }
 
 impl RankModule for Products {
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         let products = self.left.forward(rows.clone()) * self.right.forward(rows);
         self.output.forward(pass.dropout(products, 0.1))
     }

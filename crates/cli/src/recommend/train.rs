@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::data::ReadOptions;
-use toprank::train::recommend::{self, Interactions, Known, Place, Trainer};
+use toprank::train::recommend::{self, Interactions, Known, TableStorage, Trainer};
 use toprank::train::{Config, Files, Outcome, Recommender, TrainError, TrainerKind};
 
 use crate::failure::Failure;
@@ -99,15 +99,15 @@ impl Tables {
         config: &Config,
         output: &Path,
         data: &Interactions,
-    ) -> Result<Place, Failure> {
+    ) -> Result<TableStorage, Failure> {
         Ok(match self {
-            Tables::Memory => Place::Memory,
-            Tables::Folder(folder) => Place::Folder(folder.clone()),
+            Tables::Memory => TableStorage::Memory,
+            Tables::Folder(folder) => TableStorage::Folder(folder.clone()),
             Tables::Auto => {
                 let bytes = recommend::table_bytes(config, data)?;
                 let beside = output.parent().filter(|folder| *folder != Path::new(""));
-                let place = Place::fitting(bytes, beside.unwrap_or(Path::new(".")));
-                if let Place::Folder(folder) = &place {
+                let place = TableStorage::fitting(bytes, beside.unwrap_or(Path::new(".")));
+                if let TableStorage::Folder(folder) = &place {
                     let folder = folder.display();
                     note(
                         common,

@@ -5,7 +5,7 @@ mod rows;
 
 use toprank_core::{Features, Stream};
 
-use crate::model::{EmbeddingModel, Meeting, Shape, Slopes, Tape};
+use crate::model::{BatchView, EmbeddingModel, Shape, Slopes, Tape};
 use crate::{MODELS, Plan, Rows, parse};
 
 pub(super) const TEXTS: &[&str] = &[
@@ -94,13 +94,13 @@ impl<'a> Scene<'a> {
         tape: &mut Tape,
     ) -> Vec<f64> {
         let mut scores = vec![0.0; self.plan.len()];
-        let meeting = self.meeting(rows, weights);
-        self.model.forward(&meeting, train, tape, &mut scores);
+        let batch = self.batch(rows, weights);
+        self.model.forward(&batch, train, tape, &mut scores);
         scores
     }
 
-    fn meeting<'m>(&'m self, rows: &'m [Rows; 2], weights: &'m [f32]) -> Meeting<'m> {
-        Meeting {
+    fn batch<'m>(&'m self, rows: &'m [Rows; 2], weights: &'m [f32]) -> BatchView<'m> {
+        BatchView {
             plan: &self.plan,
             users: &rows[0].values,
             items: &rows[1].values,
@@ -128,13 +128,13 @@ fn slopes_are_right(scene: &Scene, train: Option<Stream>, what: &str) {
         [vec![9.0; rows[0].values.len()], vec![9.0; rows[1].values.len()], vec![9.0; scene.weights.len()]];
     let [users, items, weights] = &mut slopes;
     scene.model.backward(
-        &scene.meeting(&rows, &scene.weights),
+        &scene.batch(&rows, &scene.weights),
         &mut tape,
         &pull,
         Slopes { users, items, weights },
     );
     let h = 2e-3;
-    let mut bends = 0;
+    let mut activations = 0;
     for (part, slopes) in slopes.iter().enumerate() {
         for (at, &slope) in slopes.iter().enumerate() {
             let moved = |by: f32| {
@@ -146,11 +146,11 @@ fn slopes_are_right(scene: &Scene, train: Option<Stream>, what: &str) {
                 loss(&rows, &weights)
             };
             let numeric = (moved(h) - moved(-h)) / f64::from(2.0 * h);
-            // Where a bend lies within reach the two sides differ: no derivative there.
+            // Where a activation lies within reach the two sides differ: no derivative there.
             let here = moved(0.0);
             let sides = [moved(h) - here, here - moved(-h)].map(|change| change / f64::from(h));
             if (sides[0] - sides[1]).abs() > 1e-2 {
-                bends += 1;
+                activations += 1;
                 continue;
             }
             assert!(
@@ -160,7 +160,7 @@ fn slopes_are_right(scene: &Scene, train: Option<Stream>, what: &str) {
         }
     }
     let all: usize = slopes.iter().map(Vec::len).sum();
-    assert!(20 * bends < all, "{what}: {bends} of {all} slopes were not looked at");
+    assert!(20 * activations < all, "{what}: {activations} of {all} slopes were not looked at");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn every_parameter_changes_something() {
 #[test]
 fn every_page_says_formula_source_cost_and_every_parameter_with_its_default() {
     for line in MODELS {
-        for part in ["```text", "Source:", "Cost:", "Starts:", "toprank_embeddings::parse"] {
+        for part in ["```text", "Source:", "Cost:", "Initialisation:", "toprank_embeddings::parse"] {
             assert!(line.page.contains(part), "the page of {} lacks {part:?}", line.name);
         }
         for param in line.params {
@@ -248,7 +248,7 @@ fn every_page_says_formula_source_cost_and_every_parameter_with_its_default() {
 #[test]
 fn errors_name_the_parameter_and_what_is_allowed() {
     for (text, message) in [
-        ("mf:width=0", "width must be a whole number from 1 to 4096, but is 0"),
+        ("mf:width=0", "width must be an integer from 1 to 4096, but is 0"),
         ("mf:scale=0", "scale must be in (0, 10], but is 0"),
         (
             "neumf:layers=none",
@@ -259,7 +259,7 @@ fn errors_name_the_parameter_and_what_is_allowed() {
             "layers must be widths from 1 to 4096 joined by -, for example 64-32, but is 8--4",
         ),
         ("neumf:dropout=1", "dropout must be in [0, 1), but is 1"),
-        ("two-tower:out=9999", "out must be a whole number from 1 to 4096, but is 9999"),
+        ("two-tower:out=9999", "out must be an integer from 1 to 4096, but is 9999"),
     ] {
         assert_eq!(parse(text).err().map(|e| e.to_string()).as_deref(), Some(message), "{text}");
     }

@@ -8,7 +8,7 @@ use crate::rank::pick;
 use crate::{Best, Ranker};
 
 /// All unmasked scores in order, cut behind the last that equals the k-th.
-fn twin(scores: &[f32], k: usize) -> Vec<Best> {
+fn reference(scores: &[f32], k: usize) -> Vec<Best> {
     let all = scores.iter().zip(0..).map(|(&score, item)| Best { item, score });
     let mut all: Vec<Best> = all.filter(|best| best.score > f32::NEG_INFINITY).collect();
     all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
@@ -35,14 +35,18 @@ fn the_best_are_those_of_a_sort_with_ties_and_masks() {
             })
             .collect();
         for k in [0, 1, 3, 20, n, n + 5] {
-            assert_eq!(pick(&scores, k), twin(&scores, k), "{n} scores, k = {k}");
+            assert_eq!(pick(&scores, k), reference(&scores, k), "{n} scores, k = {k}");
         }
     }
     let falling: Vec<f32> = (0..5000).map(|i| if i % 7 == 0 { f32::NAN } else { -(i as f32) }).collect();
     let best = pick(&falling, 100);
-    assert_eq!(best, twin(&falling.iter().map(|x| x.max(-1e9)).collect::<Vec<_>>(), 100), "NaN never comes");
+    assert_eq!(
+        best,
+        reference(&falling.iter().map(|x| x.max(-1e9)).collect::<Vec<_>>(), 100),
+        "NaN never comes"
+    );
     let ascending: Vec<f32> = (0..5000).map(|i| i as f32).collect();
-    assert_eq!(pick(&ascending, 10), twin(&ascending, 10));
+    assert_eq!(pick(&ascending, 10), reference(&ascending, 10));
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn seen_items_never_come_and_unknown_users_get_other_scores() {
     for d in 0..2 {
         let mut masked = all[d].clone();
         seen[d].iter().for_each(|&item| masked[item as usize] = f32::NEG_INFINITY);
-        assert_eq!(best.of(d), twin(&masked, 4));
+        assert_eq!(best.of(d), reference(&masked, 4));
     }
     assert_eq!(best.of(2).iter().map(|b| b.item).collect::<Vec<_>>(), [10, 9, 8, 7]);
 }
@@ -119,9 +123,9 @@ fn the_bytes_of_a_step_and_of_a_ranking_do_not_depend_on_threads() {
                 let scores = scene.scores(&rows, &scene.weights, None, &mut tape);
                 let mut slopes = [rows[0].values.clone(), rows[1].values.clone(), scene.weights.clone()];
                 let [users_to, items_to, weights] = &mut slopes;
-                let meeting = scene.meeting(&rows, &scene.weights);
+                let batch = scene.batch(&rows, &scene.weights);
                 let to = crate::Slopes { users: users_to, items: items_to, weights };
-                scene.model.backward(&meeting, &mut tape, &scores, to);
+                scene.model.backward(&batch, &mut tape, &scores, to);
                 let ranker =
                     Ranker::new(&*scene.model, shape, &scene.weights, &scene.tables[0], &scene.tables[1]);
                 let best = ranker.best(&users, 20, |_| &[], |_| None);

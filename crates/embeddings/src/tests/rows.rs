@@ -42,12 +42,12 @@ fn skipped_steps(decoupled: bool) {
     let mut random = Stream::new(4, "test").open();
     let start: Vec<f32> = (0..rows * width).map(|_| random.unit() as f32 - 0.5).collect();
     let mut table = start.clone();
-    let mut twin: Vec<f64> = start.iter().map(|&w| f64::from(w)).collect();
+    let mut reference: Vec<f64> = start.iter().map(|&w| f64::from(w)).collect();
     let mut adam =
         RowAdam::new(rows, width, RowConstants { beta: [0.9, 0.99], eps: 1e-8, decay: 0.01, decoupled });
     let mut dense = Dense { decoupled, mean: vec![0.0; rows * width], square: vec![0.0; rows * width] };
     for t in 0..60 {
-        // Row r comes with a chance of 1/(1 + r mod 40): some skip dozens of steps. One step has none, one nearly all.
+        // Row r is drawn with probability 1/(1 + r mod 40): some skip dozens of steps. One step has none, one nearly all.
         let touched: Vec<bool> = (0..rows)
             .map(|r| match t {
                 7 => false,
@@ -65,9 +65,9 @@ fn skipped_steps(decoupled: bool) {
         }
         let rate = 0.01 / (1.0 + t as f64);
         adam.step(RowStep { number: t, rate }, &mut table, &numbers, &some);
-        dense.step(t, rate, &mut twin, &all, &touched);
+        dense.step(t, rate, &mut reference, &all, &touched);
         for at in 0..rows * width {
-            assert!((f64::from(table[at]) - twin[at]).abs() < 1e-5, "step {t}, number {at}");
+            assert!((f64::from(table[at]) - reference[at]).abs() < 1e-5, "step {t}, number {at}");
             if touched[at / width] {
                 assert!((f64::from(adam.mean[at]) - dense.mean[at]).abs() < 1e-5, "step {t}, number {at}");
             }

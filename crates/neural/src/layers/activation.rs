@@ -1,8 +1,8 @@
-//! The bend between two layers.
+//! Activation functions.
 
 use burn::tensor::{Tensor, activation};
 
-/// The bend between two layers.
+/// The activation function between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// max(0, x).
@@ -22,7 +22,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Every bend by its name in the catalog.
+    /// Every activation by its name in the catalog.
     pub const NAMES: &[(&str, Activation)] = &[
         ("relu", Activation::Relu),
         ("leaky-relu", Activation::LeakyRelu),
@@ -33,12 +33,12 @@ impl Activation {
         ("sigmoid", Activation::Sigmoid),
     ];
 
-    /// True if it cuts off (about) the negative half.
+    /// True if it is (about) 0 on the negative half.
     pub fn rectifies(self) -> bool {
         !matches!(self, Activation::Tanh | Activation::Sigmoid)
     }
 
-    /// Bends every number of `x`.
+    /// Applies it to every number of `x`.
     pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
             Activation::Relu => activation::relu(x),

@@ -1,17 +1,17 @@
-//! Batch norm whose statistics live in the parameter slice.
+//! Batch norm whose statistics are part of the parameter slice.
 
 use burn::module::{Module, Param};
 use burn::tensor::module::{batch_norm, batch_norm_train};
 use burn::tensor::{Device, Tensor};
 
-use crate::Pass;
+use crate::ForwardPass;
 
-/// Keeps the division away from 0.
+/// Added to the variance, so that the division is defined.
 pub(crate) const EPSILON: f64 = 1e-5;
 
 /// Batch norm: `γ (x − mean) / √(variance + 10⁻⁵) + β` per column.
 ///
-/// Source: Ioffe, Szegedy, "Batch normalization", ICML 2015; Hoffer, Hubara, Soudry, "Train longer, generalize better",
+/// Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", ICML 2015; Hoffer, Hubara, Soudry, "Train longer, generalize better: closing the generalization gap in large batch training of neural networks",
 /// NIPS 2017 (statistics of parts of a batch).
 ///
 /// In training, mean and variance are those of the shard, so that a step gives the same bytes at any number of threads. In prediction they are the running ones, which are
@@ -39,7 +39,7 @@ impl BatchNorm {
     }
 
     /// Normalises the columns of `x`.
-    pub fn forward(&self, x: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    pub fn forward(&self, x: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         let (gamma, beta) = (self.gamma.val(), self.beta.val());
         let (mean, variance) = (self.running_mean.val(), self.running_variance.val());
         if !pass.training() {
@@ -48,7 +48,7 @@ impl BatchNorm {
         let rows = x.dims()[0];
         let out = batch_norm_train(x, gamma, beta, EPSILON);
         pass.report(&self.running_mean, out.mean);
-        // One row says nothing about the variance of the others.
+        // One row does not determine a variance.
         let others = if rows > 1 { out.variance * (rows as f64 / (rows - 1) as f64) } else { variance };
         pass.report(&self.running_variance, others);
         out.output

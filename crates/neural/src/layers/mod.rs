@@ -10,7 +10,7 @@ pub use activation::Activation;
 pub use batch_norm::BatchNorm;
 pub(crate) use batch_norm::EPSILON;
 
-/// A linear layer whose values nobody reads: they come from the parameter slice.
+/// A linear layer whose initial values are not used: they come from the parameter slice.
 pub(crate) fn linear(inputs: usize, outputs: usize) -> Linear {
     LinearConfig::new(inputs, outputs).with_initializer(Initializer::Zeros).init(&Device::flex())
 }

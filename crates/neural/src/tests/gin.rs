@@ -5,7 +5,7 @@ use toprank_core::{
 };
 
 use super::{assert_near, derivatives, gradient, parameters, random, scores, wide};
-use crate::gin::Gin;
+use crate::networks::gin::Gin;
 use crate::squash::Output;
 use crate::{Network, find, parse};
 
@@ -142,7 +142,7 @@ fn the_f32_graph_gives_the_gradient_of_the_f64_graph() {
     }
 }
 
-/// The formula of the page, read aloud, for one graph in prediction.
+/// Reference implementation of the formula of the page, for one graph in prediction.
 fn plain(network: &dyn Differentiable, at: &[f32], graphs: &Graphs, g: usize, layers: usize) -> f64 {
     let block = |name: &str| -> (Vec<f64>, usize) {
         let mut first = 0;
@@ -193,13 +193,13 @@ fn plain(network: &dyn Differentiable, at: &[f32], graphs: &Graphs, g: usize, la
                 tell(b, a);
             }
         }
-        let bend = |x: Vec<f64>| -> Vec<f64> { x.into_iter().map(|x| x.max(0.0)).collect() };
+        let relu = |x: Vec<f64>| -> Vec<f64> { x.into_iter().map(|x| x.max(0.0)).collect() };
         h = heard
             .iter()
             .map(|x| {
-                let inner = bend(norm(&format!("{name}.first_norm"), linear(&format!("{name}.first"), x)));
+                let inner = relu(norm(&format!("{name}.first_norm"), linear(&format!("{name}.first"), x)));
                 let out = norm(&format!("{name}.second_norm"), linear(&format!("{name}.second"), &inner));
-                if layer + 1 < layers { bend(out) } else { out }
+                if layer + 1 < layers { relu(out) } else { out }
             })
             .collect();
     }
@@ -320,7 +320,7 @@ fn every_parameter_changes_scores_or_gradients_and_the_defaults_are_the_defaults
 }
 
 #[test]
-fn the_code_of_other_words_adds_nothing_until_something_is_learned_for_it() {
+fn the_code_of_other_categories_adds_nothing_until_something_is_learned_for_it() {
     let network = network("gin:layers=2:hidden=4", true, 1);
     let mut at = vec![0.0; network.parameters()];
     network.init(Stream::new(3, "init"), &mut at);
@@ -358,7 +358,7 @@ fn what_does_not_fit_is_an_error() {
     assert_eq!(error, "rows without graphs, expected items that are graphs");
     let items = items(2, true);
     let error = network.score(&at, &input(&items, &[2], &[0, 1]), &mut scores).unwrap_err().to_string();
-    assert_eq!(error, "graph 2, expected a number below 2, that of the graphs");
+    assert_eq!(error, "graph 2, expected a number below 2, the number of graphs");
     let error = parse("mlp").unwrap().build_for_graphs(&shape(true), 1).err().unwrap().to_string();
     assert_eq!(error, "a model of rows of numbers for items that are graphs, expected --model gin");
 }

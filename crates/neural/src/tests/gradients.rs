@@ -6,7 +6,7 @@ use super::{
 
 const LENGTHS: &[usize] = &[3, 5, 1, 4];
 
-/// Differences by half a millionth are exact to about 10⁻⁹ in the f64 graph (rounding 10⁻¹⁶ / 10⁻⁶, curvature 10⁻¹²)
+/// Differences by half a millionth are exact to about 10⁻⁹ in the f64 graph (rounding 10⁻¹⁶ / 10⁻⁶, third derivatives 10⁻¹²)
 /// and step over no kink of these cases; the gradient itself is handed over in f32: 6·10⁻⁸.
 const STEP: f32 = 1.0 / 1_048_576.0;
 const TOLERANCE: f64 = 1e-6;

@@ -5,27 +5,27 @@ use toprank_core::{Differentiable, Stream};
 
 use super::{Shard, WIDTH};
 use crate::leaves::floats;
-use crate::{Network, Pass, RankModule, layers};
+use crate::{ForwardPass, Network, RankModule, layers};
 
-fn pass(train: Option<Stream>) -> Pass<'static> {
-    Pass::new(&[], train, Device::flex(), DType::F32)
+fn pass(train: Option<Stream>) -> ForwardPass<'static> {
+    ForwardPass::new(&[], train, Device::flex(), DType::F32)
 }
 
 const TRAIN: Option<Stream> = Some(Stream::new(2, "train"));
 
 #[test]
-fn dropout_keeps_the_mean_and_drops_the_share() {
+fn dropout_keeps_the_mean_and_drops_the_given_fraction() {
     let ones = || Tensor::<2>::ones([300, 333], &Device::flex());
-    for share in [0.1, 0.5, 0.9] {
+    for rate in [0.1, 0.5, 0.9] {
         let mut way = pass(TRAIN);
-        let (first, second) = (floats(way.dropout(ones(), share)), floats(way.dropout(ones(), share)));
+        let (first, second) = (floats(way.dropout(ones(), rate)), floats(way.dropout(ones(), rate)));
         let dropped = first.iter().filter(|v| **v == 0.0).count() as f64 / first.len() as f64;
         // 100,000 draws: five standard deviations are below 0.008.
-        assert!((dropped - share).abs() < 0.008, "{dropped} instead of {share}");
+        assert!((dropped - rate).abs() < 0.008, "{dropped} instead of {rate}");
         let kept = first.iter().copied().fold(0.0, f32::max);
-        assert!((f64::from(kept) * (1.0 - share) - 1.0).abs() < 1e-3);
+        assert!((f64::from(kept) * (1.0 - rate) - 1.0).abs() < 1e-3);
         assert_ne!(first, second, "two layers share a mask");
-        assert_eq!(first, floats(pass(TRAIN).dropout(ones(), share)), "the same address, other numbers");
+        assert_eq!(first, floats(pass(TRAIN).dropout(ones(), rate)), "the same address, other numbers");
     }
     assert!(floats(pass(None).dropout(ones(), 0.5)).iter().all(|v| *v == 1.0));
     assert!(floats(pass(TRAIN).dropout(ones(), 0.0)).iter().all(|v| *v == 1.0));
@@ -46,7 +46,7 @@ fn noise_is_normal() {
 fn padding_moves_rows_to_lists_and_back() {
     let rows = Tensor::<2>::from_data([[1.0], [2.0], [3.0], [4.0]], &Device::flex());
     let offsets = [0, 1, 1, 4];
-    let mut ragged = Pass::new(&offsets, None, Device::flex(), DType::F32);
+    let mut ragged = ForwardPass::new(&offsets, None, Device::flex(), DType::F32);
     let lists = ragged.pad(rows.clone());
     assert_eq!(lists.dims(), [2, 3, 1]);
     let empty = ragged.empty().unwrap().into_data();
@@ -55,7 +55,7 @@ fn padding_moves_rows_to_lists_and_back() {
     assert_eq!((values[0], &values[3..]), (1.0, &[2.0, 3.0, 4.0][..]));
     assert_eq!(floats(ragged.unpad(lists)), [1.0, 2.0, 3.0, 4.0]);
     let offsets = [0, 2, 4];
-    let mut even = Pass::new(&offsets, None, Device::flex(), DType::F32);
+    let mut even = ForwardPass::new(&offsets, None, Device::flex(), DType::F32);
     assert!(even.empty().is_none());
     let lists = even.pad(rows);
     assert_eq!(floats(even.unpad(lists)), [1.0, 2.0, 3.0, 4.0]);
@@ -68,7 +68,7 @@ struct Shared {
 }
 
 impl RankModule for Shared {
-    fn forward(&self, rows: Tensor<2>, _: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, _: &mut ForwardPass) -> Tensor<2> {
         self.dropout.forward(self.output.forward(rows))
     }
 }
@@ -77,7 +77,7 @@ impl RankModule for Shared {
 fn a_layer_of_burn_that_draws_from_the_shared_generator_is_refused() {
     let module = Shared { output: layers::linear(2, 1), dropout: DropoutConfig::new(0.1).init() };
     let error = Network::new(module, 2, 1).err().unwrap().to_string();
-    assert!(error.contains("dropout.training") && error.contains("Pass::dropout"), "{error}");
+    assert!(error.contains("dropout.training") && error.contains("ForwardPass::dropout"), "{error}");
 }
 
 #[derive(Module, Debug)]
@@ -88,7 +88,7 @@ struct Own {
 }
 
 impl RankModule for Own {
-    fn forward(&self, rows: Tensor<2>, _: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, _: &mut ForwardPass) -> Tensor<2> {
         rows.narrow(1, 0, self.columns) * self.slope.val().unsqueeze::<2>()
     }
 }

@@ -1,5 +1,6 @@
 //! What every network promises.
 
+mod architecture;
 mod direct;
 mod gin;
 mod gradients;
@@ -10,9 +11,9 @@ mod shards;
 
 use toprank_core::{Differentiable, Features, ModelInput, Spec, Stream};
 
-use crate::context::Context;
-use crate::linear::LinearModule;
-use crate::mlp::Mlp;
+use crate::networks::context::Context;
+use crate::networks::linear::LinearModule;
+use crate::networks::mlp::Mlp;
 use crate::squash::Output;
 use crate::{Network, parse};
 

@@ -1,16 +1,16 @@
-//! What is written for other runtimes computes what the networks compute.
+//! An exported network computes what the network computes.
 
 use toprank_onnx::{Array, Graph, Kind, Program};
 
 use super::{CASES, Shard, WIDTH, parameters};
 use crate::{onnx, parse};
 
-/// A network as its bytes say it, list by list.
-fn played(text: &str, parameters: &[f32], shard: &Shard, outputs: usize) -> Vec<f64> {
+/// Scores of the exported network, list by list.
+fn exported_scores(text: &str, parameters: &[f32], shard: &Shard, outputs: usize) -> Vec<f64> {
     let network = parse(text).unwrap().build(WIDTH, outputs).unwrap();
     let mut graph = Graph::default();
     let rows = graph.input("features", Kind::Float, &[None, Some(WIDTH)]);
-    let scores = onnx::say(text, &*network, parameters, &mut graph, &rows).unwrap();
+    let scores = onnx::export(text, &*network, parameters, &mut graph, &rows).unwrap();
     graph.output("scores", &scores, Kind::Double, &[None, Some(outputs)]);
     let program = Program::read(&graph.write("test", &[])).unwrap();
     let table = &shard.table.0;
@@ -29,7 +29,7 @@ fn played(text: &str, parameters: &[f32], shard: &Shard, outputs: usize) -> Vec<
 }
 
 #[test]
-fn a_written_network_gives_the_scores_of_the_network() {
+fn an_exported_network_gives_the_scores_of_the_network() {
     for text in CASES {
         for outputs in [1, 3] {
             let network = parse(text).unwrap().build(WIDTH, outputs).unwrap();
@@ -37,7 +37,7 @@ fn a_written_network_gives_the_scores_of_the_network() {
             let shard = Shard::new(&[3, 1, 5, 2]);
             let mut scores = vec![0.0; shard.rows.len() * outputs];
             network.score(&parameters, &shard.input(), &mut scores).unwrap();
-            for (found, expected) in played(text, &parameters, &shard, outputs).iter().zip(&scores) {
+            for (found, expected) in exported_scores(text, &parameters, &shard, outputs).iter().zip(&scores) {
                 assert!(
                     (found - expected).abs() < 3e-6 * expected.abs().max(1.0),
                     "{text}: {found}, {expected}"
@@ -48,14 +48,14 @@ fn a_written_network_gives_the_scores_of_the_network() {
 }
 
 #[test]
-fn every_network_of_the_catalog_is_said_or_refused_by_name() {
+fn every_network_of_the_catalog_is_exported_or_refused_by_name() {
     for line in crate::MODELS {
-        // Networks over graphs have no rows of features to begin with.
+        // Networks over graphs are not built for rows of features, which is what an exported model reads.
         let Ok(network) = parse(line.name).unwrap().build(WIDTH, 1) else { continue };
         let mut graph = Graph::default();
         let rows = graph.input("features", Kind::Float, &[None, Some(WIDTH)]);
         let parameters = vec![0.5; network.parameters()];
-        if let Err(error) = onnx::say(line.name, &*network, &parameters, &mut graph, &rows) {
+        if let Err(error) = onnx::export(line.name, &*network, &parameters, &mut graph, &rows) {
             assert!(error.what.contains(line.name), "{error}");
         }
     }

@@ -14,7 +14,7 @@ fn forward_without_a_stream_scores_as_in_prediction() {
         let at = parameters(&*network);
         let mut scored = vec![0.0; 13 * 2];
         network.score(&at, &input, &mut scored).unwrap();
-        // Prediction may use other kernels (attention in pieces): rounding.
+        // Prediction may use other kernels (attention in chunks): rounding.
         assert_near(&scores(&*network, &at, &input, None), &scored, 1e-6, text);
     }
 }
@@ -51,9 +51,9 @@ fn a_list_scores_the_same_alone_and_padded_beside_longer_ones() {
     }
 }
 
-/// In training long lists look in pieces; without a stream they do so at once.
+/// In training the attention of long lists is computed in chunks; without a stream it is computed at once.
 #[test]
-fn lists_that_look_in_pieces_see_the_same() {
+fn attention_in_chunks_gives_the_same_scores() {
     let network = network("context:width=8:heads=2:blocks=2:hidden=5:dropout=0", 1);
     let at = parameters(&*network);
     for lengths in [&[700][..], &[500, 30, 180]] {

@@ -1,7 +1,7 @@
 /*!
 Single items against a threshold: the weighted mean over one class of ℓ(x), x = how far an item is on the wrong side of λ.
-`surrogate=step` is ℓ(x) = σ(x/τ1), the very step by which the lower level counts the items above λ (in units of the spread, as
-all of it): only then is what stands above λ never more than K items, however the scores lie.
+`surrogate=step` is ℓ(x) = σ(x/τ1), the smooth step by which the lower level counts the items above λ (in units of the score
+spread, like all of the lower level): only then are there never more than K items above λ, whatever the scores.
 
 ```text
 F = a + b·mean over the class of ℓ(±(s − λ));   ∂F/∂λ = ∓ b·mean of ℓ'
@@ -21,39 +21,39 @@ use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
 
-/// Parameters of every side but its own and its surrogate.
+/// Parameters that all sides share, except the surrogate.
 pub(super) const PARAMS: [Param; 9] =
     [DIFFERENTIABLE, TAU1_OF_STEP, TAU2, ETA_OF_STEP, ABSOLUTE, GAMMA, MARGIN, TEMPERATURE, RELEVANT];
 
-/// The surrogate of terms that can all be on the right side.
+/// The surrogate of terms that can all be on the correct side.
 pub(super) const SURROGATE: Param = Param {
     name: "surrogate",
     default: "squared-hinge",
     range: "step, squared-hinge, hinge, square, logistic, logistic2, sigmoid, barrier-hinge, huber or one-side-sigmoid",
-    about: "ℓ(x), the smooth stand-in for 1[x ≥ 0]; step: that of the lower level itself",
+    about: "ℓ(x), the smooth surrogate of 1[x ≥ 0]; step: that of the lower level",
 };
-/// Of terms that cannot.
+/// The surrogate of terms that cannot.
 pub(super) const SURROGATE_OF_FEW: Param = Param { default: "step", ..SURROGATE };
-/// τ1, which is the width of the step, too.
+/// τ1, which is also the width of the step.
 const TAU1_OF_STEP: Param = Param {
     default: "0.5 with surrogate=step, else 0.01 on whole lists, 0.1 on samples",
     about: "τ1: smoothness of the lower level and of the step, in units of the list's score spread",
     ..TAU1
 };
 const ETA_OF_STEP: Param = Param { default: "0.1 with surrogate=step, else 0.01", ..ETA };
-/// Wide enough that items which are not at the threshold yet are moved.
+/// Wide enough that items at some distance from the threshold have a gradient.
 const STEP_WIDTH: f64 = 0.5;
-/// The scale of scores that are only ever seen in units of their spread grows as it likes; λ has to keep up with it.
+/// A loss that measures scores in units of their spread does not limit their scale; λ has to follow it.
 const STEP_ETA: f64 = 0.1;
 
-/// Which items are to stand on which side of which threshold.
+/// Which items should be on which side of which threshold.
 pub trait Side: Send + Sync {
-    /// The class that the mean goes over; its relevant items are to stand above the threshold, the others below.
+    /// The class of the mean: relevant items should be above the threshold, others below.
     const OVER: Set;
     /// Its parameter `surrogate`.
     const SURROGATE: Param;
 
-    /// The threshold; `None`: the list cannot take part.
+    /// The threshold; `None`: the list has no gradient.
     fn block(&self, strata: &Strata) -> Option<Block>;
 
     /// The loss as a + b·mean: (a, b).
@@ -70,7 +70,7 @@ pub struct Items<S> {
 }
 
 impl<S: Side + 'static> Items<S> {
-    /// The objective of a side: surrogate and threshold as `spec` says.
+    /// The objective of a side, with the surrogate and threshold of `spec`.
     pub(super) fn boxed(side: S, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         let mut lower = Lower::differentiable(spec)?;
         let surrogate = if spec.args.get(S::SURROGATE.name).unwrap_or(S::SURROGATE.default) == "step" {
@@ -114,12 +114,12 @@ impl<S: Side> Upper for Items<S> {
         for j in members() {
             let x = sign * scene.now.above(0, input.list.scores[j])?;
             let w = input.weight(j) / total;
-            let (value, slope, bend) = surrogate.with_bend(x);
+            let (value, slope, second) = surrogate.with_second_derivative(x);
             mean += w * value;
             slope_sum += w * slope;
             out.gradient[j] += factor * sign * w * slope;
             if let Some(h) = &mut out.curvature {
-                h[j] += factor * w * bend;
+                h[j] += factor * w * second;
             }
         }
         Some(Outcome {

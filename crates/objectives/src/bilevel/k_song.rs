@@ -14,7 +14,7 @@ use crate::params::{CUT, GAIN, RELEVANT, join};
 /// K.
 const PLACES: Param = Param { default: "10", ..CUT };
 
-/// Those of the ranks.
+/// Parameters of the ranks.
 const RANKS: [Param; 7] = [SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
 
 pub(crate) const PARAMS: &[Param] = &join::<16>(&[&[PLACES], &ranks::PARAMS, &RANKS]);
@@ -51,7 +51,7 @@ fn with(spec: &Spec, rule: Rule) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Bilevel { upper, lower: Lower::from_spec(spec)?, tracker }))
 }
 
-/// Faster K-SONG v1: MSVR for ranks, curvature and threshold.
+/// Faster K-SONG v1: MSVR for ranks, second derivative and threshold.
 pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
     use super::{
@@ -87,7 +87,7 @@ pub mod v1 {
     }
 }
 
-/// Faster K-SONG v2: the quadratic tracker for ranks and for the inverse curvature.
+/// Faster K-SONG v2: the quadratic tracker for ranks and for the inverse second derivative.
 pub mod v2 {
     #![doc = include_str!("../pages/k-song-v2.md")]
     use super::{
@@ -133,7 +133,8 @@ pub mod by_rank {
         SHARPNESS, Spec, Step, Surrogate, Tracker, join,
     };
 
-    const BY_RANK: Param = Param { about: "a of the gate σ(a(K − rank)): large cuts hard", ..SHARPNESS };
+    const BY_RANK: Param =
+        Param { about: "a of the gate σ(a(K − rank)); larger values are sharper", ..SHARPNESS };
     pub(crate) const PARAMS: &[Param] = &join::<10>(&[&[PLACES, BY_RANK, GAMMA], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-rank@3",

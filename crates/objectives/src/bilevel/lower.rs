@@ -1,5 +1,5 @@
 /*!
-The lower level: a threshold λ above which K items of a set stand.
+The lower level: a threshold λ with K items of a set above it.
 
 ```text
 L(λ) = (K + ½)/N·λ + τ2/2 (λ − s̄)² + mean_j τ1 ln(1 + e^{(s_j − λ)/τ1})
@@ -8,8 +8,11 @@ dλ/ds_j = ω_j (σ_j(1 − σ_j)/τ1 + τ2)/L_λλ
 ```
 
 Its minimiser tends to the (K+1)-th largest score as τ1 → 0. Everything here is in units of D, the spread of the list's
-scores: then L_λ, D·L_λλ and dλ/ds have no unit, and K items stay K items at any scale and offset of the scores. The
-papers' form (SONG eq. 7, XR section 5.3) has τ2 λ²/2 and τ1, τ2 as they are; `absolute` asks for it.
+scores: then L_λ, D·L_λλ and dλ/ds have no unit, and λ selects K items at any scale and offset of the scores. The form of the
+papers has τ2 λ²/2, and τ1 and τ2 are not scaled; `absolute` selects it.
+
+Source: Qiu, Hu, Zhong, Tu, Zhang, Yang, "Optimal large-scale stochastic optimization of NDCG surrogates for deep learning",
+Machine Learning, 2024, eq. 7; Yang, "Algorithmic foundation of deep X-risk optimization", arXiv 2206.00439, 2022, section 5.3.
 */
 
 use toprank_core::{Param, ParamError, Spec};
@@ -18,19 +21,18 @@ use crate::compositional::{Set, Strata};
 use crate::kernels::order::{OrderWork, descending};
 use crate::kernels::scalar::sigmoid;
 use crate::objective::Input;
-use crate::params::{flag, not_negative, positive, word};
 
 /// One threshold of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The items it is about.
+    /// The set of items.
     pub set: Set,
-    /// K: how many of them stand above it.
+    /// K: how many of them are above it.
     pub above: usize,
 }
 
 impl Block {
-    /// `None` where K < 0 or no item stays below: then there is no threshold.
+    /// `None` if K < 0 or no item would be below: then there is no threshold.
     pub fn new(set: Set, above: isize, strata: &Strata) -> Option<Block> {
         usize::try_from(above)
             .ok()
@@ -41,7 +43,7 @@ impl Block {
 
 /// How a threshold is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ThresholdMethod {
     /// One step per visit.
     Online,
     /// The minimiser, by Newton's method, at every visit.
@@ -54,16 +56,16 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lower {
     /// How λ is found.
-    pub way: Way,
+    pub method: ThresholdMethod,
     /// τ1 in units of the spread; `None`: 0.01 on whole lists, 0.1 on samples.
     pub tau1: Option<f64>,
     /// N τ2 in units of the spread (in the absolute form τ2 itself).
     pub tau2: f64,
-    /// η0, the length of an online step.
+    /// η0, the size of an online step.
     pub eta: f64,
-    /// The papers' form.
+    /// The form of the papers.
     pub absolute: bool,
-    /// The gradient goes through the gate and the threshold (SONG eq. 9); else it stops there (eq. 10).
+    /// The gradient flows through the gate and the threshold (eq. 9); otherwise it stops there (eq. 10).
     pub through_gate: bool,
 }
 
@@ -71,19 +73,19 @@ pub(crate) const THRESHOLD: Param = Param {
     name: "threshold",
     default: "online",
     range: "online, exact or quantile",
-    about: "how λ is found: one step a visit, Newton's method, the order statistic (the gradient stops at the gate)",
+    about: "how λ is found: one step per visit, Newton's method, or the order statistic (the gradient stops at the gate)",
 };
-/// The ways that have a derivative.
+/// The methods that have a derivative.
 pub(crate) const DIFFERENTIABLE: Param = Param {
     range: "online or exact",
-    about: "how λ is found: one step a visit, or Newton's method",
+    about: "how λ is found: one step per visit, or Newton's method",
     ..THRESHOLD
 };
 pub(crate) const FORM: Param = Param {
     name: "form",
     default: "theoretical",
     range: "theoretical or practical",
-    about: "whether the gradient goes through gate and threshold, or stops there",
+    about: "whether the gradient flows through gate and threshold (theoretical) or stops there (practical)",
 };
 pub(crate) const TAU1: Param = Param {
     name: "tau1",
@@ -101,36 +103,41 @@ pub(crate) const ETA: Param = Param {
     name: "eta",
     default: "0.01",
     range: "in (0, ∞)",
-    about: "η0: length of an online step of λ, in units of the spread",
+    about: "η0: size of an online step of λ, in units of the score spread",
 };
 pub(crate) const ABSOLUTE: Param = Param {
     name: "absolute",
     default: "false",
     range: "true or false",
-    about: "the papers' lower level: neither τ1, τ2 nor η0 follow the scale of the scores",
+    about: "the lower level of the papers: τ1, τ2 and η0 do not follow the scale of the scores",
 };
 
 impl Lower {
     /// Reads threshold, form, tau1, tau2, eta, absolute.
     pub(crate) fn from_spec(spec: &Spec) -> Result<Lower, ParamError> {
-        let ways = [("online", Way::Online), ("exact", Way::Exact), ("quantile", Way::Quantile)];
-        let absolute = flag(spec, "absolute", false)?;
-        let way = word(spec, "threshold", THRESHOLD.default, &ways)?;
-        let theoretical = word(spec, "form", FORM.default, &[("theoretical", true), ("practical", false)])?;
+        let methods = [
+            ("online", ThresholdMethod::Online),
+            ("exact", ThresholdMethod::Exact),
+            ("quantile", ThresholdMethod::Quantile),
+        ];
+        let absolute = spec.args.flag("absolute", false)?;
+        let method = spec.args.one_of("threshold", THRESHOLD.default, &methods)?;
+        let theoretical =
+            spec.args.one_of("form", FORM.default, &[("theoretical", true), ("practical", false)])?;
         Ok(Lower {
-            way,
-            tau1: spec.args.get("tau1").map(|_| positive(spec, "tau1", 1.0)).transpose()?,
-            tau2: not_negative(spec, "tau2", if absolute { 1e-4 } else { 0.01 })?,
-            eta: positive(spec, "eta", 0.01)?,
+            method,
+            tau1: spec.args.get("tau1").map(|_| spec.args.positive("tau1", 1.0)).transpose()?,
+            tau2: spec.args.not_negative("tau2", if absolute { 1e-4 } else { 0.01 })?,
+            eta: spec.args.positive("eta", 0.01)?,
             absolute,
-            through_gate: theoretical && way != Way::Quantile,
+            through_gate: theoretical && method != ThresholdMethod::Quantile,
         })
     }
 
-    /// The same for terms that stand against λ itself: a λ without derivative would push one side only.
+    /// The same for terms that compare items with λ itself: a λ without derivative would push one side only.
     pub(crate) fn differentiable(spec: &Spec) -> Result<Lower, ParamError> {
         let lower = Lower::from_spec(spec)?;
-        if lower.way == Way::Quantile {
+        if lower.method == ThresholdMethod::Quantile {
             return Err(ParamError::new("threshold", "quantile", DIFFERENTIABLE.range));
         }
         Ok(lower)
@@ -142,7 +149,7 @@ impl Lower {
     }
 }
 
-/// The spread of the scores: their standard deviation over the list, what the strata stand for counted; never 0.
+/// The spread of the scores: their standard deviation over the whole list, estimated from the strata; never 0.
 pub(crate) fn spread(scores: &[f64], input: &Input, strata: &Strata) -> f64 {
     let weights = strata.plain_weights(Set::All);
     let above = input.policy.relevant.above();
@@ -164,10 +171,10 @@ pub(crate) struct Problem<'a> {
     labels: &'a [f32],
     /// Labels above this are relevant.
     relevant_above: f32,
-    /// ω of an item that is not relevant, and of one that is, in an even draw.
+    /// ω of an item that is not relevant, and of one that is, in a uniform draw.
     weights: [f64; 2],
     stands_for: Option<&'a [f32]>,
-    /// λ and scores count from here: no digits are lost to an offset of all scores.
+    /// λ and scores are relative to this origin, so that an offset of all scores loses no digits.
     origin: f64,
     /// D.
     spread: f64,
@@ -229,7 +236,7 @@ impl<'a> Problem<'a> {
         self.weights[usize::from(self.labels[j] > self.relevant_above)] * stands_for
     }
 
-    /// Items of the set: place, score in units of D from the origin, ω.
+    /// Items of the set: position, score in units of D from the origin, ω.
     fn members(&self) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
         self.scores.iter().enumerate().filter_map(|(j, s)| {
             let w = self.weight(j);
@@ -237,7 +244,7 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// Number of items at hand, of whatever set.
+    /// Number of items, of any set.
     pub fn len(&self) -> usize {
         self.scores.len()
     }
@@ -252,7 +259,7 @@ impl<'a> Problem<'a> {
         self.tau1 * self.spread
     }
 
-    /// K/N·(1 − K/N) with the half item: what an online step is measured by.
+    /// κ(1 − κ), κ = (K + ½)/N: the scale of an online step.
     pub fn balance(&self) -> f64 {
         self.kappa * (1.0 - self.kappa)
     }
@@ -262,7 +269,7 @@ impl<'a> Problem<'a> {
         self.tau2
     }
 
-    /// L_λ and D·L_λλ at λ, which counts from the origin in score units.
+    /// L_λ and D·L_λλ at λ, which is relative to the origin, in score units.
     pub fn slopes(&self, lambda: f64) -> Slopes {
         let at = lambda / self.spread;
         let (mut first, mut second) = (0.0, 0.0);
@@ -303,7 +310,7 @@ impl<'a> Problem<'a> {
             if w > 0.0 {
                 passed += w * self.size;
                 last = self.scores[j] - self.origin;
-                // Sums of weights are whole numbers up to rounding.
+                // Sums of weights are integers up to rounding.
                 if passed > self.above + 1e-9 * self.size {
                     break;
                 }
@@ -320,7 +327,7 @@ impl<'a> Problem<'a> {
         (low * self.spread, high * self.spread)
     }
 
-    /// The minimiser, by Newton's method inside a bracket: L_λ only rises.
+    /// The minimiser, by Newton's method inside a bracket: L_λ is increasing.
     pub fn solve(&self, start: f64) -> f64 {
         let (low, high) = self.range();
         let (mut low, mut high) = (low - self.spread, high + self.spread);

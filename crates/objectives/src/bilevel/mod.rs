@@ -1,6 +1,6 @@
 /*!
-Bilevel X-risks: terms that count only above (or below) a threshold λ, which is itself the solution of a problem over the
-scores. One mechanism for K-SONG, top-K AP, precision and recall at K, precision at a recall, partial AUC, pAp@K and
+Bilevel X-risks: terms that count only above (or below) a threshold λ, which is itself the solution of an optimisation problem
+over the scores. One mechanism for K-SONG, top-K AP, precision and recall at K, precision at a recall, partial AUC, pAp@K and
 the top push.
 
 ```text
@@ -8,16 +8,18 @@ F(s, λ(s)),   λ_b(s) = argmin_λ L_b(λ; s) for one or two blocks b (sets of i
 ∂F/∂s_j = ∂F/∂s_j at fixed λ + Σ_b (∂F/∂λ_b) dλ_b/ds_j,   j over the block's own set
 ```
 
-Source: XR (paper 003), algorithm 3; SONG (paper 000), section 5. An instance says what [`Upper`] asks: which thresholds
-there are, and F with its slopes at fixed λ. Three shapes of F cover the measures: [`ranks`] (ψ(s_i − λ)·f_i(g_i), a
-gate on the compositional mechanism), [`pairs`] (gates on either side of pairs) and [`items`] (single items against λ).
+Source: Yang, "Algorithmic foundation of deep X-risk optimization", arXiv 2206.00439, 2022, algorithm 3; Qiu, Hu, Zhong, Tu,
+Zhang, Yang, "Optimal large-scale stochastic optimization of NDCG surrogates for deep learning", Machine Learning, 2024,
+section 5. An objective implements [`Upper`]: which thresholds there are, and F with its derivatives at fixed λ. Three forms of
+F cover the metrics: [`ranks`] (ψ(s_i − λ)·f_i(g_i), a
+gate on the compositional mechanism), [`pairs`] (gates on both sides of pairs) and [`items`] (single items against λ).
 The mechanism does the rest:
 
-1. **stand**: λ of each block as it stood before this step; on the first visit the sample's own minimiser;
+1. **read**: λ of each block from the previous visit; on the first visit the minimiser of the sample;
 2. **upper**: F, its gradient at fixed λ, ∂F/∂λ;
 3. **implicit term**: (∂F/∂λ)/s on every item of the block, s a tracked L_λλ (exact: the present one; Faster v2: the
    whole ratio is tracked);
-4. **move**: λ takes a step (see [`Lower`]), s and the spread D follow.
+4. **update**: λ takes a step (see [`Lower`]), then s and the spread D are updated.
 
 State of a list: λ, the momentum of L_λ, s, the spread, an origin; it is saved with everything else.
 */
@@ -41,19 +43,18 @@ use crate::compositional::tracker::{Cell, Estimate, Rates};
 use crate::compositional::{Rule, Strata, Tracker};
 use crate::kernels::scalar::sigmoid;
 use crate::objective::{Input, Needs, Objective, Out};
-use crate::params::positive;
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
 pub use crate::compositional::Set;
 pub(crate) use lower::{ABSOLUTE, DIFFERENTIABLE, ETA, FORM, TAU1, TAU2, THRESHOLD};
-pub use lower::{Block, Lower, Way};
+pub use lower::{Block, Lower, ThresholdMethod};
 use lower::{Problem, Slopes, spread};
 
 /// Thresholds of one set of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Scores and thresholds count from here.
+    /// Scores and thresholds are relative to this origin.
     origin: f64,
     /// λ of each block; `None`: no threshold.
     lambda: [Option<f64>; 2],
@@ -75,11 +76,11 @@ pub struct Scene<'a, 'b> {
     pub strata: Strata,
     /// Thresholds at the present scores.
     pub now: Thresholds,
-    /// Thresholds one step ago, where the scores of that step are there.
+    /// Thresholds of the previous step, if its scores are given.
     pub previous: Option<Thresholds>,
-    /// τ1·D of each block: how wide its threshold is, in units of the scores; a constant of the derivative.
+    /// τ1·D of each block: the width of its threshold, in units of the scores; a constant of the gradient.
     pub widths: [f64; 2],
-    /// Slopes of gates are wanted; else gates are constants, computed from the frozen scores.
+    /// True if derivatives of gates are wanted; otherwise gates are constants, computed from the frozen scores.
     pub through_gate: bool,
 }
 
@@ -91,10 +92,10 @@ impl Scene<'_, '_> {
     }
 }
 
-/// A smooth step: σ(sharpness · x), 1 where there is no threshold.
+/// A smooth step: σ(sharpness · x), 1 if there is no threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// a: how steep it is.
+    /// a, the steepness.
     pub sharpness: f64,
 }
 
@@ -102,17 +103,17 @@ pub(crate) const SHARPNESS: Param = Param {
     name: "sharpness",
     default: "2",
     range: "in (0, ∞)",
-    about: "a of the gate σ(a(s − λ)): large cuts hard",
+    about: "a of the gate σ(a(s − λ)); larger values are sharper",
 };
 
 /// The gate of pairs, which is steeper.
 pub(crate) const SHARP: Param =
-    Param { default: "10", about: "a of the gates φ(x) = σ(a x): large cuts hard", ..SHARPNESS };
+    Param { default: "10", about: "a of the gates φ(x) = σ(a x); larger values are sharper", ..SHARPNESS };
 
 impl Step {
     /// Reads `sharpness`.
     pub(crate) fn from_spec(spec: &Spec, default: f64) -> Result<Step, ParamError> {
-        Ok(Step { sharpness: positive(spec, "sharpness", default)? })
+        Ok(Step { sharpness: spec.args.positive("sharpness", default)? })
     }
 
     /// Value and slope at x.
@@ -120,7 +121,7 @@ impl Step {
     pub fn at(self, x: Option<f64>) -> (f64, f64) {
         let Some(x) = x else { return (1.0, 0.0) };
         let open = sigmoid(self.sharpness * x);
-        // Not open·(1 − open): that loses the tail.
+        // Not open·(1 − open), which loses the tail.
         (open, self.sharpness * open * sigmoid(-self.sharpness * x))
     }
 }
@@ -136,20 +137,20 @@ pub struct Outcome {
     pub by_threshold_previous: [f64; 2],
 }
 
-/// What an instance of the mechanism says.
+/// What an objective of this family defines.
 pub trait Upper: Send + Sync {
-    /// The thresholds of a list with such counts; `None`: it cannot take part.
+    /// The thresholds of a list with such counts; `None`: it has no gradient.
     fn blocks(&self, strata: &Strata) -> Option<[Option<Block>; 2]>;
 
     /// Its state; the first column is the list's, [`WIDTH`] numbers wide, its first number the upper level's own.
     fn columns(&self) -> &'static [Column];
 
-    /// A number of the whole list that a sample cannot know.
+    /// A number of the whole list that a sample does not determine.
     fn prepare(&self, _whole: &List, _policy: &Policy) -> f64 {
         1.0
     }
 
-    /// F, its gradient at fixed thresholds (added to `out`) and its slope in each threshold.
+    /// F, its gradient at fixed thresholds (added to `out`) and its derivative by each threshold.
     fn value(&self, scene: &Scene, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<Outcome>;
 }
 
@@ -160,12 +161,12 @@ pub struct Bilevel<U> {
     pub upper: U,
     /// L.
     pub lower: Lower,
-    /// How s follows L_λλ, and λ's momentum L_λ where the rule looks back.
+    /// How s tracks L_λλ, and the momentum of λ tracks L_λ in variance-reduced rules.
     pub tracker: Tracker,
 }
 
 impl<U: Upper + 'static> Bilevel<U> {
-    /// Puts an upper level over a lower one, with a moving average.
+    /// An upper level over a lower one, with a moving average.
     pub(crate) fn boxed(upper: U, lower: Lower, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         Ok(Box::new(Bilevel { upper, lower, tracker: Tracker::from_spec(spec, Rule::MovingAverage)? }))
     }
@@ -180,7 +181,7 @@ pub const WIDTH: usize = 1 + MEMORY;
 /// State of an upper level without numbers per item.
 pub(crate) const LIST_ONLY: &[Column] = &[Column { name: "list", per: Per::List, width: WIDTH }];
 
-/// What a list remembers.
+/// The state of a list.
 struct Memory<'a> {
     origin: &'a mut f64,
     spread: &'a mut f64,
@@ -190,7 +191,7 @@ struct Memory<'a> {
     blocks: &'a mut [f64],
 }
 
-/// What a block remembers.
+/// The state of a block.
 struct Cells<'a> {
     lambda: &'a mut f64,
     /// Momentum of L_λ.
@@ -218,7 +219,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The thresholds that a list of a bilevel objective has reached; `None`: there is none, or none yet.
+/// The present thresholds of a list of a bilevel objective; `None`: there is none, or not yet.
 pub fn thresholds(state: &ListState) -> [Option<f64>; 2] {
     let numbers = &state.values[1..WIDTH];
     std::array::from_fn(|b| {
@@ -227,68 +228,68 @@ pub fn thresholds(state: &ListState) -> [Option<f64>; 2] {
     })
 }
 
-/// Puts threshold `b` of a list that has been visited elsewhere: a warm start, or a test of how it comes back.
+/// Sets threshold `b` of a list that has been visited: for warm starts, and for tests of how it recovers.
 pub fn move_threshold(state: &mut ListState, b: usize, to: f64) {
     let numbers = &mut state.values[1..WIDTH];
     numbers[4 + b * BLOCK] = to - numbers[0];
 }
 
-/// When a list is visited.
+/// Which visit of a list this is.
 #[derive(Clone, Copy)]
 struct Visit {
-    /// For the first time: it has no threshold yet.
+    /// The first one: there is no threshold yet.
     fresh: bool,
-    /// Its last visit was in the step before this one.
+    /// The last visit was in the previous step.
     adjacent: bool,
     rates: Rates,
 }
 
-/// What is known of a block in this step.
+/// A block in this step.
 #[derive(Clone, Copy)]
-struct Stand<'a> {
+struct PresentBlock<'a> {
     problem: Problem<'a>,
     lambda: f64,
-    /// The same one step ago.
+    /// The same in the previous step.
     previous: Option<(Problem<'a>, f64)>,
 }
 
 impl<U: Upper> Bilevel<U> {
     /// Stage 1 for one block.
-    fn stand<'a>(
+    fn read_block<'a>(
         &self,
         cells: &Cells,
         problem: Problem<'a>,
         previous: Option<Problem<'a>>,
         visit: Visit,
         work: &mut Work,
-    ) -> Stand<'a> {
+    ) -> PresentBlock<'a> {
         let mut find = |problem: &Problem, known: f64| {
             let mut quantile = || {
                 let [places] = work.places.cut([problem.len()]);
                 problem.quantile(places, &mut work.kernel.order)
             };
-            match self.lower.way {
-                Way::Quantile => quantile(),
-                Way::Online if !visit.fresh => known,
+            match self.lower.method {
+                ThresholdMethod::Quantile => quantile(),
+                ThresholdMethod::Online if !visit.fresh => known,
                 _ => problem.solve(if known.is_nan() { quantile() } else { known }),
             }
         };
         let before = if visit.adjacent { *cells.lambda_before } else { *cells.lambda };
         let previous = previous.map(|problem| (problem, find(&problem, before)));
-        Stand { problem, lambda: find(&problem, *cells.lambda), previous }
+        PresentBlock { problem, lambda: find(&problem, *cells.lambda), previous }
     }
 
     /// Stages 3 and 4 for one block.
-    fn settle(
+    fn update_block(
         &self,
-        stand: &Stand,
+        present: &PresentBlock,
         mut cells: Cells,
         visit: Visit,
         slopes: [f64; 2],
         out: &mut Out,
         work: &mut Work,
     ) {
-        let Stand { problem, lambda, previous } = *stand;
+        let PresentBlock { problem, lambda, previous } = *present;
         let at = problem.slopes(lambda);
         let at_previous = previous.map(|(problem, lambda)| problem.slopes(lambda));
         let [slope, slope_previous] = slopes;
@@ -306,7 +307,7 @@ impl<U: Upper> Bilevel<U> {
             }
         }
         *cells.lambda_before = lambda;
-        *cells.lambda = if self.lower.way == Way::Online {
+        *cells.lambda = if self.lower.method == ThresholdMethod::Online {
             let slopes = (at.first, at_previous.map(|p| p.first));
             self.step(&mut cells, &problem, lambda, visit, slopes, work)
         } else {
@@ -314,7 +315,7 @@ impl<U: Upper> Bilevel<U> {
         };
     }
 
-    /// (∂F/∂λ)/s, now and one step ago; s moves on.
+    /// (∂F/∂λ)/s, now and in the previous step; updates s.
     fn multipliers(
         &self,
         cells: &mut Cells,
@@ -326,7 +327,7 @@ impl<U: Upper> Bilevel<U> {
         let safe = |s: f64| s.max(floor).max(f64::MIN_POSITIVE);
         let direct = slope / safe(at.second);
         let direct_previous = previous.map_or(0.0, |(at, slope)| slope / safe(at.second));
-        if self.lower.way != Way::Online {
+        if self.lower.method != ThresholdMethod::Online {
             return (direct, direct_previous);
         }
         if self.tracker.rule == Rule::Quadratic {
@@ -385,7 +386,7 @@ impl<U: Upper> Bilevel<U> {
     }
 }
 
-/// Weight of the past in λ's direction (SONG algorithm 2 in its code).
+/// Weight of the past in the direction of λ (algorithm 2 in the published code of SONG).
 const MOMENTUM: f64 = 0.9;
 /// Weight of the newest sample in the spread.
 const SPREAD_RATE: f64 = 0.1;
@@ -420,7 +421,7 @@ impl<U: Upper> Objective for Bilevel<U> {
         let scores = if self.lower.through_gate { input.list.scores } else { input.frozen() };
         let before = input.previous.filter(|_| self.tracker.needs_previous());
 
-        // Stage 1: stand.
+        // Stage 1: read.
         let mut memory = Memory::of(state);
         let visit = Visit {
             fresh: memory.spread.is_nan(),
@@ -439,38 +440,38 @@ impl<U: Upper> Objective for Bilevel<U> {
             let remembered = if adjacent { *memory.spread_before } else { *memory.spread };
             known(remembered, own_spread(scores))
         });
-        let mut stands: [Option<Stand>; 2] = [None, None];
+        let mut present_blocks: [Option<PresentBlock>; 2] = [None, None];
         for (b, block) in blocks.into_iter().enumerate() {
-            stands[b] = block.map(|block| {
+            present_blocks[b] = block.map(|block| {
                 let problem =
                     |scores, unit| Problem::new(&self.lower, block, &strata, input, scores, (origin, unit));
                 let previous = before.zip(unit_before).map(|(scores, unit)| problem(scores, unit));
                 let cells = memory.block(b);
-                self.stand(&cells, problem(scores, unit), previous, visit, work)
+                self.read_block(&cells, problem(scores, unit), previous, visit, work)
             });
         }
-        let thresholds = |of: &dyn Fn(&Stand) -> Option<f64>| Thresholds {
+        let thresholds = |of: &dyn Fn(&PresentBlock) -> Option<f64>| Thresholds {
             origin,
-            lambda: [stands[0].as_ref().and_then(of), stands[1].as_ref().and_then(of)],
+            lambda: [present_blocks[0].as_ref().and_then(of), present_blocks[1].as_ref().and_then(of)],
         };
         let scene = Scene {
             input,
             strata,
-            now: thresholds(&|stand| Some(stand.lambda)),
-            previous: before.map(|_| thresholds(&|stand| stand.previous.map(|(_, lambda)| lambda))),
-            widths: stands.map(|stand| stand.map_or(unit, |stand| stand.problem.width())),
+            now: thresholds(&|present| Some(present.lambda)),
+            previous: before.map(|_| thresholds(&|present| present.previous.map(|(_, lambda)| lambda))),
+            widths: present_blocks.map(|present| present.map_or(unit, |present| present.problem.width())),
             through_gate: self.lower.through_gate,
         };
 
         // Stage 2: upper.
         let outcome = self.upper.value(&scene, state, work, out)?;
 
-        // Stages 3 and 4: implicit term, move.
+        // Stages 3 and 4: implicit term, update.
         let mut memory = Memory::of(state);
-        for (b, stand) in stands.iter().enumerate() {
-            let Some(stand) = stand else { continue };
+        for (b, present) in present_blocks.iter().enumerate() {
+            let Some(present) = present else { continue };
             let slopes = [outcome.by_threshold[b], outcome.by_threshold_previous[b]];
-            self.settle(stand, memory.block(b), visit, slopes, out, work);
+            self.update_block(present, memory.block(b), visit, slopes, out, work);
         }
         *memory.origin = origin;
         *memory.spread_before = unit;

@@ -1,13 +1,13 @@
 /*!
-Gated pairs: Σ_i Σ_j A_i B_j ℓ(s_j − s_i) over relevant i and others j, with gates on either side.
+Gated pairs: Σ_i Σ_j A_i B_j ℓ(s_j − s_i) over relevant i and others j, with gates on both sides.
 
 ```text
 A_i = gates of s_i, B_j = gates of s_j; each gate is φ(s − λ_b) or φ(λ_b − s), φ(x) = σ(a x)
 ∂F/∂s at fixed λ: A_i B_j ℓ' on j and minus that on i;  ∂A_i/∂s_i Σ_j B_j ℓ_ij on i;  ∂B_j/∂s_j Σ_i A_i ℓ_ij on j
-∂F/∂λ_b = minus the slopes of its gates
+∂F/∂λ_b = minus the derivatives of its gates
 ```
 
-The sums of either side are one pass of the list kernels each, O(n log n) for the hinges.
+The sums of each side are one evaluation of the pairwise kernels, O(n log n) for the hinges.
 */
 
 use toprank_core::{Param, ParamError, Spec};
@@ -25,28 +25,28 @@ use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
 
-/// Parameters of every region but its own.
+/// Parameters that all regions share.
 pub(super) const PARAMS: [Param; 12] =
     [FORM, THRESHOLD, SHARP, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, PLAIN, MARGIN, TEMPERATURE, RELEVANT];
 
 /// A gate on one side of the pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairGate {
-    /// It looks at the relevant items; else at the others.
+    /// It applies to the relevant items; otherwise to the others.
     pub on_relevant: bool,
-    /// Items above the threshold pass; else those below.
+    /// It selects items above the threshold; otherwise those below.
     pub above: bool,
 }
 
 /// Which pairs count.
 pub trait Region: Send + Sync {
-    /// The gate that goes with each of the two thresholds.
+    /// The gate of each of the two thresholds.
     const GATES: [PairGate; 2];
 
     /// The thresholds; `None`: the region holds no pair.
     fn blocks(&self, strata: &Strata) -> Option<[Option<Block>; 2]>;
 
-    /// How many relevant items and how many others the region holds.
+    /// Number of relevant items and of others in the region.
     fn selected(&self, strata: &Strata) -> [f64; 2];
 }
 
@@ -62,7 +62,7 @@ pub struct Pairs<R> {
 }
 
 impl<R: Region + 'static> Pairs<R> {
-    /// The objective of a region: gates and thresholds as `spec` says.
+    /// The objective of a region, with the gates and thresholds of `spec`.
     pub(super) fn boxed(
         region: R,
         surrogate: Surrogate,
@@ -74,7 +74,7 @@ impl<R: Region + 'static> Pairs<R> {
 }
 
 impl<R: Region> Pairs<R> {
-    /// The product of the gates of item `j`, and its slope by each threshold's gate argument s.
+    /// The product of the gates of item `j`, and its derivative by the score in each gate.
     fn open(&self, scene: &Scene, j: usize, relevant: bool) -> (f64, [f64; 2]) {
         let mut values = [1.0; 2];
         let mut slopes = [0.0; 2];
@@ -123,7 +123,7 @@ impl<R: Region> Upper for Pairs<R> {
             if out.curvature.is_some() { m.max(o) } else { 0 },
         ]);
         input.part(relevant, others);
-        // A drawn item stands for N±/n± of its class; item weights make the mean over relevant items a weighted one.
+        // A drawn item represents N±/n± items of its class; item weights make the mean over relevant items a weighted mean.
         let [selected_relevant, selected_others] = self.region.selected(&strata);
         let each_relevant = strata.relevant as f64 / (selected_relevant * total);
         let each_other = strata.others() as f64 / (selected_others * o as f64);
@@ -160,7 +160,7 @@ impl<R: Region> Upper for Pairs<R> {
             pass(j as usize, each_relevant * input.weight(j as usize), *row, true);
         }
 
-        // Columns: Σ_i A_i ℓ_ij of every other j, as rows of the turned list.
+        // Columns: Σ_i A_i ℓ_ij of every other j, as rows of the negated list.
         if R::GATES.iter().any(|gate| !gate.on_relevant) {
             weights.fill(0.0);
             for (a, &j) in a.iter().zip(relevant.iter()) {

@@ -8,7 +8,7 @@ use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
 use crate::params::{CUT, join};
 
-const PLACES: Param = Param { default: "10", about: "K: how many of either class count", ..CUT };
+const PLACES: Param = Param { default: "10", about: "K: how many items of each class count", ..CUT };
 pub(crate) const PARAMS: &[Param] = &join::<13>(&[&[PLACES], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "pap@2",

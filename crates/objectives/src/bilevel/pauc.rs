@@ -6,7 +6,7 @@ use super::pairs::{self, PairGate, Pairs, Region};
 use super::{Block, Set};
 use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
-use crate::params::{join, not_negative, share};
+use crate::params::join;
 
 pub(crate) const FPR: Param = Param {
     name: "fpr",
@@ -44,7 +44,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Pairs::boxed(OneWay::from_spec(spec)?, Surrogate::plain(spec)?, spec)
 }
 
-/// All relevant items against the others from place ⌈αN-⌉ + 1 to ⌊βN-⌋.
+/// All relevant items against the others at ranks ⌈αN-⌉ + 1 to ⌊βN-⌋ among the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OneWay {
     from: f64,
@@ -53,7 +53,7 @@ pub(crate) struct OneWay {
 
 impl OneWay {
     pub fn from_spec(spec: &Spec) -> Result<OneWay, ParamError> {
-        let (from, fpr) = (not_negative(spec, "from", 0.0)?, share(spec, "fpr", 0.1)?);
+        let (from, fpr) = (spec.args.not_negative("from", 0.0)?, spec.args.fraction("fpr", 0.1)?);
         if from >= fpr {
             let found = spec.args.get("from").unwrap_or_default();
             return Err(ParamError::new("from", found, "below fpr"));
@@ -69,7 +69,7 @@ impl OneWay {
     /// k1 and k2: the others before the region, and those to its end.
     pub fn places(&self, others: usize) -> (usize, usize) {
         let n = others as f64;
-        // A product that is a whole number but for rounding is that number.
+        // A product that is an integer up to rounding is that integer.
         let rounded = |x: f64| if (x - x.round()).abs() < 1e-9 * n { x.round() } else { x };
         (rounded(n * self.from).ceil() as usize, rounded(n * self.fpr).floor() as usize)
     }

@@ -6,13 +6,13 @@ use super::items::{self, Items, Side};
 use super::{Block, Set};
 use crate::compositional::Strata;
 use crate::objective::Objective;
-use crate::params::{join, share};
+use crate::params::join;
 
 const RECALL: Param = Param {
     name: "recall",
     default: "0.5",
     range: "in (0, 1]",
-    about: "ρ: the share of relevant items that the threshold lets pass",
+    about: "ρ: the recall, the fraction of relevant items above the threshold",
 };
 pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[RECALL, items::SURROGATE], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
@@ -31,10 +31,10 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Items::boxed(AtRecall { recall: share(spec, "recall", 0.5)? }, spec)
+    Items::boxed(AtRecall { recall: spec.args.fraction("recall", 0.5)? }, spec)
 }
 
-/// Others are to stand below the threshold that reaches the recall.
+/// Others should be below the threshold that reaches the recall.
 #[derive(Clone, Copy, Debug)]
 struct AtRecall {
     recall: f64,
@@ -45,7 +45,7 @@ impl Side for AtRecall {
     const SURROGATE: Param = items::SURROGATE;
 
     fn block(&self, strata: &Strata) -> Option<Block> {
-        // The ⌈ρN+⌉-th largest is the one below which ⌈ρN+⌉ − 1 stand above.
+        // The ⌈ρN+⌉-th largest score has ⌈ρN+⌉ − 1 relevant items above it.
         let reached = (self.recall * strata.relevant as f64).ceil().max(1.0);
         Block::new(Set::Relevant, reached as isize - 1, strata)
     }

@@ -5,7 +5,7 @@ Gated ranks: Σ_i ψ(s_i − λ) f_i(g_i), a gate on the anchors of the composit
 ∂F/∂s at fixed λ = Σ_i ψ_i ∂f_i/∂s + ψ'_i f_i on i;   ∂F/∂λ = −Σ_i ψ'_i f_i
 ```
 
-Or a gate by rank, ψ(K − N u_i), without derivative: the formulation that thresholds are compared with.
+Or a gate by rank, ψ(K − N u_i), without derivative: the baseline that thresholds are compared with.
 */
 
 use toprank_core::{List, Param, Policy};
@@ -22,7 +22,7 @@ use crate::work::Work;
 /// Parameters of the gate, its threshold and the tracker.
 pub(super) const PARAMS: [Param; 8] = [FORM, THRESHOLD, SHARPNESS, TAU1, TAU2, ETA, ABSOLUTE, GAMMA];
 
-/// Σ_i ψ(s_i − λ) f_i(g_i), λ the threshold below K items of the list.
+/// Σ_i ψ(s_i − λ) f_i(g_i), λ the threshold with K items of the list above it.
 #[derive(Clone, Copy, Debug)]
 pub struct GatedRanks<O> {
     /// f and g.
@@ -94,14 +94,14 @@ pub struct RankGated<O> {
     pub ranks: Compositional<O>,
     /// K.
     pub k: u32,
-    /// ψ of ranks: sharpness per place.
+    /// ψ of ranks: sharpness per rank.
     pub gate: Step,
 }
 
 struct ByRank<'a> {
     k: f64,
     step: Step,
-    /// Ranks at the frozen scores, by place in the draw; empty: the present ones count.
+    /// Ranks at the frozen scores, by position in the draw; empty: the present ones are used.
     frozen: &'a [f64],
 }
 
@@ -112,7 +112,7 @@ impl Gate for ByRank<'_> {
     }
 }
 
-/// Keeps the ranks it is shown.
+/// Records the ranks.
 struct Ranks(Vec<f64>);
 
 impl Gate for Ranks {
@@ -123,7 +123,7 @@ impl Gate for Ranks {
 }
 
 impl<O: Outer> RankGated<O> {
-    /// Ranks at the frozen scores. Only who checks derivatives gives such scores, so this may allocate.
+    /// Ranks at the frozen scores. Only tests of derivatives pass such scores, so this may allocate.
     fn frozen_ranks(&self, input: &Input, state: &ListState, work: &mut Work) -> Vec<f64> {
         let Some(frozen) = input.frozen else { return Vec::new() };
         let n = frozen.len();

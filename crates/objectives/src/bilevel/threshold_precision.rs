@@ -8,7 +8,7 @@ use crate::compositional::Strata;
 use crate::objective::Objective;
 use crate::params::{CUT, join};
 
-const PLACES: Param = Param { default: "10", about: "K, the places that count", ..CUT };
+const PLACES: Param = Param { default: "10", about: "K: only the top K positions count", ..CUT };
 pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[PLACES, items::SURROGATE_OF_FEW], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision-threshold@3",
@@ -28,7 +28,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Items::boxed(AtK { k: spec.cut.unwrap_or(10), recall: false }, spec)
 }
 
-/// Relevant items are to stand above the first K.
+/// Relevant items should be above the threshold of the top K.
 #[derive(Clone, Copy, Debug)]
 struct AtK {
     k: u32,
@@ -81,7 +81,7 @@ mod tests {
 
     use crate::Goal;
 
-    /// 200 items, 40 of them relevant, 10 places: most relevant items stand high, some are lost among the others.
+    /// 200 items, 40 of them relevant, K = 10: most relevant items rank high, some are among the others.
     fn good_order() -> (Vec<f64>, Vec<f32>) {
         let labels: Vec<f32> = (0..200).map(|j| f32::from(u8::from(j < 40))).collect();
         let scores =
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_scores_are_no_way_out_where_more_items_are_relevant_than_there_are_places() {
+    fn equal_scores_are_not_optimal_if_more_than_k_items_are_relevant() {
         let (good, labels) = good_order();
         let equal = vec![0.0; 200];
         let step = |scores: &[f64]| loss("precision-threshold@10", scores, &labels);
-        // A fifth of the items is relevant, and at equal scores a fifth of what stands above.
+        // A fifth of the items is relevant, and at equal scores a fifth of the items above the threshold.
         assert!((step(&equal) - 0.8).abs() < 0.02, "{}", step(&equal));
         assert!(step(&good) < 0.4, "{}", step(&good));
-        // What the step is for: a squared hinge likes equal scores better than a good order.
+        // Why there is the step: a squared hinge prefers equal scores to a good order.
         let hinge = |scores: &[f64]| loss("precision-threshold@10:surrogate=squared-hinge", scores, &labels);
         assert!(hinge(&equal) < hinge(&good), "{} and {}", hinge(&equal), hinge(&good));
     }
@@ -119,7 +119,7 @@ mod tests {
             (|s| 1e-3 * s, "small"),
             (|s| s, "plain"),
         ] {
-            assert!(of(f) > -0.07, "{what}: {}", of(f)); // K + ½ items for K places
+            assert!(of(f) > -0.07, "{what}: {}", of(f)); // K + ½ items are above the threshold
         }
         assert!((of(|s| 1e3 * s - 70.0) - of(|s| s)).abs() < 1e-9);
     }

@@ -9,18 +9,18 @@ use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
 use crate::compositional::tracker::LAGGED;
 use crate::compositional::{Compositional, Rule, SELF, Tracker};
 use crate::objective::Objective;
-use crate::params::{CUT, RELEVANT, join, with_defaults, word};
+use crate::params::{CUT, RELEVANT, join, with_defaults};
 
 const GATE: Param = Param {
     name: "gate",
     default: "threshold",
     range: "threshold or rank",
-    about: "count items above λ, or items whose tracked rank is within K (SONG eq. 24)",
+    about: "whether items above λ count, or items whose tracked rank is within K",
 };
-/// The gradient stops at the gate, as in SONG eq. 24: where more than K items are relevant, those at λ are relevant, too, and what
-/// goes through gate and threshold lifts and lowers the same items; of that a sample shows little more than noise.
+/// The gradient stops at the gate, as in the paper (eq. 24): if more than K items are relevant, those at λ are relevant, too, and
+/// the terms through gate and threshold raise and lower the same items; on a sample their sum is mostly noise.
 const STOPPED: Param = Param { default: "practical", ..FORM };
-/// A bounded one: u1/u2 of squared hinges is near 1 as soon as some relevant items stand far above all others.
+/// A bounded surrogate: u1/u2 of squared hinges is near 1 as soon as some relevant items are far above all others.
 const BOUNDED: Param = Param { default: "sigmoid", ..PLAIN };
 pub(crate) const PARAMS: &[Param] = &join::<16>(&[
     &[Param { default: "10", ..CUT }, GATE, STOPPED],
@@ -54,7 +54,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let ranks = Compositional::from_spec(AveragePrecision, inner(spec)?, tracker, spec)?;
     let gate = Step::from_spec(spec, 2.0)?;
     let lower = Lower::from_spec(spec)?;
-    if word(spec, "gate", "threshold", &[("threshold", false), ("rank", true)])? {
+    if spec.args.one_of("gate", "threshold", &[("threshold", false), ("rank", true)])? {
         return Ok(Box::new(RankGated { ranks, k, gate }));
     }
     Ok(Box::new(Bilevel { upper: GatedRanks { ranks, k, gate }, lower, tracker }))

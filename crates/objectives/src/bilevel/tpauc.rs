@@ -7,7 +7,7 @@ use super::pauc::{FPR, OneWay};
 use super::{Block, Set};
 use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
-use crate::params::{join, share};
+use crate::params::join;
 
 pub(crate) const TPR: Param = Param {
     name: "tpr",
@@ -49,7 +49,7 @@ pub(crate) struct TwoWay {
 
 impl TwoWay {
     pub fn from_spec(spec: &Spec) -> Result<TwoWay, ParamError> {
-        let fpr = share(spec, "fpr", 0.3)?;
+        let fpr = spec.args.fraction("fpr", 0.3)?;
         let tpr = spec.args.number("tpr", 0.5, "in [0, 1)", |x| (0.0..1.0).contains(&x))?;
         Ok(TwoWay { one_way: OneWay::up_to(fpr), lowest: OneWay::up_to(1.0 - tpr) })
     }

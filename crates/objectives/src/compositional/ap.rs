@@ -26,11 +26,12 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Compositional::boxed(AveragePrecision, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
 }
 
-/// Any surrogate but one.
+/// Any surrogate except the exponential.
 pub(crate) fn inner(spec: &Spec) -> Result<Inner, ParamError> {
     let surrogate = Surrogate::from_spec(spec)?;
     if matches!(surrogate, Surrogate::Exponential { .. }) {
-        let expected = "another one: with exponential all relevant items have the same smooth precision";
+        let expected =
+            "another surrogate: with exponential all relevant items have the same smooth precision";
         return Err(ParamError::new("surrogate", "exponential", expected));
     }
     Ok(Inner::Of(surrogate))

@@ -26,7 +26,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Compositional::boxed(AllPairs, Inner::Of(Surrogate::from_spec(spec)?), Tracker::MINI_BATCH, spec)
 }
 
-/// f(g) = g: nothing to track, a mean of a sample is unbiased as it is.
+/// f(g) = g: nothing is tracked, since the mean over a sample is unbiased.
 #[derive(Clone, Copy, Debug)]
 struct AllPairs;
 
@@ -43,7 +43,7 @@ impl Outer for AllPairs {
     }
 
     fn at(&self, _: &Anchor, u: [f64; 2], log: bool) -> Outcome {
-        // An exponential beyond f64 is cut off at its largest number, a part of it so that sums stay finite.
+        // An exponential that overflows f64 is limited to a fraction of the largest number, so that sums stay finite.
         let value = if log { u[0].exp().min(f64::MAX * 1e-9) } else { u[0] };
         Outcome { value, slope: [if log { value } else { 1.0 }, 0.0] }
     }

@@ -1,4 +1,4 @@
-//! Where the trackers of a list stand in its state.
+//! Where the trackers of a list are in its state.
 
 use super::tracker::{Cell, Rule};
 use crate::state::ListState;

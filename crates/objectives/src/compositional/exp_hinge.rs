@@ -6,9 +6,9 @@ Means of e^{ℓ/λ} of the hinges, the inner functions of KL forms, four anchors
 ln g_i = top_i + ln Σ_j ω_j e^{ψ_ij − top_i},   top_i = the largest ψ_ij of an item with weight
 ```
 
-About 21 ns a pair on one core of a busy 2.8 GHz Xeon, where pair by pair took 48; 3.5 of them in the forward pass, which the
-compiler turns into vectors, the rest in the adjoint, which it does not. A sum over sorted scores would need e^{(x + c)²/λ} as a
-sum of products of one function of s_j and one of s_i; there is none that is exact.
+About 21 ns a pair on one core of a busy 2.8 GHz Xeon (48 ns pair by pair): 3.5 ns in the forward pass, which the
+compiler vectorises, the rest in the adjoint, which it does not. A sum over sorted scores would need e^{(x + c)²/λ} as a finite
+sum of products of a function of s_j and a function of s_i, which does not exist.
 */
 
 use super::inner::{Adjoint, Inner, Means, Terms};
@@ -30,7 +30,7 @@ pub(super) struct ExpHinge {
 }
 
 impl ExpHinge {
-    /// That of an inner function, if no anchor is in its own mean: else one goes pair by pair.
+    /// The kernel of an inner function, if no anchor is in its own mean; otherwise sums are taken pair by pair.
     pub fn of(inner: Inner, terms: &Terms) -> Option<ExpHinge> {
         let hinge = match inner {
             Inner::ExpOf(Surrogate::SquaredHinge { margin }, lambda) => {
@@ -43,7 +43,7 @@ impl ExpHinge {
         };
         let apart =
             terms.own == 0.0 && terms.anchors.iter().all(|&item| terms.omega.at(item as usize) == 0.0);
-        // A λ below the least inverse has no a and b.
+        // If 1/λ overflows there is no a and b.
         (apart && (hinge.square + hinge.line).is_finite()).then_some(hinge)
     }
 
@@ -61,7 +61,7 @@ impl ExpHinge {
         let (n, m) = (terms.scores.len(), terms.anchors.len());
         let blocks = m.next_multiple_of(BLOCK);
         let [weights, scores, tops, sums] = work.smooth.cut([n, blocks, blocks, blocks]);
-        // Anchors that fill the last block stand above every item.
+        // Padding anchors of the last block are above every item.
         scores.fill(f64::INFINITY);
         terms.write(weights, scores);
         let weighed = terms.scores.iter().zip(&*weights).filter(|(_, w)| **w > 0.0);
@@ -77,7 +77,7 @@ impl ExpHinge {
     pub fn backward(self, terms: &Terms, a: &[f64], means: &Means, out: &mut Adjoint, work: &mut KernelWork) {
         let (n, m) = (terms.scores.len(), terms.anchors.len());
         let blocks = m.next_multiple_of(BLOCK);
-        let [weights, scores, ln_g, rest, factors, slopes, bends, spare] =
+        let [weights, scores, ln_g, rest, factors, slopes, seconds, spare] =
             work.smooth.cut([n, blocks, blocks, blocks, blocks, blocks, blocks, n]);
         scores.fill(f64::INFINITY);
         terms.write(weights, scores);
@@ -86,10 +86,10 @@ impl ExpHinge {
         factors[..m].copy_from_slice(a);
         let anchors = [&*scores, &*ln_g, &*rest, &*factors];
         let curvature = out.curvature.as_deref_mut().unwrap_or(spare);
-        add_slopes(self, anchors, [terms.scores, weights], [out.gradient, curvature], [slopes, bends]);
+        add_slopes(self, anchors, [terms.scores, weights], [out.gradient, curvature], [slopes, seconds]);
         for (i, &item) in terms.anchors.iter().enumerate() {
             out.gradient[item as usize] -= slopes[i];
-            out.bend(item as usize, bends[i]);
+            out.add_second_derivative(item as usize, seconds[i]);
         }
     }
 }
@@ -107,7 +107,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Adds slope and bend of Σ_i factor_i Σ_j ω_j e^{ψ_ij − ln g_i} to its items and to its anchors; bends are ≥ 0.
+    /// Adds first and second derivatives of Σ_i factor_i Σ_j ω_j e^{ψ_ij − ln g_i} to its items and to its anchors; second derivatives are ≥ 0.
     fn add_slopes<FUSED>(
         hinge: ExpHinge,
         anchors: [&[f64]; 4],
@@ -116,26 +116,26 @@ vectorised! {
         to_anchors: [&mut [f64]; 2],
     ) {
         let [gradient, curvature] = to_items;
-        let [slopes, bends] = to_anchors;
+        let [slopes, seconds] = to_anchors;
         let [scores, ln_g, rest, factors] = anchors.map(|column| column.as_chunks::<BLOCK>().0);
-        let (slopes, bends) = (slopes.as_chunks_mut::<BLOCK>().0, bends.as_chunks_mut::<BLOCK>().0);
+        let (slopes, seconds) = (slopes.as_chunks_mut::<BLOCK>().0, seconds.as_chunks_mut::<BLOCK>().0);
         let curve = hinge.line + 2.0 * hinge.square;
         for (j, (x, w)) in items[0].iter().zip(items[1]).enumerate().filter(|(_, (_, w))| **w > 0.0) {
             let (mut slope_sum, mut bend_sum) = ([0.0; BLOCK], [0.0; BLOCK]);
-            let own = slopes.iter_mut().zip(bends.iter_mut());
+            let own = slopes.iter_mut().zip(seconds.iter_mut());
             let blocks = scores.iter().zip(ln_g.iter().zip(rest)).zip(factors).zip(own);
-            for (((s, (ln_g, rest)), factor), (slopes, bends)) in blocks {
+            for (((s, (ln_g, rest)), factor), (slopes, seconds)) in blocks {
                 for k in 0..BLOCK {
                     let (d, psi) = hinge.at(x - s[k]);
                     let z = (psi - ln_g[k]) - rest[k];
                     let q = w * factor[k] * exp::<FUSED>(if z < -EXP_RANGE { -EXP_RANGE } else { z });
                     let above = if d > 0.0 { 1.0 } else { 0.0 };
                     let slope = above * hinge.line + 2.0 * hinge.square * d;
-                    let (q_slope, q_bend) = (q * slope, q * (above * curve + slope * slope));
+                    let (q_slope, q_second) = (q * slope, q * (above * curve + slope * slope));
                     slope_sum[k] += q_slope;
-                    bend_sum[k] += q_bend;
+                    bend_sum[k] += q_second;
                     slopes[k] += q_slope;
-                    bends[k] += q_bend;
+                    seconds[k] += q_second;
                 }
             }
             gradient[j] += slope_sum.iter().sum::<f64>();

@@ -4,7 +4,7 @@ use super::inner::{Adjoint, Means, Terms};
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::{Hinge, Sums};
 
-/// From the sums of max(0, x + τ)² to those of the one-side Huber, ((x + τ)₊² − x₊²)/τ². Its bend is that of the first.
+/// From the sums of max(0, x + τ)² to those of the one-side Huber, ((x + τ)₊² − x₊²)/τ². Its second derivative is taken from the first term alone, so that it is not negative.
 pub(super) fn subtract_second_hinge(tau: f64, terms: &Terms, means: &mut Means, work: &mut KernelWork) {
     let m = terms.anchors.len();
     let second = Hinge { squared: true, margin: 0.0 };
@@ -33,13 +33,13 @@ pub(super) fn backward_huber(tau: f64, terms: &Terms, a: &[f64], out: &mut Adjoi
         hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
         scaled.iter_mut().zip(a).for_each(|(scaled, a)| *scaled = sign * a / (tau * tau));
         let curvature = if margin > 0.0 { out.curvature.as_deref_mut() } else { None };
-        let bends = (&*sums.slope, &*sums.curve);
+        let seconds = (&*sums.slope, &*sums.curve);
         hinge.backward(
             terms.scores,
             terms.omega,
             terms.anchors,
             scaled,
-            bends,
+            seconds,
             &mut work.hinge,
             out.gradient,
             curvature,

@@ -38,13 +38,13 @@ pub(crate) struct Terms<'a> {
     pub anchors: &'a [u32],
 }
 
-/// Results of the forward pass, one per anchor.
+/// Results of the forward computation, one per anchor.
 pub(crate) struct Means<'a> {
     /// g, or ln g.
     pub value: &'a mut [f64],
-    /// Σ ω ℓ' on the linear scale; on the log scale what rounding took from ln g, which may be large.
+    /// Σ ω ℓ' on the linear scale; on the log scale the rounding error of ln g, which may be large.
     pub slope: &'a mut [f64],
-    /// Σ ω ℓ'' (or what stands for it), linear scale only; empty: not wanted.
+    /// Σ ω ℓ'' (or its substitute), linear scale only; empty: not wanted.
     pub curve: &'a mut [f64],
 }
 
@@ -81,14 +81,14 @@ impl Inner {
         }
     }
 
-    /// Value, slope and positive bend of ℓ, or of the exponent ψ.
+    /// Value, slope and positive second derivative of ℓ, or of the exponent ψ.
     #[inline]
     fn exponent(self, x: f64) -> (f64, f64, f64) {
         match self {
             Inner::Of(Surrogate::Exponential { temperature }) => (x / temperature, 1.0 / temperature, 0.0),
-            Inner::Of(surrogate) => surrogate.with_bend(x),
+            Inner::Of(surrogate) => surrogate.with_second_derivative(x),
             Inner::ExpOf(surrogate, lambda) => {
-                let (value, slope, curve) = surrogate.with_bend(x);
+                let (value, slope, curve) = surrogate.with_second_derivative(x);
                 (value / lambda, slope / lambda, curve / lambda)
             }
         }
@@ -157,14 +157,14 @@ impl Inner {
             return backward_huber(temperature, terms, a, out, work);
         }
         if let Some(hinge) = self.hinge() {
-            let bends = (&*means.slope, &*means.curve);
+            let seconds = (&*means.slope, &*means.curve);
             let curvature = out.curvature.as_deref_mut();
             return hinge.backward(
                 scores,
                 terms.omega,
                 anchors,
                 a,
-                bends,
+                seconds,
                 &mut work.hinge,
                 out.gradient,
                 curvature,
@@ -181,11 +181,11 @@ impl Inner {
             for (j, x, w) in terms.others(item) {
                 let (_, slope, curve) = self.exponent(x - scores[own]);
                 out.gradient[j] += a[i] * w * slope;
-                out.bend(j, a[i] * w * curve);
+                out.add_second_derivative(j, a[i] * w * curve);
             }
             out.gradient[own] -= a[i] * means.slope[i];
             if out.curvature.is_some() {
-                out.bend(own, a[i] * means.curve[i]);
+                out.add_second_derivative(own, a[i] * means.curve[i]);
             }
         }
     }
@@ -218,15 +218,15 @@ impl Inner {
             let own = item as usize;
             for (j, x, w) in terms.others(item) {
                 let (psi, slope, curve) = self.exponent(x - terms.scores[own]);
-                let chance = w * ((psi - means.value[i]) - means.slope[i]).exp();
-                let bend = chance * (curve + slope * slope);
-                out.gradient[j] += a[i] * chance * slope;
-                out.bend(j, a[i] * bend);
-                slope_sum += chance * slope;
-                curve_sum += bend;
+                let ratio = w * ((psi - means.value[i]) - means.slope[i]).exp();
+                let second = ratio * (curve + slope * slope);
+                out.gradient[j] += a[i] * ratio * slope;
+                out.add_second_derivative(j, a[i] * second);
+                slope_sum += ratio * slope;
+                curve_sum += second;
             }
             out.gradient[own] -= a[i] * slope_sum;
-            out.bend(own, a[i] * curve_sum);
+            out.add_second_derivative(own, a[i] * curve_sum);
         };
         match Exponential::of(self, terms, self.at_zero()) {
             Some(sum) => sum.backward(terms, a, out, pair_by_pair),
@@ -258,7 +258,7 @@ impl Terms<'_> {
 }
 
 impl Means<'_> {
-    /// ln g = `top` + `rest`, with what rounding takes from it.
+    /// ln g = `top` + `rest`, with its rounding error.
     pub fn set_log(&mut self, i: usize, top: f64, rest: f64) {
         let sum = top + rest;
         let rest_in_sum = sum - top;
@@ -275,14 +275,14 @@ impl Means<'_> {
 
 impl Adjoint<'_, '_> {
     #[inline]
-    pub fn bend(&mut self, j: usize, by: f64) {
+    pub fn add_second_derivative(&mut self, j: usize, by: f64) {
         if let Some(h) = &mut self.curvature {
             h[j] += by.abs();
         }
     }
 }
 
-/// Σ_{j≠i} ω_j (s_j − s_i + c)² = variance part + W(mean − s_i + c)², the self pair taken out.
+/// Σ_{j≠i} ω_j (s_j − s_i + c)² = variance part + W(mean − s_i + c)², without the self pair.
 fn forward_square(c: f64, terms: &Terms, means: &mut Means) {
     let (mean, weight) = weighted_mean(terms.all().map(|(_, x, w)| (x, w)));
     let spread: f64 = terms.all().map(|(_, x, w)| w * (x - mean) * (x - mean)).sum();
@@ -301,7 +301,7 @@ fn backward_square(c: f64, terms: &Terms, a: &[f64], means: &Means, out: &mut Ad
         weighted_mean(terms.anchors.iter().zip(a).map(|(&item, a)| (scores[item as usize], *a)));
     for (j, x, w) in terms.all() {
         out.gradient[j] += 2.0 * w * total * (x - mean + c);
-        out.bend(j, 2.0 * w * total);
+        out.add_second_derivative(j, 2.0 * w * total);
     }
     for (i, &item) in terms.anchors.iter().enumerate() {
         let j = item as usize;
@@ -319,7 +319,7 @@ fn weighted_mean(terms: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) 
     if total == 0.0 {
         return (0.0, 0.0);
     }
-    // Two passes: the first guess takes the offset away before the second sums.
+    // In two steps: the first estimate removes the offset before the second sum.
     let guess = terms.clone().map(|(x, w)| x * w).sum::<f64>() / total;
     (guess + terms.map(|(x, w)| (x - guess) * w).sum::<f64>() / total, total)
 }
@@ -353,8 +353,8 @@ mod tests {
             let parts: Vec<(usize, f64, f64, f64, f64)> = (0..n)
                 .filter(|&j| j != own && terms.omega.at(j) > 0.0)
                 .map(|j| {
-                    let (value, slope, bend) = inner.exponent(x[j] - x[own]);
-                    (j, terms.omega.at(j), value, slope, bend)
+                    let (value, slope, second) = inner.exponent(x[j] - x[own]);
+                    (j, terms.omega.at(j), value, slope, second)
                 })
                 .collect();
             let self_top = if terms.own > 0.0 { inner.at_zero() } else { f64::NEG_INFINITY };
@@ -368,24 +368,24 @@ mod tests {
                 parts.iter().map(|p| p.1 * p.2).sum::<f64>() + terms.own * inner.at_zero()
             };
             means.push(mean);
-            for (j, w, value, slope, bend) in parts {
-                let (slope, bend) = if inner.is_log() {
-                    let chance = (value - top).exp() / sum;
-                    (chance * slope, chance * (bend + slope * slope))
+            for (j, w, value, slope, second) in parts {
+                let (slope, second) = if inner.is_log() {
+                    let ratio = (value - top).exp() / sum;
+                    (ratio * slope, ratio * (second + slope * slope))
                 } else {
-                    (slope, bend)
+                    (slope, second)
                 };
                 gradient[j] += a[i] * w * slope;
                 gradient[own] -= a[i] * w * slope;
-                curvature[j] += (a[i] * w * bend).abs();
-                curvature[own] += (a[i] * w * bend).abs();
+                curvature[j] += (a[i] * w * second).abs();
+                curvature[own] += (a[i] * w * second).abs();
             }
         }
         [means, gradient, curvature]
     }
 
     #[test]
-    fn means_and_adjoint_equal_the_plain_twin_on_adversarial_scores() {
+    fn means_and_adjoint_equal_the_reference_implementation_on_adversarial_scores() {
         let mut random = Stream::new(8, "inner").open();
         for (n, m) in [(2, 1), (2, 2), (90, 30), (700, 60)] {
             let base: Vec<f64> = (0..n).map(|_| 3.0 * random.unit()).collect();

@@ -9,7 +9,7 @@ use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
 };
 use crate::objective::Objective;
-use crate::params::{GAIN, RELEVANT, positive, word};
+use crate::params::{GAIN, RELEVANT};
 
 pub(crate) const PARAMS: &[Param] = &[
     GAMMA,
@@ -34,8 +34,8 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let inner = Inner::Of(Surrogate::Exponential { temperature: positive(spec, "temperature", 1.0)? });
-    let by_gain = word(spec, "target", "uniform", &[("uniform", false), ("gain", true)])?;
+    let inner = Inner::Of(Surrogate::Exponential { temperature: spec.args.positive("temperature", 1.0)? });
+    let by_gain = spec.args.one_of("target", "uniform", &[("uniform", false), ("gain", true)])?;
     Compositional::boxed(
         CrossEntropy { by_gain },
         inner,
@@ -68,8 +68,8 @@ impl Outer for CrossEntropy {
     }
 
     fn at(&self, anchor: &Anchor, u: [f64; 2], _: bool) -> Outcome {
-        let chance = if self.by_gain { anchor.gain } else { 1.0 } / anchor.list;
-        Outcome { value: chance * (anchor.items.ln() + u[0]), slope: [chance, 0.0] }
+        let probability = if self.by_gain { anchor.gain } else { 1.0 } / anchor.list;
+        Outcome { value: probability * (anchor.items.ln() + u[0]), slope: [probability, 0.0] }
     }
 }
 

@@ -7,18 +7,20 @@ F = Σ over anchors i of f_i(g_i),   g_i = mean over a reference set of items j 
 ∂F/∂s_j += f'_i(u_i) ω_j ℓ'(s_j − s_i),   ∂F/∂s_i −= f'_i(u_i) Σ_j ω_j ℓ'(s_j − s_i),   u_i a tracker of g_i
 ```
 
-Source: XR (paper 003), algorithm 2; SONG (paper 000), eq. 3–5. An instance says what [`Outer`] asks: the outer function
-with its slope, the reference sets, what a list must have to take part. The mechanism does the rest, in stages:
+Source: Yang, "Algorithmic foundation of deep X-risk optimization", arXiv 2206.00439, 2022, algorithm 2; Qiu, Hu, Zhong, Tu,
+Zhang, Yang, "Optimal large-scale stochastic optimization of NDCG surrogates for deep learning", Machine Learning, 2024,
+eq. 3–5. An objective implements [`Outer`]: the outer function with its derivative, the reference sets, and which lists have a
+gradient. The mechanism does the rest, in stages:
 
-1. **draw**: which items are anchors, what each item of a sample stands for ([`strata`]);
+1. **draw**: which items are anchors, how many items each item of a sample represents ([`strata`]);
 2. **estimate**: ĝ of all anchors, by the kernels ([`Inner`]);
-3. **follow**: u from ĝ ([`Tracker`]); a conjugate (min-max) form puts its dual variable here instead;
-4. **weigh**: f and f' at u, times the anchor's factor (item weight, sampling); a gate (bilevel) multiplies the factor
-   by ψ(s_i − λ) here and adds its own derivative to the gradient;
+3. **follow**: u from ĝ ([`Tracker`]);
+4. **weigh**: f and f' at u, times the anchor's factor (item weight, sampling); a bilevel objective multiplies the factor
+   by its gate ψ(s_i − λ) and adds the gate's own derivative to the gradient;
 5. **spread**: the adjoint of stage 2.
 
-With whole lists and γ = 1 the gradient is that of F exactly. The curvature is the pairwise Gauss–Newton bound: each pair
-adds |f'_i| ω_j ℓ'' to both its items.
+With whole lists and γ = 1 the gradient is exactly that of F. The Hessian diagonal is the pairwise Gauss–Newton bound: each
+pair adds |f'_i| ω_j ℓ'' to both its items.
 */
 
 pub mod ap;
@@ -47,7 +49,6 @@ use toprank_core::{List, ParamError, Policy, Spec};
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::Omega;
 use crate::objective::{Input, Needs, Objective, Out};
-use crate::params::word;
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
@@ -78,7 +79,7 @@ pub struct Anchor {
 pub struct Outcome {
     /// f.
     pub value: f64,
-    /// ∂f/∂g per component; where means are logarithms g·∂f/∂g.
+    /// ∂f/∂g per component; if means are logarithms, g·∂f/∂g.
     pub slope: [f64; 2],
 }
 
@@ -89,32 +90,32 @@ pub enum Over {
     Sum,
     /// Mean over anchors, by item weight.
     Mean,
-    /// λ' ln w, w tracks the mean over anchors of e^{f/λ'}: a third level, in logarithms. Small λ' looks only at the
-    /// worst anchors, a large one is [`Over::Mean`].
+    /// λ' ln w, where w tracks the mean over anchors of e^{f/λ'}: a third level, in logarithms. For small λ' only the worst
+    /// anchors count, for large λ' it is [`Over::Mean`].
     SoftWorst(f64),
 }
 
-/// What an instance of the mechanism says.
+/// What an objective of this family defines.
 pub trait Outer: Send + Sync {
     /// Reference set of each component (one or two).
     const REFERENCES: &'static [Reference];
-    /// The loss is this plus the sum or mean of f: 1 where f is minus a measure.
+    /// The loss is this plus the sum or mean of f: 1 if f is minus a metric.
     const OFFSET: f64;
 
     /// Sum or mean over anchors.
     fn over(&self) -> Over;
 
-    /// True if the relevant items are the anchors; else the others are, and scores count the other way round.
+    /// True if the relevant items are the anchors; otherwise the others are, and scores are negated.
     fn anchors_are_relevant(&self) -> bool {
         true
     }
 
-    /// A number of the whole list that a sample cannot know: the ideal DCG, a normaliser.
+    /// A number of the whole list that a sample does not determine: the ideal DCG, a normaliser.
     fn prepare(&self, _whole: &List, _policy: &Policy) -> f64 {
         1.0
     }
 
-    /// True if a list with such counts and such a number takes part.
+    /// True if a list with such counts and such a number has a gradient.
     fn takes_part(&self, strata: &Strata, list: f64) -> bool;
 
     /// f and its slopes at tracked means; `log`: the means are logarithms, and slopes are g·∂f/∂g.
@@ -159,12 +160,12 @@ impl<O: Outer + 'static> Compositional<O> {
         tracker: Tracker,
         spec: &Spec,
     ) -> Result<Compositional<O>, ParamError> {
-        let self_is_one = word(spec, "self", SELF.default, &[("surrogate", false), ("one", true)])?;
+        let self_is_one = spec.args.one_of("self", SELF.default, &[("surrogate", false), ("one", true)])?;
         Ok(Compositional { outer, inner, tracker, self_is_one })
     }
 }
 
-/// Stage 1: what a list, or a draw from it, looks like to the mechanism.
+/// Stage 1: a list, or a draw from it, as the mechanism sees it.
 struct Drawn<'a> {
     /// The anchors, ascending.
     anchors: &'a [u32],
@@ -180,14 +181,14 @@ struct Estimates<'a> {
     /// ĝ, or ln ĝ.
     value: &'a mut [f64],
     slope: &'a mut [f64],
-    /// Empty where no curvature is wanted.
+    /// Empty if no Hessian is wanted.
     curve: &'a mut [f64],
     /// The factors of stage 4: ∂F/∂g, in logs ĝ ∂F/∂g.
     a: &'a mut [f64],
 }
 
 impl<'a> Estimates<'a> {
-    /// Over memory for three or four numbers (with curves) per component and anchor.
+    /// Over memory for three numbers per component and anchor, four with second derivatives.
     fn over(scores: &'a [f64], memory: &'a mut [f64], each: usize) -> Estimates<'a> {
         let (value, rest) = memory.split_at_mut(each);
         let (slope, rest) = rest.split_at_mut(each);
@@ -265,7 +266,7 @@ impl<O: Outer> Compositional<O> {
         ln_w: &mut f64,
         a: &mut [f64],
     ) -> f64 {
-        // Anchors without weight are not in the mean and may not set its scale.
+        // Anchors without weight are not in the mean and must not set its scale.
         let heard = terms.iter().zip(weights).filter(|(_, w)| *w > 0.0);
         let top = heard.clone().fold(f64::NEG_INFINITY, |top, (f, _)| top.max(f / lambda));
         let sum: f64 = heard.map(|(f, w)| w * (f / lambda - top).exp()).sum();
@@ -295,7 +296,7 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// Scores as the anchors see them: where the others are pushed, "above" is below.
+/// Scores as the anchors see them: negated if the anchors are the others.
 fn seen<'a>(scores: &'a [f64], turned: &'a mut [f64]) -> &'a [f64] {
     if turned.is_empty() {
         return scores;
@@ -329,8 +330,8 @@ impl<O: Outer> Objective for Compositional<O> {
 }
 
 impl<O: Outer> Compositional<O> {
-    /// The loss of a list with a gate on its anchors: Σ ψ f. Slopes of the gate in the anchor's own score are added to
-    /// the gradient; what else it depends on is the caller's.
+    /// The loss of a list with a gate on its anchors: Σ ψ f. The derivative of the gate by the anchor's own score is added to
+    /// the gradient; derivatives by anything else are up to the caller.
     pub(crate) fn gated(
         &self,
         input: &Input,
@@ -346,14 +347,14 @@ impl<O: Outer> Compositional<O> {
 
         // Stage 1: draw.
         let m = if push_relevant && input.sample.is_none() && state.all == n {
-            // A whole list: the state knows the places of its relevant items.
+            // A whole list: the state knows the positions of its relevant items.
             anchors[..state.relevant.len()].copy_from_slice(state.relevant);
             state.relevant.len()
         } else {
             let mut m = 0;
             let above = input.policy.relevant.above();
             for (j, &label) in input.list.labels.iter().enumerate() {
-                // Written always, kept only for anchors: cheaper than a branch that cannot be foretold.
+                // Always written, kept only for anchors: cheaper than an unpredictable branch.
                 anchors[m] = j as u32;
                 m += usize::from((label > above) == push_relevant);
             }
@@ -434,7 +435,7 @@ impl<O: Outer> Compositional<O> {
             return None; // all anchors have weight 0
         }
 
-        // Stage 2: estimate, at the previous scores too where the tracker asks for it.
+        // Stage 2: estimate, also at the previous scores if the tracker needs them.
         let mut old = previous.map(|previous| {
             let mut old = Estimates::over(seen(previous, turned_previous), old_values, cm);
             self.estimate(&drawn, &mut old, &mut work.kernel);
@@ -479,7 +480,7 @@ impl<O: Outer> Compositional<O> {
             if let Some(value) = terms.get_mut(i) {
                 *value = outcome.value;
             }
-            // The gates of anchors that are not relevant see turned scores, too; none of them has a slope.
+            // The gates of anchors that are not relevant see negated scores, too; none of them has a derivative.
             if slope != 0.0 {
                 out.gradient[j] += slope * factor * at_after.value;
             }

@@ -8,20 +8,20 @@ use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
 };
 use crate::objective::Objective;
-use crate::params::{RELEVANT, flag};
+use crate::params::RELEVANT;
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "p",
         default: "4",
         range: "in [1, 64]",
-        about: "the power: larger looks only at the worst",
+        about: "the power; larger values concentrate on the worst items",
     },
     Param {
         name: "swapped",
         default: "false",
         range: "true or false",
-        about: "push down each other item instead of lifting each relevant one",
+        about: "anchors are the other items, which are pushed down, instead of the relevant ones",
     },
     GAMMA,
     SURROGATE,
@@ -43,7 +43,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let p = spec.args.number("p", 4.0, "in [1, 64]", |p| (1.0..=64.0).contains(&p))?;
-    let outer = Push { p, swapped: flag(spec, "swapped", false)? };
+    let outer = Push { p, swapped: spec.args.flag("swapped", false)? };
     let inner = Inner::Of(Surrogate::from_spec(spec)?);
     Compositional::boxed(outer, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
 }
@@ -73,7 +73,7 @@ impl Outer for Push {
 
     fn at(&self, _: &Anchor, u: [f64; 2], log: bool) -> Outcome {
         if log {
-            // A power beyond f64 is cut off at its largest number, a thousandth of it so that sums stay finite.
+            // A power that overflows f64 is limited to a thousandth of the largest number, so that sums stay finite.
             let value = (self.p * u[0]).exp().min(f64::MAX * 1e-9);
             return Outcome { value, slope: [self.p * value, 0.0] };
         }

@@ -8,13 +8,13 @@ use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
 };
 use crate::objective::Objective;
-use crate::params::{RELEVANT, positive};
+use crate::params::RELEVANT;
 
 pub(crate) const LAMBDA: Param = Param {
     name: "lambda",
     default: "1",
     range: "in (0, ∞)",
-    about: "λ: small looks only at the highest others (top push), large at all (AUROC)",
+    about: "λ: for small values only the highest others count (top push), for large ones all (AUROC)",
 };
 pub(crate) const PARAMS: &[Param] = &[LAMBDA, GAMMA, RISING, MARGIN, TEMPERATURE, LAGGED, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
@@ -33,7 +33,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
 
 /// With another default of λ.
 pub(super) fn with(spec: &Spec, default: f64) -> Result<Box<dyn Objective>, ParamError> {
-    let lambda = positive(spec, "lambda", default)?;
+    let lambda = spec.args.positive("lambda", default)?;
     let inner = Inner::ExpOf(Surrogate::rising(spec)?, lambda);
     Compositional::boxed(
         Kl { lambda, over: Over::Mean },

@@ -9,16 +9,16 @@ use super::{
 };
 use crate::kernels::scalar::sigmoid;
 use crate::objective::Objective;
-use crate::params::{CUT, RELEVANT, positive};
+use crate::params::{CUT, RELEVANT};
 
 pub(crate) const PARAMS: &[Param] = &[
-    Param { default: "10", about: "K, the places that count", ..CUT },
+    Param { default: "10", about: "K: only the top K positions count", ..CUT },
     GAMMA,
     Param {
         name: "softness",
         default: "2",
         range: "in (0, ∞)",
-        about: "how wide the cut-off is smeared, in factors of e of the rank: small cuts hard",
+        about: "width of the smooth cut-off in ln(rank); smaller values are sharper",
     },
     SURROGATE,
     MARGIN,
@@ -45,7 +45,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
 }
 
 fn parts(spec: &Spec) -> Result<(Cut, Inner, Tracker), ParamError> {
-    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), softness: positive(spec, "softness", 2.0)? };
+    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), softness: spec.args.positive("softness", 2.0)? };
     let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
     Ok((cut, Inner::Of(Surrogate::from_spec(spec)?), tracker))
 }
@@ -61,8 +61,8 @@ impl Cut {
     /// σ(ln(N g/K)/softness) and its slope in g, or g·slope in logs.
     fn at(self, anchor: &Anchor, u: f64, log: bool) -> (f64, f64) {
         let ln_mean = if log { u } else { u.ln() };
-        // By the logarithm: smooth ranks are of the order of N long before any item comes near place K, and a step of
-        // some ranks' width would have no slope there at all.
+        // In the logarithm: smooth ranks are of the order of N long before any item comes near rank K, and a step with a
+        // width of some ranks would have no gradient there.
         let past = (ln_mean + (anchor.items / self.k).ln()) / self.softness;
         let by_log = sigmoid(past) * sigmoid(-past) / self.softness;
         (sigmoid(past), if log { by_log } else { by_log / u })
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn two_equal_items_by_hand() {
-        // Both count 1 towards the rank of the relevant one, which is 2; √rank/(√rank + √K) of it is missed.
+        // Both count 1 towards the rank of the relevant one, which is 2; the loss is √rank/(√rank + √K).
         for (text, loss) in [
             ("precision@1", f64::sqrt(2.0) / (f64::sqrt(2.0) + 1.0)),
             ("precision@1:softness=1", 2.0 / 3.0),
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn ranks_of_exponentials_by_hand() {
-        // Their means are tracked as logarithms: 1 for the item itself, e for the one that stands 1 above it.
+        // Their means are tracked as logarithms: 1 for the item itself, e for the one that is 1 above it.
         let rank = 1.0 + 1f64.exp();
         for text in ["precision@1", "recall@1"] {
             let goal =

@@ -6,7 +6,7 @@ use crate::kernels::sigmoid::{Curve, SigmoidSums};
 use super::inner::{Adjoint, Means, Terms};
 use super::surrogate::Surrogate;
 
-/// ℓ, ℓ' and the bend of a surrogate as curves at z = x/τ with a factor each.
+/// ℓ, ℓ' and the second derivative of a surrogate as curves of z = x/τ with a factor each.
 pub(crate) struct Smooth {
     temperature: f64,
     curves: [(Curve, f64); 3],
@@ -27,7 +27,7 @@ impl Smooth {
         }
     }
 
-    /// Σ_{j≠i} ω_j (ℓ, ℓ', bend) of every anchor.
+    /// Σ_{j≠i} ω_j (ℓ, ℓ', second derivative) of every anchor.
     pub fn forward(&self, terms: &Terms, means: &mut Means, work: &mut KernelWork) {
         let (n, m) = (terms.scores.len(), terms.anchors.len());
         let [weights, places, sums] = work.smooth.cut([n, m, m]);
@@ -65,8 +65,8 @@ impl Smooth {
         terms.write(weights, places);
         let mut pairs =
             SigmoidSums::new(self.temperature).targets_minus_sources(places, terms.scores, &mut work.sigmoid);
-        let [_, slope, bend] = self.curves;
-        // The self pairs leave what the kernel has added of them.
+        let [_, slope, second] = self.curves;
+        // Remove the self pairs, which the kernel has added.
         pairs.write([slope.0], a, [sums]);
         for (j, sum) in sums.iter().enumerate() {
             out.gradient[j] += slope.1 * weights[j] * sum;
@@ -78,13 +78,13 @@ impl Smooth {
         if out.curvature.is_none() {
             return;
         }
-        pairs.write([bend.0], a, [sums]);
+        pairs.write([second.0], a, [sums]);
         for (i, &item) in terms.anchors.iter().enumerate() {
-            sums[item as usize] -= bend.0.at(0.0) * a[i];
-            out.bend(item as usize, a[i] * means.curve[i]);
+            sums[item as usize] -= second.0.at(0.0) * a[i];
+            out.add_second_derivative(item as usize, a[i] * means.curve[i]);
         }
         for (j, sum) in sums.iter().enumerate() {
-            out.bend(j, bend.1 * weights[j] * sum);
+            out.add_second_derivative(j, second.1 * weights[j] * sum);
         }
     }
 }

@@ -39,7 +39,7 @@ fn with(spec: &Spec, tracker: Tracker) -> Result<Box<dyn Objective>, ParamError>
     Compositional::boxed(Ndcg { k: u32::MAX }, Inner::Of(Surrogate::from_spec(spec)?), tracker, spec)
 }
 
-/// Minus the smooth NDCG: f(g) = −G/(Z log2(N g + 1)), Z the DCG of the best first `k`.
+/// Minus the smooth NDCG: f(g) = −G/(Z log2(N g + 1)), Z the ideal DCG at `k`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ndcg {
     pub k: u32,
@@ -63,7 +63,7 @@ impl Outer for Ndcg {
 
     fn at(&self, anchor: &Anchor, u: [f64; 2], log: bool) -> Outcome {
         let share = anchor.gain / anchor.list;
-        // rank = N g; its logarithm is at hand where g is.
+        // rank = N g; on the log scale its logarithm is known.
         let (log2_rank1, rank_share) = if log {
             let ln_rank = anchor.items.ln() + u[0];
             let ln_rank1 = crate::kernels::scalar::softplus(ln_rank);

@@ -6,7 +6,7 @@ use super::{Adjoint, Inner, Means, Strata, Surrogate, Terms};
 use crate::kernels::hinge::Omega;
 use crate::kernels::order::descending;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, flag, not_negative, positive, share, word};
+use crate::params::RELEVANT;
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
@@ -15,13 +15,13 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "tau1",
         default: "0.1",
         range: "in (0, ∞)",
-        about: "τ1 of the one-side Huber that counts others above a relevant item",
+        about: "τ1 of the one-sided Huber function that counts others above a relevant item",
     },
     Param {
         name: "tau2",
         default: "0.001",
         range: "in (0, ∞)",
-        about: "τ2 of the one-side sigmoid that counts relevant items above it",
+        about: "τ2 of the one-sided sigmoid that counts relevant items above it",
     },
     Param {
         name: "beta",
@@ -33,7 +33,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "prior",
         default: "true",
         range: "true, batch or a number in (0, 1)",
-        about: "π: the share of relevant items in the list, in the batch (biased, an ablation), or as given",
+        about: "π: the fraction of relevant items in the list, in the batch (biased, an ablation), or as given",
     },
     Param {
         name: "distribution",
@@ -44,14 +44,14 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "points",
         default: "one per relevant item",
-        range: "a whole number from 1 on",
+        range: "an integer from 1 on",
         about: "M: how many points of the distribution are kept, at most one per relevant item",
     },
     Param {
         name: "bound",
         default: "none",
         range: "in (0, ∞)",
-        about: "B: scores are known to lie in [−B, B], which the ends of the interpolation keep to",
+        about: "B: scores are known to lie in [−B, B], which limits the extrapolation at the ends",
     },
     Param {
         name: "penalty",
@@ -69,7 +69,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "through-tpr",
         default: "false",
         range: "true or false",
-        about: "let the gradient also go through the true positive rate (published code does not)",
+        about: "whether the gradient flows through the true positive rate (not in the published code)",
     },
     RELEVANT,
 ];
@@ -98,17 +98,17 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         }
     };
     let points =
-        spec.args.number("points", f64::MAX, "a whole number from 1 on", |x| x >= 1.0 && x.fract() == 0.0)?;
+        spec.args.number("points", f64::MAX, "an integer from 1 on", |x| x >= 1.0 && x.fract() == 0.0)?;
     Ok(Box::new(Soprc {
-        tau1: positive(spec, "tau1", 0.1)?,
-        tau2: positive(spec, "tau2", 0.001)?,
-        beta: share(spec, "beta", 0.1)?,
+        tau1: spec.args.positive("tau1", 0.1)?,
+        tau2: spec.args.positive("tau2", 0.001)?,
+        beta: spec.args.fraction("beta", 0.1)?,
         prior,
-        tracked: word(spec, "distribution", "v", &[("v", true), ("batch", false)])?,
+        tracked: spec.args.one_of("distribution", "v", &[("v", true), ("batch", false)])?,
         points: points as usize,
-        bound: spec.args.get("bound").map(|_| positive(spec, "bound", 1.0)).transpose()?,
-        penalties: [not_negative(spec, "penalty", 1.0)?, not_negative(spec, "penalty-others", 5.0)?],
-        through_tpr: flag(spec, "through-tpr", false)?,
+        bound: spec.args.get("bound").map(|_| spec.args.positive("bound", 1.0)).transpose()?,
+        penalties: [spec.args.not_negative("penalty", 1.0)?, spec.args.not_negative("penalty-others", 5.0)?],
+        through_tpr: spec.args.flag("through-tpr", false)?,
     }))
 }
 
@@ -146,8 +146,9 @@ struct Soprc {
 }
 
 /// A distribution of scores from a sample of it: fills `points` with M of its quantiles by linear interpolation of the
-/// sample, which falls. The i-th of n stands at (i − 3/8)/(n + 1/4), where the mean of the i-th largest of n lies (Blom),
-/// and so do the points among M. Beyond the first and the last the line goes on, to scores of at most `bound` in size.
+/// sample, which is in descending order. The i-th of n is at (i − 3/8)/(n + 1/4), the expected quantile of the i-th largest
+/// of n (Blom), and so are the M points. Beyond the first and the last the line is extrapolated, up to an absolute score of
+/// `bound`.
 ///
 /// ```
 /// use toprank_objectives::compositional::soprc::interpolate;
@@ -165,7 +166,7 @@ pub fn interpolate(sample: &[f64], bound: Option<f64>, points: &mut [f64]) {
         return;
     }
     let bound = bound.unwrap_or(f64::INFINITY);
-    // One node before the first and one behind the last.
+    // One node before the first and one after the last.
     let before = (2.0 * first - sample[1]).min(bound.max(first));
     let behind = (2.0 * last - sample[n - 2]).max((-bound).min(last));
     let node = |i: isize| match i {
@@ -183,7 +184,7 @@ pub fn interpolate(sample: &[f64], bound: Option<f64>, points: &mut [f64]) {
 }
 
 impl Soprc {
-    /// (1 + Σ_v ℓ2(s − v))/(M + 1) and its slope in s; `v` falls.
+    /// (1 + Σ_v ℓ2(s − v))/(M + 1) and its slope in s; `v` is descending.
     fn tpr(&self, s: f64, v: &[f64]) -> (f64, f64) {
         let divisor = (v.len() + 1) as f64;
         // Beyond 40τ2 the sigmoid is 1 to rounding.
@@ -193,7 +194,7 @@ impl Soprc {
         for v in v[sure..].iter().take_while(|v| **v >= s) {
             let (value, own, _) = surrogate.at(v - s);
             sum += value;
-            // At the bend itself: the middle of its two slopes, 0 and 1/(2τ2).
+            // At the kink: the mean of its two slopes, 0 and 1/(2τ2).
             slope -= if *v == s { 0.25 / self.tau2 } else { own };
         }
         (sum / divisor, slope / divisor)
@@ -221,7 +222,7 @@ impl Soprc {
                 }
             }
         }
-        // Through the mean, on every item alike.
+        // Through the mean, the same for every item.
         for j in items {
             out.gradient[*j as usize] -= lambda * 2.0 * pull / (n * n);
         }
@@ -254,7 +255,7 @@ impl Objective for Soprc {
         let [omega, own, sample, newest, fpr, slope, curve, a] =
             work.floats.cut([n, m, m, points, m, m, with_curve, m]);
 
-        // v follows the relevant scores of the batch. It is a constant of the derivative.
+        // v follows the relevant scores of the batch. It is a constant of the gradient.
         let frozen = input.frozen();
         for (own, &j) in own.iter_mut().zip(relevant.iter()) {
             *own = frozen[j as usize];
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn two_items_by_hand() {
-        // FPR = ℓ1(0.1): the other stands 0.05 above: 1 + 2·0.05/0.1 = 2; TPR = (1 + 0)/2; odds 1.
+        // FPR = ℓ1(0.1): the other is 0.05 above: 1 + 2·0.05/0.1 = 2; TPR = (1 + 0)/2; odds 1.
         let goal = Goal::parse("soprc:penalty=0:penalty-others=0", &Policy::default()).unwrap();
         let (loss, gradient) = goal.of_list(&List::new(&[0.0, 0.05], &[1.0, 0.0])).unwrap();
         assert!((loss - 2.0 / (0.5 + 2.0)).abs() < 1e-12, "{loss}");
@@ -331,7 +332,7 @@ mod tests {
             goal.of_list(&List::new(&scores, &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0])).unwrap().0
         };
         let none = with("soprc:penalty=0:penalty-others=0");
-        // One relevant item stands 2 below their mean, two 1 above; one of the others 2 above theirs, two 1 below.
+        // One relevant item is 2 below their mean, two 1 above; one of the others 2 above theirs, two 1 below.
         assert!((with("soprc:penalty=1:penalty-others=0") - none - 2.0 * 2.0 / 3.0).abs() < 1e-12);
         assert!((with("soprc:penalty=0:penalty-others=5") - none - 5.0 * 2.0 * 2.0 / 3.0).abs() < 1e-12);
     }
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(points[0], 3.0, "the top end stops at 3");
         assert!(
             (points[5] - (0.0 - 2.0 * (at(5) - 2.0))).abs() < 1e-14,
-            "the low one at −2 goes on: {points:?}"
+            "the low end is extrapolated beyond −2: {points:?}"
         );
         // Means of the order statistics of ten normal numbers give back the distribution they are from.
         let means = [1.53875, 1.00136, 0.65606, 0.37576, 0.12267];

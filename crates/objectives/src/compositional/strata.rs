@@ -1,5 +1,5 @@
 /*!
-How many items of the whole list each drawn item stands for.
+How many items of the whole list each drawn item represents.
 
 From a list of N items a draw holds n+ of the N+ relevant and n- of the N- others. Seen from an anchor that is in the
 draw, a mean over the list is unbiased with these weights (they sum to 1):
@@ -11,8 +11,8 @@ another item        N-/(N·n-)
 ```
 
 N+/n+ for the other relevant items would be wrong: the anchor comes from the draw itself, so with N+ = 8 and n+ = 2 the
-one other relevant item would stand for 4 items instead of 7. Anchors among the others: mirrored. A mean over the other
-class alone is plain. A sum over anchors carries N+/n+.
+one other relevant item would represent 4 items instead of 7. For anchors among the others the roles are swapped. A mean over
+the other class alone is unweighted. A sum over anchors is multiplied by N+/n+.
 */
 
 use crate::objective::Input;
@@ -31,7 +31,7 @@ pub struct Strata {
     pub drawn_others: usize,
 }
 
-/// Which items a mean without an anchor, or a threshold, is about.
+/// The items of a mean without an anchor, or of a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
     /// All items of the list.
@@ -42,7 +42,7 @@ pub enum Set {
     Others,
 }
 
-/// Which items an inner mean goes over.
+/// The items of an inner mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// All items of the list; divided by N.
@@ -65,7 +65,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The weight, if all drawn items have the same.
+    /// The weight, if it is the same for all drawn items.
     pub fn alike(&self, strata: &Strata) -> Option<f64> {
         let same = strata.drawn_relevant == 0 || strata.drawn_others == 0 || self.relevant == self.others;
         same.then_some(if strata.drawn_relevant == 0 { self.others } else { self.relevant })
@@ -117,7 +117,7 @@ impl Strata {
         self.drawn_relevant == self.relevant && self.drawn_others == self.others()
     }
 
-    /// True if the draw can say something unbiased about the whole list: a stratum that has an item beside the anchor
+    /// True if the draw can give an unbiased estimate for the whole list: a stratum that has an item besides the anchor
     /// has a drawn one.
     pub fn is_enough(&self) -> bool {
         (self.relevant < 2 || self.drawn_relevant >= 2) && (self.others() == 0 || self.drawn_others > 0)
@@ -166,7 +166,7 @@ mod tests {
         let draw = Strata { items: 100, relevant: 8, drawn_relevant: 2, drawn_others: 10 };
         let w = draw.weights(Reference::All, true);
         assert!((w.own + w.relevant + 10.0 * w.others - 1.0).abs() < 1e-15);
-        assert_eq!(w.relevant, 7.0 / 100.0); // the one other relevant item stands for seven
+        assert_eq!(w.relevant, 7.0 / 100.0); // the one other relevant item represents seven
         assert_eq!(draw.weights(Reference::Relevant, true), Weights { others: 0.0, ..w });
         assert_eq!(draw.weights(Reference::OtherClass, true).others, 1.0 / 10.0);
         assert_eq!(draw.weights(Reference::OtherClass, false).relevant, 0.5);

@@ -3,9 +3,8 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::scalar::{sigmoid, softplus};
-use crate::params::{not_negative, positive, word};
 
-/// A smooth stand-in for 1[x ≥ 0].
+/// A smooth surrogate of 1[x ≥ 0].
 ///
 /// | name | ℓ(x) | non-decreasing | ≥ 1[x ≥ 0] |
 /// | --- | --- | --- | --- |
@@ -17,7 +16,7 @@ use crate::params::{not_negative, positive, word};
 /// | sigmoid | σ(x/τ) | yes | no |
 /// | exponential | e^{x/τ} | yes | yes |
 /// | barrier-hinge | max(200(x − 50) + 50, −200(x + 50), x + 50) | no | yes |
-/// | huber | 0 up to −τ, (1 + x/τ)² up to 0, then 1 + 2x/τ (one-side Huber) | yes | yes |
+/// | huber | 0 up to −τ, (1 + x/τ)² up to 0, then 1 + 2x/τ (one-sided Huber) | yes | yes |
 /// | one-side-sigmoid | 0 up to 0, then tanh(x/2τ) | yes | no |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Surrogate {
@@ -55,7 +54,7 @@ pub enum Surrogate {
     },
     /// Steep outside [−50, 50].
     BarrierHinge,
-    /// 0 up to −τ, (1 + x/τ)² up to 0, then straight on: ((x + τ)₊² − x₊²)/τ².
+    /// 0 up to −τ, (1 + x/τ)² up to 0, then linear: ((x + τ)₊² − x₊²)/τ².
     Huber {
         /// τ.
         temperature: f64,
@@ -75,14 +74,14 @@ pub(crate) const SURROGATE: Param = Param {
     name: "surrogate",
     default: "squared-hinge",
     range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, exponential, barrier-hinge, huber or one-side-sigmoid",
-    about: "ℓ(x), the smooth stand-in for 1[x ≥ 0]",
+    about: "ℓ(x), the smooth surrogate of 1[x ≥ 0]",
 };
-/// Every surrogate whose means need no logarithm.
+/// All surrogates whose means are not stored as logarithms.
 pub(crate) const PLAIN: Param = Param {
     range: "squared-hinge, hinge, square, logistic, logistic2, sigmoid, barrier-hinge, huber or one-side-sigmoid",
     ..SURROGATE
 };
-/// Those of them that never fall.
+/// Those of them that are non-decreasing.
 pub(crate) const RISING: Param = Param {
     range: "squared-hinge, hinge, logistic, logistic2, sigmoid, huber or one-side-sigmoid",
     ..SURROGATE
@@ -101,8 +100,8 @@ pub(crate) const TEMPERATURE: Param = Param {
 impl Surrogate {
     /// Reads `surrogate`, `margin` and `temperature`.
     pub(crate) fn from_spec(spec: &Spec) -> Result<Surrogate, ParamError> {
-        let margin = not_negative(spec, "margin", 1.0)?;
-        let temperature = positive(spec, "temperature", 1.0)?;
+        let margin = spec.args.not_negative("margin", 1.0)?;
+        let temperature = spec.args.positive("temperature", 1.0)?;
         let names = [
             ("squared-hinge", Surrogate::SquaredHinge { margin }),
             ("hinge", Surrogate::Hinge { margin }),
@@ -115,7 +114,7 @@ impl Surrogate {
             ("huber", Surrogate::Huber { temperature }),
             ("one-side-sigmoid", Surrogate::OneSideSigmoid { temperature }),
         ];
-        word(spec, "surrogate", SURROGATE.default, &names)
+        spec.args.one_of("surrogate", SURROGATE.default, &names)
     }
 
     /// Reads one of [`PLAIN`].
@@ -195,12 +194,12 @@ impl Surrogate {
         }
     }
 
-    /// ℓ, ℓ' and a curvature > 0 wherever ℓ' is not 0, for Newton steps: ℓ'' where it is that, 1 for the straight
-    /// pieces of the hinges, 2/τ² for huber's, σ(1 − σ)/τ² ≥ |ℓ''| for the sigmoids.
+    /// ℓ, ℓ' and a second derivative that is > 0 wherever ℓ' is not 0, for Newton steps: ℓ'' where it is positive, 1 for the
+    /// linear pieces of the hinges, 2/τ² for that of huber, σ(1 − σ)/τ² ≥ |ℓ''| for the sigmoids.
     #[inline]
-    pub fn with_bend(self, x: f64) -> (f64, f64, f64) {
+    pub fn with_second_derivative(self, x: f64) -> (f64, f64, f64) {
         let (value, slope, curve) = self.at(x);
-        let bend = match self {
+        let second = match self {
             Surrogate::Hinge { .. } => slope,
             Surrogate::BarrierHinge => 1.0,
             Surrogate::Sigmoid { temperature } | Surrogate::OneSideSigmoid { temperature } => {
@@ -209,15 +208,15 @@ impl Surrogate {
             Surrogate::Huber { temperature } if slope > 0.0 => 2.0 / (temperature * temperature),
             _ => curve,
         };
-        (value, slope, bend)
+        (value, slope, second)
     }
 
-    /// True if ℓ never falls: what thresholds, conjugates and KL forms need.
+    /// True if ℓ is non-decreasing, as thresholds, conjugates and KL forms need it.
     pub fn is_non_decreasing(self) -> bool {
         !matches!(self, Surrogate::Square { .. } | Surrogate::BarrierHinge)
     }
 
-    /// True if ℓ(x) ≥ 1[x ≥ 0] everywhere: then the smooth rank is never above the true one's promise (SONG, Lemma 1).
+    /// True if ℓ(x) ≥ 1[x ≥ 0] everywhere: the smooth rank is then an upper bound of the rank (Qiu et al., 2024, lemma 1).
     pub fn is_upper_bound(self) -> bool {
         match self {
             Surrogate::SquaredHinge { margin }

@@ -7,7 +7,7 @@ use super::surrogate::{MARGIN, RISING, TEMPERATURE};
 use super::tracker::{GAMMA, LAGGED};
 use super::{Compositional, Inner, Over, Rule, Surrogate, Tracker};
 use crate::objective::Objective;
-use crate::params::{RELEVANT, positive};
+use crate::params::RELEVANT;
 
 pub(crate) const PARAMS: &[Param] = &[
     LAMBDA,
@@ -15,7 +15,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "worst",
         default: "1",
         range: "in (0, ∞)",
-        about: "λ': small looks only at the lowest relevant items, large at all",
+        about: "λ': for small values only the lowest relevant items count, for large ones all",
     },
     GAMMA,
     RISING,
@@ -36,8 +36,8 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let lambda = positive(spec, "lambda", 1.0)?;
-    let over = Over::SoftWorst(positive(spec, "worst", 1.0)?);
+    let lambda = spec.args.positive("lambda", 1.0)?;
+    let over = Over::SoftWorst(spec.args.positive("worst", 1.0)?);
     let inner = Inner::ExpOf(Surrogate::rising(spec)?, lambda);
     Compositional::boxed(Kl { lambda, over }, inner, Tracker::from_spec(spec, Rule::MovingAverage)?, spec)
 }

@@ -3,19 +3,21 @@ Trackers: one number u per anchor that follows its inner mean g from noisy estim
 
 ```text
 moving average   u ← (1−γ)u + γĝ                                        (SONG, SOX; γ = 1: the mini-batch)
-MSVR             u ← (1−γ)u + γĝ + β(ĝ − ĝ⁻)                             (Faster SONG v1, SONG eq. 12; STORM: β = 1−γ)
-quadratic        v ← (1−γ)v + γ(u−ĝ) + β((u−ĝ) − (u⁻−ĝ⁻)), u ← u − τv    (Faster SONG v2, SONG eq. 15)
+MSVR             u ← (1−γ)u + γĝ + β(ĝ − ĝ⁻)                             (Faster SONG v1, eq. 12; STORM: β = 1−γ)
+quadratic        v ← (1−γ)v + γ(u−ĝ) + β((u−ĝ) − (u⁻−ĝ⁻)), u ← u − τv    (Faster SONG v2, eq. 15)
 ```
 
 ĝ⁻ is the estimate of the same batch at the previous weights, u⁻ the tracker one step ago (u itself if the pair was not
-drawn then). First visit: u = ĝ, v = 0: the papers' u = 0 would make 1/log2(N·0 + 1) infinite. After MSVR and the
-quadratic rule u is clamped at the least value its mean can have. Means of exponentials are tracked as ln u: the same
-rules in units of e^m, m the largest logarithm at hand, so nothing overflows.
+drawn then). On the first visit u = ĝ and v = 0; the paper's u = 0 would make 1/log2(N·0 + 1) infinite. After MSVR and the
+quadratic rule u is clamped at the least value that its mean can have. Means of exponentials are tracked as ln u: the same
+rules in units of e^m, m the largest logarithm involved, so that nothing overflows.
+
+Source: Qiu, Hu, Zhong, Tu, Zhang, Yang, "Optimal large-scale stochastic optimization of NDCG surrogates for deep learning",
+Machine Learning, 2024; equation numbers are those of this paper.
 */
 
 use toprank_core::{Param, ParamError, Spec};
 
-use crate::params::{flag, share, word};
 use crate::state::{Column, Per};
 
 /// The rule by which u follows ĝ.
@@ -38,10 +40,10 @@ pub enum Schedule {
     Power {
         /// Value at t = 1.
         scale: f64,
-        /// How fast it falls.
+        /// How fast it decays.
         power: f64,
     },
-    /// What the papers' theorems ask for: γ = t^{−2/3}, τ = t^{−1/3}, β = (1/p − 1)/(1 − γ) + 1 − γ at draw rate p.
+    /// What the theorems of the paper require: γ = t^{−2/3}, τ = t^{−1/3}, β = (1/p − 1)/(1 − γ) + 1 − γ at sampling rate p.
     Theory,
     /// β = 1 − γ.
     Complement,
@@ -58,9 +60,9 @@ pub struct Tracker {
     pub beta: Schedule,
     /// τ in (0, 1].
     pub tau: Schedule,
-    /// Chance that a pair is drawn in a step.
+    /// Probability that a pair is drawn in a step (the sampling rate).
     pub rate: f64,
-    /// The gradient takes u as it was before this step's update (SONG eq. 5) instead of after (its code).
+    /// The gradient uses u as it was before this step's update (eq. 5) instead of after it (the published code).
     pub lagged: bool,
 }
 
@@ -96,7 +98,7 @@ pub struct Cell<'a> {
     pub before: Option<(&'a mut f64, &'a mut f64)>,
 }
 
-/// Where a tracker stands for one pair.
+/// The value of a tracker for one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tracked {
     /// u after the update.
@@ -255,8 +257,8 @@ const V1_ITEM: Column = column("v", Per::Item, 1);
 const B1_ITEM: Column = column("u before", Per::Item, 1);
 const STAMP_ITEM: Column = column("step", Per::Item, 1);
 
-/// Below this chance of a draw the published β serves: ĝ − ĝ⁻ tells of one step, the pair has missed many, and where all
-/// scores move in every step (networks over vectors) what it tells is noise.
+/// Below this sampling rate the published β is used: ĝ − ĝ⁻ is the change of one step, while the pair has missed many; if all
+/// scores move in every step (networks over embeddings) that change is mostly noise.
 const RARE: f64 = 0.1;
 
 const RANGE: &str = "in (0, 1], or SCALEt-POWER for SCALE·t^−POWER, or theory";
@@ -269,35 +271,35 @@ pub(crate) const LAGGED: Param = Param {
     name: "lagged",
     default: "false",
     range: "true or false",
-    about: "take u from before this step's update (SONG eq. 5)",
+    about: "whether the gradient uses u from before this step's update",
 };
 /// β.
 pub(crate) const BETA: Param = Param {
     name: "beta",
     default: "1-gamma",
     range: "in [0, ∞), SCALEt-POWER, theory or 1-gamma",
-    about: "β: weight of the change from the previous weights",
+    about: "β: weight of the change since the previous step",
 };
 /// τ.
 pub(crate) const TAU: Param = Param {
     name: "tau",
     default: "0.4",
     range: RANGE,
-    about: "τ: length of a step (0.2 at a rate below 0.5)",
+    about: "τ: step size (0.2 at a sampling rate below 0.5)",
 };
 /// p.
 pub(crate) const RATE: Param = Param {
     name: "rate",
     default: "1",
     range: "in (0, 1]",
-    about: "chance that a pair is drawn in a step: sets defaults and theory; users' choices: one in the steps of a pass",
+    about: "probability that a pair is drawn in a step, on which defaults depend; training on interactions sets it to 1 / (steps per epoch)",
 };
 /// Published values.
 pub(crate) const PRESET: Param = Param {
     name: "preset",
     default: "ours",
     range: "ours, paper or code",
-    about: "γ, β, τ as ours, as the paper's or as its code's",
+    about: "γ, β, τ as chosen here, in the paper or in its code",
 };
 
 impl Schedule {
@@ -326,8 +328,8 @@ impl Schedule {
 impl Tracker {
     /// Reads γ and, for rules that have them, β, τ, rate and preset.
     pub(crate) fn from_spec(spec: &Spec, rule: Rule) -> Result<Tracker, ParamError> {
-        let rate = share(spec, "rate", 1.0)?;
-        let preset = word(spec, "preset", "ours", &[("ours", 0), ("paper", 1), ("code", 2)])?;
+        let rate = spec.args.fraction("rate", 1.0)?;
+        let preset = spec.args.one_of("preset", "ours", &[("ours", 0), ("paper", 1), ("code", 2)])?;
         let constant = Schedule::Constant;
         let (gamma, beta, tau) = match (rule, preset) {
             (Rule::MovingAverage, _) => (0.1, constant(0.0), 1.0),
@@ -346,7 +348,7 @@ impl Tracker {
             beta: Schedule::from_spec(spec, "beta", beta, f64::MAX)?,
             tau: Schedule::from_spec(spec, "tau", constant(tau), 1.0)?,
             rate,
-            lagged: flag(spec, "lagged", false)?,
+            lagged: spec.args.flag("lagged", false)?,
         })
     }
 
@@ -536,7 +538,10 @@ mod tests {
         for rule in [Rule::Msvr, Rule::Quadratic] {
             let [rare, paper] =
                 ["x:rate=0.09", "x:preset=paper"].map(|text| read(text, rule).unwrap().rates(0));
-            assert_eq!(rare, paper, "one step tells nothing of the many that a rare pair missed");
+            assert_eq!(
+                rare, paper,
+                "the change of one step does not replace the many that a rare pair missed"
+            );
         }
         for bad in
             ["x:gamma=0", "x:gamma=1.5", "x:gamma=t-1", "x:beta=-1", "x:tau=2", "x:gamma=1-gamma", "x:rate=0"]

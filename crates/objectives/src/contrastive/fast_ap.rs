@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, count};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -11,15 +11,15 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "bins",
         default: "10",
-        range: "a whole number from 1 to 4096",
-        about: "L: stretches into which similarities from 1 down to −1 are cut",
+        range: "an integer from 1 to 4096",
+        about: "L: number of histogram bins for similarities from 1 down to −1",
     },
     RELEVANT,
 ];
 pub(crate) const EXAMPLES: &[&str] = &["fast-ap:bins=20", "fast-ap:relevant=2"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(FastAp { bins: count(spec, "bins", 10, 4096)? }))
+    Ok(Box::new(FastAp { bins: spec.args.count("bins", 10, 4096)? }))
 }
 
 /// FastAP; formula, source and cost are in the [module](self).
@@ -29,7 +29,7 @@ struct FastAp {
 }
 
 impl FastAp {
-    /// The bin before a similarity, how far it stands from it to the next one, and whether it moves.
+    /// The bin before a similarity, its fractional position to the next one, and whether it has a gradient.
     fn place(self, score: f64) -> (usize, f64, bool) {
         let x = (1.0 - score) * self.bins as f64 / 2.0;
         let inside = x > 0.0 && x < self.bins as f64;
@@ -52,7 +52,7 @@ impl Objective for FastAp {
         if total == 0.0 || relevant == scores.len() {
             return None;
         }
-        // Per bin: weights of relevant items, then how many relevant and how many items stand there or above.
+        // Per bin: weights of relevant items, then how many relevant and how many items are in it or in a bin before it.
         let bins = self.bins + 1;
         let [a, above_relevant, above] = work.floats.cut([bins, bins, bins]);
         for (j, &score) in scores.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Objective for FastAp {
             if !inside || above[bin] == 0.0 {
                 continue;
             }
-            // What moving to the next bin does: the item leaves the counts of this one.
+            // The effect of moving to the next bin: the item is subtracted from the counts of this one.
             let share = above_relevant[bin] / above[bin];
             let slope = if input.is_relevant(j) {
                 let next = above_relevant[bin + 1] / above[bin + 1];
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_perfect_order_with_room_between_has_loss_0() {
+    fn a_perfect_order_with_empty_bins_between_has_loss_0() {
         let goal = Goal::parse("fast-ap", &Policy::default()).unwrap();
         let (loss, gradient) = goal.of_list(&List::new(&[0.9, 0.8, -0.5], &[1.0, 1.0, 0.0])).unwrap();
         assert!(loss.abs() < 1e-14 && gradient.iter().all(|g| g.abs() < 1e-14), "{loss} {gradient:?}");

@@ -8,7 +8,7 @@ use crate::compositional::tracker::{GAMMA, LAGGED};
 use crate::compositional::{Rule, Tracker};
 use crate::kernels::scalar::log_add_exp;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, not_negative, positive};
+use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
 
@@ -18,7 +18,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "epsilon",
         default: "1e-8",
         range: "in [0, ∞)",
-        about: "ε: added to the mean, so that others far away are left alone",
+        about: "ε: added to the mean, so that dissimilar others get almost no gradient",
     },
     GAMMA,
     LAGGED,
@@ -34,10 +34,10 @@ pub(crate) const EXAMPLES: &[&str] = &[
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Global {
-        epsilon: not_negative(spec, "epsilon", 1e-8)?.ln(),
+        epsilon: spec.args.not_negative("epsilon", 1e-8)?.ln(),
         form: Form {
             tracker: Tracker::from_spec(spec, Rule::MovingAverage)?,
-            temperature: positive(spec, "temperature", 0.1)?,
+            temperature: spec.args.positive("temperature", 0.1)?,
             pull: 1.0,
         },
     }))
@@ -62,7 +62,7 @@ impl Objective for Global {
     fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let tau = self.form.temperature;
         self.form.list(input, state, work, out, |means| {
-            // All above base/τ, so that large offsets do not swallow digits.
+            // All relative to base/τ, so that large offsets lose no digits.
             let mean = means.ln[1] - means.others.ln();
             let sum = log_add_exp(self.epsilon - means.base, mean);
             Outcome { value: tau * sum, relevant: 0.0, others: tau * (mean - sum).exp() }

@@ -8,7 +8,7 @@ use crate::compositional::tracker::{GAMMA, LAGGED};
 use crate::compositional::{Rule, Tracker};
 use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, positive};
+use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
 
@@ -19,7 +19,7 @@ pub(crate) const EXAMPLES: &[&str] =
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(LogNca(Form {
         tracker: Tracker::from_spec(spec, Rule::MovingAverage)?,
-        temperature: positive(spec, "temperature", 0.1)?,
+        temperature: spec.args.positive("temperature", 0.1)?,
         pull: 0.0,
     })))
 }

@@ -4,11 +4,11 @@ What the tracked contrastive forms share: the means of e^{s/τ} over the relevan
 ```text
 m₊ = mean over S₊ of e^{s_j/τ},   m₋ = mean over S₋ of e^{s_j/τ}         tracked per list, as logarithms
 ln r = ln(N₋ m₋) − ln(N₊ m₊),   N m = N₊ m₊ + N₋ m₋
-∂F/∂s_j = (∂F/∂ln m)·(m̂/u)·p_j/τ,   p_j the share of item j in its class's m̂
+∂F/∂s_j = (∂F/∂ln m)·(m̂/u)·p_j/τ,   p_j the fraction of item j in its class's m̂
 ```
 
-Means over classes are plain in a sample, so no weights are needed; the counts N₊, N₋ are those of the whole list. Logarithms
-are kept relative to a score of the list, the highest of its first visit: an offset of all scores costs no digit.
+Means over classes are unbiased in a sample without weights; the counts N₊, N₋ are those of the whole list. Logarithms are
+relative to a score of the list, the highest of its first visit, so that an offset of all scores loses no digits.
 */
 
 use crate::compositional::tracker::{Cell, Estimate};
@@ -22,7 +22,7 @@ pub(super) const COLUMNS: &[Column] = &[Column { name: "means", per: Per::List, 
 
 /// Outer function at tracked means.
 pub(super) struct Outcome {
-    /// F but for its part that is linear in the scores.
+    /// F without its part that is linear in the scores.
     pub value: f64,
     /// ∂F/∂ln m₊.
     pub relevant: f64,
@@ -52,12 +52,12 @@ impl Tracked {
 pub(super) struct Form {
     pub tracker: Tracker,
     pub temperature: f64,
-    /// The loss also falls by this times the mean score of relevant items.
+    /// This times the mean score of relevant items is subtracted from the loss.
     pub pull: f64,
 }
 
 impl Form {
-    /// The loss of a list: `outer` at the tracked means, less what pulls relevant items up.
+    /// The loss of a list: `outer` at the tracked means, minus the linear term of relevant items.
     pub fn list(
         &self,
         input: &Input,
@@ -83,8 +83,8 @@ impl Form {
         let (base, tau) = (memory[0], self.temperature);
         let class = |j: usize| usize::from(!input.is_relevant(j));
 
-        // Both means of the batch; their terms stay for the gradient. Where relevant items are not terms of a sum of their
-        // own, their weights are those of their mean.
+        // Both means of the batch; their terms are kept for the gradient. If relevant items have no linear term, their weights
+        // are those of their mean.
         let weighed = self.pull == 0.0;
         let [heights] = work.floats.cut([scores.len()]);
         let mut top = [f64::NEG_INFINITY; 2];
@@ -96,7 +96,7 @@ impl Form {
         }
         let mut sum = [0.0; 2];
         for (j, height) in heights.iter_mut().enumerate() {
-            // Items without weight may stand far above the rest.
+            // Items without weight may be far above the rest.
             *height = (*height - top[class(j)]).min(700.0).exp();
             if class(j) == 0 && weighed {
                 *height *= input.weight(j);
@@ -121,7 +121,7 @@ impl Form {
             outer(Tracked { ln, others: strata.others() as f64, base: base / tau })
         };
         let outcome = at(used);
-        // (∂F/∂ln m)·(m̂/u), then times the share of the item.
+        // (∂F/∂ln m)·(m̂/u), then times the fraction of the item.
         let push = [outcome.relevant, outcome.others];
         let push: [f64; 2] =
             std::array::from_fn(|c| if push[c] == 0.0 { 0.0 } else { push[c] * (newest[c] - used[c]).exp() });

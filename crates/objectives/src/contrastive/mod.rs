@@ -1,14 +1,14 @@
 /*!
 Contrastive and retrieval objectives: a list is a query, its scores are similarities (cosines) with candidates.
 
-| objective | keeps | source |
+| objective | state | source |
 | --- | --- | --- |
-| [`nca`], [`log_nca`], [`sup_con`], [`global`] | two or three numbers per query | XR (paper 003), eq. 31–35 |
-| [`smooth_ap`], [`fast_ap`] | nothing: the batch is the list | their papers |
-| [`pairs`], [`triplet`], [`multi_similarity`] | nothing | their papers |
+| [`nca`], [`log_nca`], [`sup_con`], [`global`] | two or three numbers per query | Yang, "Algorithmic foundation of deep X-risk optimization", arXiv 2206.00439, 2022, eq. 31–35 |
+| [`smooth_ap`], [`fast_ap`] | none: the batch is the list | their pages |
+| [`pairs`], [`triplet`], [`multi_similarity`] | none | their pages |
 
-Every other objective of the catalog takes cosines, too; the first four keep their state per query, not per relevant pair, so
-that it stays small where a class has many rows.
+Every other objective of the catalog accepts cosines, too; the first four keep their state per query, not per relevant pair, so
+that it stays small if a class has many rows.
 */
 
 pub mod fast_ap;
@@ -32,10 +32,10 @@ pub(crate) const TEMPERATURE: Param = Param {
     about: "τ: similarities are divided by it",
 };
 
-/// Which violations a mean of hinges goes over.
+/// Which terms a mean of hinges is over.
 pub(crate) const OVER: Param = Param {
     name: "over",
     default: "violating",
     range: "violating or all",
-    about: "the mean goes over what violates its margin, or over everything",
+    about: "whether the mean is over the terms that violate the margin, or over all",
 };

@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::{RELEVANT, not_negative, positive};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -12,25 +12,25 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "alpha",
         default: "2",
         range: "in (0, ∞)",
-        about: "α: how much the least similar relevant items count above the rest",
+        about: "α: larger values concentrate on the least similar relevant items",
     },
     Param {
         name: "beta",
         default: "50",
         range: "in (0, ∞)",
-        about: "β: how much the most similar others count above the rest",
+        about: "β: larger values concentrate on the most similar others",
     },
     Param {
         name: "base",
         default: "0.5",
         range: "a number",
-        about: "λ: the similarity at which a pair counts 1",
+        about: "λ: the similarity at which a pair has weight 1",
     },
     Param {
         name: "epsilon",
         default: "0.1",
         range: "in [0, ∞), or inf",
-        about: "ε: pairs that are right by more than this are left out; inf: none is",
+        about: "ε: pairs that are correct by more than this margin are ignored; inf: no pair is ignored",
     },
     RELEVANT,
 ];
@@ -45,10 +45,10 @@ pub(crate) const EXAMPLES: &[&str] = &[
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let epsilon = match spec.args.get("epsilon") {
         Some("inf") => f64::INFINITY,
-        _ => not_negative(spec, "epsilon", 0.1)?,
+        _ => spec.args.not_negative("epsilon", 0.1)?,
     };
     Ok(Box::new(MultiSimilarity {
-        steepness: [positive(spec, "beta", 50.0)?, positive(spec, "alpha", 2.0)?],
+        steepness: [spec.args.positive("beta", 50.0)?, spec.args.positive("alpha", 2.0)?],
         base: spec.args.number("base", 0.5, "a number", f64::is_finite)?,
         epsilon,
     }))
@@ -76,7 +76,7 @@ impl Objective for MultiSimilarity {
         let (scores, frozen) = (input.list.scores, input.frozen());
         let n = scores.len();
         let class = |j: usize| usize::from(input.is_relevant(j));
-        // The most similar other and the least similar relevant item say which pairs are hard.
+        // The most similar other and the least similar relevant item determine which pairs are hard.
         let (mut highest, mut lowest) = (f64::NEG_INFINITY, f64::INFINITY);
         for (j, &s) in frozen.iter().enumerate().filter(|(j, _)| input.weight(*j) > 0.0) {
             match class(j) {
@@ -98,7 +98,7 @@ impl Objective for MultiSimilarity {
             0 => self.steepness[0] * (scores[j] - self.base),
             _ => -self.steepness[1] * (scores[j] - self.base),
         };
-        // The 1 in the logarithm stands at exponent 0.
+        // The 1 in the logarithm has exponent 0.
         let [terms] = work.floats.cut([n]);
         let mut top = [0.0f64; 2];
         for j in (0..n).filter(|j| hard(*j)) {

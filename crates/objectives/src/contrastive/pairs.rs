@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::OVER;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, word};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -32,7 +32,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Contrastive {
         near: margin("near", 1.0)?,
         far: margin("far", 0.5)?,
-        violating: word(spec, "over", "violating", &[("violating", true), ("all", false)])?,
+        violating: spec.args.one_of("over", "violating", &[("violating", true), ("all", false)])?,
     }))
 }
 
@@ -52,7 +52,7 @@ impl Objective for Contrastive {
     fn list(&self, input: &Input, _: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
         let (scores, frozen) = (input.list.scores, input.frozen());
         let lacks = |relevant: bool, s: f64| if relevant { self.near - s } else { s - self.far };
-        // Weights of what the means go over, by class.
+        // Total weights of the means, by class.
         let (mut any, mut over) = ([false; 2], [0.0; 2]);
         for (j, &s) in frozen.iter().enumerate() {
             let relevant = input.is_relevant(j);

@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use crate::compositional::ap::AveragePrecision;
 use crate::compositional::{Compositional, Inner, Rule, Schedule, Surrogate, Tracker};
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, positive};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -14,7 +14,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "temperature",
         default: "0.01",
         range: "in (0, ∞)",
-        about: "τ of the sigmoid: how sharp a rank is",
+        about: "τ of the sigmoid; smaller values make ranks sharper",
     },
     RELEVANT,
 ];
@@ -23,7 +23,7 @@ pub(crate) const EXAMPLES: &[&str] = &["smooth-ap:temperature=0.5", "smooth-ap:r
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(SmoothAp(Compositional {
         outer: AveragePrecision,
-        inner: Inner::Of(Surrogate::Sigmoid { temperature: positive(spec, "temperature", 0.01)? }),
+        inner: Inner::Of(Surrogate::Sigmoid { temperature: spec.args.positive("temperature", 0.01)? }),
         tracker: Tracker {
             gamma: Schedule::Constant(1.0),
             ..Tracker::from_spec(&Spec::parse("smooth-ap")?, Rule::MovingAverage)?

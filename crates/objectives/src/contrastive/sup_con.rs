@@ -8,7 +8,7 @@ use crate::compositional::tracker::{GAMMA, LAGGED};
 use crate::compositional::{Rule, Tracker};
 use crate::kernels::scalar::{log_add_exp, sigmoid};
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, positive};
+use crate::params::RELEVANT;
 use crate::state::{Column, ListState};
 use crate::work::Work;
 
@@ -17,7 +17,7 @@ pub(crate) const EXAMPLES: &[&str] =
     &["sup-con:temperature=0.5", "sup-con:gamma=0.5", "sup-con:lagged=true", "sup-con:relevant=2"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let temperature = positive(spec, "temperature", 0.1)?;
+    let temperature = spec.args.positive("temperature", 0.1)?;
     let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
     Ok(Box::new(SupCon(Form { tracker, temperature, pull: 1.0 / temperature })))
 }
@@ -46,7 +46,7 @@ mod tests {
     use crate::Goal;
 
     #[test]
-    fn on_a_whole_list_it_is_softmax_cross_entropy_with_even_chances() {
+    fn on_a_whole_list_it_is_softmax_cross_entropy_with_equal_probabilities() {
         let (scores, labels) = ([0.3, -0.2, 0.1, 0.4], [1.0, 0.0, 1.0, 0.0]);
         let of = |text: &str| {
             Goal::parse(text, &Policy::default()).unwrap().of_list(&List::new(&scores, &labels)).unwrap()

@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::OVER;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, not_negative, word};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -13,7 +13,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "margin",
         default: "0.1",
         range: "in [0, ∞)",
-        about: "how much more similar a relevant item should be than another one",
+        about: "how much more similar a relevant item should be than another item",
     },
     Param {
         name: "mining",
@@ -35,9 +35,9 @@ pub(crate) const EXAMPLES: &[&str] = &[
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let mining = [("all", Mining::All), ("semi-hard", Mining::SemiHard), ("hardest", Mining::Hardest)];
     Ok(Box::new(Triplet {
-        margin: not_negative(spec, "margin", 0.1)?,
-        mining: word(spec, "mining", "all", &mining)?,
-        violating: word(spec, "over", "violating", &[("violating", true), ("all", false)])?,
+        margin: spec.args.not_negative("margin", 0.1)?,
+        mining: spec.args.one_of("mining", "all", &mining)?,
+        violating: spec.args.one_of("over", "violating", &[("violating", true), ("all", false)])?,
     }))
 }
 
@@ -69,7 +69,7 @@ impl Objective for Triplet {
         let (relevant, others) = places.split_at_mut(m);
         input.part(relevant, others);
         let hardest = others.iter().map(|&j| frozen[j as usize]).fold(f64::NEG_INFINITY, f64::max);
-        // Of equally similar ones the first, so that the gradient is one of a triplet.
+        // The first of tied ones, so that the gradient is that of one triplet.
         let hardest = others.iter().position(|&j| frozen[j as usize] == hardest).unwrap_or(0);
         let (mut loss, mut all, mut violating) = (0.0, 0.0, 0.0);
         for &i in relevant.iter() {

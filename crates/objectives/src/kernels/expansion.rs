@@ -4,21 +4,21 @@ Sums of a smooth function over all pairs of sources and targets in time linear i
 ```text
 out_i = Σ_j w_j k((x_j − t_i)/T)      k = σ, σ' or softplus
 
-cut the line into intervals of length 2.5 T; u, v ∈ [−1, 1] are the places of a source and of a target in theirs
-moments:    M_s[a] = Σ_{j in s} w_j u_j^a,  a < 16                        one pass over the sources
+cut the line into intervals of length 2.5 T; u, v ∈ [−1, 1] are the positions of a source and of a target in theirs
+moments:    M_s[a] = Σ_{j in s} w_j u_j^a,  a < 16                        one loop over the sources
 near:       L_t[b] += Σ_a A_d[a][b] M_s[a],  d = s − t, |d| ≤ 16          one 16 × 16 matrix per distance
-far above:  k is 1 (σ), 0 (σ') or a straight line (softplus): running sums; far below it is 0
-values:     out_i = Σ_b L_t[b] v_i^b                                      one pass over the targets
+far above:  k is 1 (σ), 0 (σ') or linear (softplus): running sums; far below it is 0
+values:     out_i = Σ_b L_t[b] v_i^b                                      one loop over the targets
 ```
 
-k is analytic in |Im z| < π, so intervals next to each other need no special care, and the coefficients fall by 5.2 a
+k is analytic in |Im z| < π, so intervals next to each other need no special care, and the coefficients decrease by a factor of 5.2 per
 term. The matrices are constants: k(1.25 (2d + u − v)) at Chebyshev nodes, turned into powers of u and v. (Fewer terms
 on shorter intervals cost as much; 12 terms on 2 T leave 2e-9.)
 
-Error: every pair's k is off by at most 1e-10 of itself (σ': 3e-10), and by 5e-18 where it counts as far, from 40 T on.
+Error: the relative error of every pair's k is at most 1e-10 (σ': 3e-10); from a distance of 40 T on the absolute error is 5e-18.
 
-Where there are fewer intervals than points, they are numbered from the top (no sort). Else the positions are
-sorted and only intervals that hold something exist; a gap above 44 T starts a new segment with its own origin, so
+If there are fewer intervals than points, they are numbered from the top (no sort). Otherwise the positions are
+sorted and only non-empty intervals exist; a gap above 44 T starts a new segment with its own origin, so
 neither outliers nor offsets cost memory or digits.
 */
 
@@ -36,12 +36,12 @@ const TERMS: usize = 16;
 const HALF: f64 = 1.25;
 /// Distance in intervals up to which pairs are near.
 const NEAR: i64 = 16;
-/// Gap in units of T that parts two segments: their intervals are then more than [`NEAR`] apart.
+/// Gap in units of T that separates two segments: their intervals are then more than [`NEAR`] apart.
 const GAP: f64 = 44.0;
 /// Interval numbers below this times the upper half of the interval's length are exact.
 const EXACT: f64 = (1u64 << 26) as f64;
 
-/// Points of a part that one thread works on. Parts do not depend on threads, and neither do the bits.
+/// Points of a part that one thread processes. Parts do not depend on the number of threads, and neither do the results.
 const PART: usize = 1 << 15;
 
 type Powers = [f64; TERMS];
@@ -88,7 +88,7 @@ impl Curve {
         let angle = |node: usize| std::f64::consts::PI * (node as f64 + 0.5) / TERMS as f64;
         let nodes: Powers = std::array::from_fn(|node| angle(node).cos());
         // From values at the nodes to Chebyshev coefficients, and from those to powers. One step for both would round
-        // sums of large numbers; the coefficients are small where the second step's whole numbers are large.
+        // sums of large numbers; the coefficients are small where the integers of the second step are large.
         let to_chebyshev: Matrix = std::array::from_fn(|degree| {
             let scale = if degree == 0 { 1.0 } else { 2.0 } / TERMS as f64;
             std::array::from_fn(|node| scale * (degree as f64 * angle(node)).cos())
@@ -117,26 +117,26 @@ impl Curve {
     }
 }
 
-/// An interval that holds something; they stand in falling order.
+/// A non-empty interval; intervals are in descending order.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     segment: u32,
     /// Its number, counted upwards from the origin of its segment.
     number: i64,
-    /// Where its segment counts from, in units of scores.
+    /// The origin of its segment, in units of scores.
     origin: f64,
     sources: bool,
     targets: bool,
 }
 
 impl Interval {
-    /// From the middle of `lower` up to the middle of this one, in half lengths.
+    /// Distance from the middle of `lower` to the middle of this one, in half lengths.
     fn above(&self, lower: &Interval, temperature: f64) -> f64 {
         (self.origin - lower.origin) / (HALF * temperature) + (2 * (self.number - lower.number)) as f64
     }
 }
 
-/// Where points stand: their intervals and their places −1 … 1 in them.
+/// The intervals of points and their positions −1 … 1 in them.
 #[derive(Clone, Debug, Default)]
 struct Places {
     interval: Vec<u32>,
@@ -174,13 +174,13 @@ impl Ruler {
         Ruler { inverse: 1.0 / half, high, low: 2.0 * half - high }
     }
 
-    /// Number of the interval that holds `x`, counted from 0; whole.
+    /// Number of the interval that holds `x`, counted from 0; an integer.
     #[inline]
     fn number(self, x: f64) -> f64 {
         (0.5 * self.inverse * x).floor()
     }
 
-    /// Place −1 … 1 of `x` in interval `number`.
+    /// Position −1 … 1 of `x` in interval `number`.
     #[inline]
     fn within(self, x: f64, number: f64) -> f64 {
         ((x - number * self.high) - number * self.low) * self.inverse - 1.0
@@ -188,8 +188,8 @@ impl Ruler {
 }
 
 impl Grid {
-    /// Nanoseconds of one sum over `points` sources and targets: passes over points and pairs of near intervals, and a
-    /// sort where there are more intervals than points.
+    /// Estimated nanoseconds of one sum over `points` sources and targets: loops over points and pairs of near intervals, and a
+    /// sort if there are more intervals than points.
     pub fn cost(temperature: f64, [low, high]: [f64; 2], points: f64) -> f64 {
         let intervals = Grid::intervals(temperature, low, high);
         let (intervals, of_a_point) = if intervals <= points { (intervals, 6.0) } else { (points, 40.0) };
@@ -286,7 +286,7 @@ impl Grid {
     /// Moments of the sources under the given weights.
     pub fn weigh(&mut self, weights: &[f64]) {
         let count = self.intervals.len();
-        // Each part has moments of its own, added up in order; where these would be as many as points, one part.
+        // Each part has its own moments, added in order; one part if there would be as many moments as points.
         let part = if count <= PART / TERMS { PART } else { weights.len() };
         self.moments.clear();
         self.moments.resize(count * weights.len().div_ceil(part), [0.0; TERMS]);
@@ -309,7 +309,7 @@ impl Grid {
         self.locals.clear();
         self.locals.resize(self.intervals.len(), [0.0; TERMS]);
         let (mut first, mut end) = (0, 0); // the sources near the present target: first .. end
-        let (mut above, mut above_distance) = (0.0, 0.0); // Σ w and Σ w·(distance to the last one that left)
+        let (mut above, mut above_distance) = (0.0, 0.0); // Σ w and Σ w·(distance to the last interval that became far)
         let intervals = &self.intervals;
         for (t, target) in intervals.iter().enumerate().filter(|(_, target)| target.targets) {
             while intervals[first].segment < target.segment || intervals[first].number - target.number > NEAR
@@ -351,9 +351,9 @@ impl Grid {
 }
 
 vectorised! {
-    /// Interval and place of each point when intervals are numbered from the top.
+    /// Interval and position of each point if intervals are numbered from the top.
     fn place(x: &[f64], geometry: [f64; 3], ruler: Ruler, interval: &mut [u32], within: &mut [f64]) {
-        const SHIFT: f64 = 4_503_599_627_370_496.0; // 2⁵²: leaves a whole number in the low bits of the sum
+        const SHIFT: f64 = 4_503_599_627_370_496.0; // 2⁵²: leaves an integer in the low bits of the sum
         let [sign, origin, top] = geometry;
         for ((x, interval), within) in x.iter().zip(interval).zip(within) {
             let x = sign * x - origin;
@@ -366,7 +366,7 @@ vectorised! {
 
 /// 1, u … u¹⁵.
 #[inline(always)]
-#[allow(clippy::inline_always)] // must take part in its caller's vectorisation
+#[allow(clippy::inline_always)] // must be inlined for its caller to be vectorised
 fn powers(u: f64) -> Powers {
     let square = u * u;
     let (fourth, mut p) = (square * square, [0.0; TERMS]);

@@ -1,24 +1,24 @@
 /*!
-Sums of hinges over a list: what squared-hinge and hinge surrogates need of every anchor, and its adjoint.
+Sums of hinges over a list: what squared-hinge and hinge surrogates need for every anchor, and the adjoint.
 
 With d = x_j − x_i + c and ℓ(x) = max(0, x + c)² (or max(0, x + c)), for every anchor i over all items j ≠ i:
 
 ```text
 forward    value_i = Σ_j ω_j ℓ(x_j − x_i),   slope_i = Σ_j ω_j ℓ'(x_j − x_i),   curve_i = Σ_j ω_j ℓ''(x_j − x_i)
-backward   pull_j  = ω_j Σ_i a_i ℓ'(x_j − x_i),   bend_j = ω_j Σ_i |a_i| ℓ''(x_j − x_i)      (all a_i of one sign)
-           (the hinge counts 1 for its missing ℓ'' where d > 0)
+backward   pull_j  = ω_j Σ_i a_i ℓ'(x_j − x_i),   second_j = ω_j Σ_i |a_i| ℓ''(x_j − x_i)      (all a_i of one sign)
+           (for the hinge, whose ℓ'' is 0, 1 where d > 0)
 ```
 
 Two paths, the same numbers to rounding:
 
 - **direct**, O(n·m) in vectorised blocks: up to 40 anchors, or up to 128 items;
-- **sweep**, one sort and then O(n + m): go down the sorted scores with the moments S0, S1, S2 = Σ ω (1, d, d²). When
-  the anchor falls by e the moments shift, S2 += 2e·S1 + e²·S0, S1 += e·S0, then the items with d > 0 enter. Every term
-  is ≥ 0, so nothing cancels, which prefix sums of 1, s, s² would (2e-3 at offsets of 1e6). Backward: the same upwards
-  with Σ a (1, d).
+- **sweep**, one sort and then O(n + m): go through the scores in descending order with the moments S0, S1, S2 = Σ ω (1, d, d²). When
+  the anchor's score decreases by e the moments shift, S2 += 2e·S1 + e²·S0, S1 += e·S0, then the items with d > 0 enter. Every term
+  is ≥ 0, so nothing cancels, as it would in prefix sums of 1, s, s² (errors of 2e-3 at offsets of 1e6). Backward: the same in
+  ascending order with Σ a (1, d).
 
-The self pair is left out of all sums. The sweep adds it with all others and takes it out at the end: an error of
-one rounding of ω_i c² there.
+The self pair is excluded from all sums. The sweep adds it with all others and subtracts it at the end, with an error of
+one rounding of ω_i c².
 */
 
 use super::order::{OrderWork, descending};
@@ -28,11 +28,11 @@ use crate::simd::fma;
 const DIRECT_ANCHORS: usize = 40;
 /// Items up to which the direct path is taken.
 const DIRECT_ITEMS: usize = 128;
-/// Items of a block of the direct backward pass: sums and scores stay in the first cache.
+/// Items of a block of the direct backward pass: sums and scores stay in the L1 cache.
 const BLOCK: usize = 1024;
 
-/// Largest |score| in units of the margin for which d = x_j − (x_i − c) saves an operation a pair: the difference in
-/// brackets is then right to 1e-13 of the margin. Beyond, d = (x_j − x_i) + c.
+/// Largest |score| in units of the margin for which d = x_j − (x_i − c) saves an operation per pair: the difference in
+/// parentheses is then correct to 1e-13 of the margin. Beyond it, d = (x_j − x_i) + c.
 const NEAR: f64 = 1e3;
 
 /// Which hinge.
@@ -44,23 +44,23 @@ pub struct Hinge {
     pub margin: f64,
 }
 
-/// Memory of the sums over one list, and the order of its scores while that list is worked on.
+/// Scratch memory of the sums over one list, and the order of its scores while that list is processed.
 #[derive(Clone, Debug, Default)]
 pub struct HingeWork {
     order: OrderWork,
-    /// Items by falling score.
+    /// Items by decreasing score.
     by_score: Vec<u32>,
     /// Their scores.
     sorted: Vec<f64>,
-    /// Anchors by falling score: their number among the anchors.
+    /// Anchors by decreasing score: their number among the anchors.
     anchors: Vec<u32>,
     /// Their scores.
     anchor_scores: Vec<f64>,
     /// For each item its number among the anchors, or NONE.
     number: Vec<u32>,
-    /// The scores again, for the direct path to hide an anchor from itself.
+    /// A copy of the scores, in which the direct path excludes an anchor from its own sum.
     copy: Vec<f64>,
-    /// All scores are so near 0 that x_i − c may be rounded, see [`NEAR`].
+    /// True if all scores are so near 0 that x_i − c may be rounded, see [`NEAR`].
     near: bool,
     /// Moments of the anchors; then sums of a block of items.
     s0: Vec<f64>,
@@ -109,7 +109,7 @@ impl Hinge {
             work.copy.clear();
             work.copy.extend_from_slice(scores);
             work.near = largest(scores) <= NEAR * self.margin;
-            // Whole lanes only: what is added stands below every margin.
+            // Padding to full lanes: the padding is below every margin.
             work.copy.resize(n.next_multiple_of(LANES), f64::NEG_INFINITY);
             return;
         }
@@ -206,14 +206,14 @@ impl Hinge {
                 s2 += w * d * d;
                 next += 1;
             }
-            // Its own pair has d = c and entered unless c is 0.
+            // Its own pair has d = c and was added unless c is 0.
             let own = if c > 0.0 { omega.at(anchors[number as usize] as usize) } else { 0.0 };
             let rest = [s0 - own, s1 - own * c, s2 - own * c * c].map(|s: f64| s.max(0.0));
             self.sums(number as usize, rest, sums);
         }
     }
 
-    /// Adds pull_j − a_i slope_i to `gradient`, and bend_j + |a_i| curve_i to `curvature`, with the slopes and curves
+    /// Adds pull_j − a_i slope_i to `gradient`, and second_j + |a_i| curve_i to `curvature`, with the slopes and curves
     /// of the forward pass. All a_i have one sign.
     #[allow(clippy::too_many_arguments, reason = "the operands of one formula")]
     pub fn backward(
@@ -268,11 +268,11 @@ impl Hinge {
             }
             add_weighted(&mut gradient[start..], omega, start, sums, 1.0);
             if let Some(h) = curvature.as_deref_mut() {
-                // All a have one sign, so the bend is the absolute value of their sum.
+                // All a have one sign, so the sum of absolute values is the absolute value of the sum.
                 sums.fill(0.0);
                 pull_plain(x, start, scores, anchors, c, a, sums);
-                for bend in &mut *sums {
-                    *bend = bend.abs();
+                for second in &mut *sums {
+                    *second = second.abs();
                 }
                 add_weighted(&mut h[start..], omega, start, sums, if self.squared { 2.0 } else { 1.0 });
             }
@@ -290,7 +290,7 @@ impl Hinge {
     ) {
         let c = self.margin;
         let (mut t0, mut t1) = (0.0, 0.0);
-        let mut entered = work.anchors.len(); // anchors from here on have entered
+        let mut entered = work.anchors.len(); // anchors from here on have been added
         let mut below = work.sorted.last().copied().unwrap_or(0.0);
         for (&item, &score) in work.by_score.iter().zip(&work.sorted).rev() {
             let rise = score - below;
@@ -333,7 +333,7 @@ fn is_direct(items: usize, anchors: usize) -> bool {
 }
 
 /// Runs a body for every block of items and every anchor: its number, its score, the block and where it starts. The
-/// anchor hides from itself: its score is −∞ meanwhile, below every margin. A macro, since a closure would not be vectorised.
+/// anchor is excluded by setting its own score to −∞, below every margin. A macro, since a closure would not be vectorised.
 macro_rules! for_each_anchor {
     ($x:ident, $anchors:ident, |$i:ident, $at:ident, $block:ident, $start:ident| $body:block) => {
         for $start in (0..$x.len()).step_by(BLOCK) {
@@ -348,14 +348,14 @@ macro_rules! for_each_anchor {
     };
 }
 
-/// Numbers that are worked on side by side; [`BLOCK`] is a multiple of it.
+/// Numbers that are processed in parallel; [`BLOCK`] is a multiple of it.
 const LANES: usize = 16;
 
-/// Sum of the lanes by halves: a running sum would wait sixteen times for its last addition.
+/// Sum of the lanes by halves: a running sum would be a chain of sixteen dependent additions.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a call would leave the caller's vector registers")]
 fn sum(lanes: [f64; LANES]) -> f64 {
-    // Through memory, once: else the compiler pairs lanes of two sums and vectorises neither (half the speed).
+    // Through memory: otherwise the compiler pairs lanes of two sums and vectorises neither (half the speed).
     let lanes = std::hint::black_box(lanes);
     let eight: [f64; 8] = std::array::from_fn(|l| lanes[l] + lanes[l + 8]);
     let four: [f64; 4] = std::array::from_fn(|l| eight[l] + eight[l + 4]);
@@ -371,7 +371,7 @@ vectorised! {
             let (xs, rest) = block.as_chunks::<LANES>();
             let (ws, w_rest) = omega[start..start + block.len()].as_chunks::<LANES>();
             for (x, w) in xs.iter().zip(ws) {
-                // One loop an operation: mixed, the compiler pairs l1 with l2 instead of lane with lane.
+                // One loop per operation: in one loop, the compiler pairs l1 with l2 instead of lane with lane.
                 let d: [f64; LANES] = std::array::from_fn(|l| (x[l] - at + c).max(0.0));
                 let wd: [f64; LANES] = std::array::from_fn(|l| w[l] * d[l]);
                 for l in 0..LANES {
@@ -459,7 +459,7 @@ vectorised! {
             let (xs, rest) = block.as_chunks::<LANES>();
             let (ws, w_rest) = omega[start..start + block.len()].as_chunks::<LANES>();
             for (x, w) in xs.iter().zip(ws) {
-                // A choice between constants becomes a mask, one between numbers a branch.
+                // A choice between constants compiles to a mask, one between variables to a branch.
                 let inside: [f64; LANES] = std::array::from_fn(|l| if x[l] - at + c > 0.0 { 1.0 } else { 0.0 });
                 for l in 0..LANES {
                     l0[l] += w[l] * inside[l];
@@ -487,7 +487,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// pull_j += Σ a_i max(0, (x_j − x_i) + c) over a block of items that starts at `start`, self pairs left out.
+    /// pull_j += Σ a_i max(0, (x_j − x_i) + c) over a block of items that starts at `start`, without self pairs.
     fn pull_squared(x: &[f64], start: usize, scores: &[f64], anchors: &[u32], c: f64, a: &[f64], pull: &mut [f64]) {
         for (&item, a) in anchors.iter().zip(a) {
             let at = scores[item as usize];
@@ -521,7 +521,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// pull_j += Σ a_i over anchors with (x_j − x_i) + c > 0, self pairs left out.
+    /// pull_j += Σ a_i over anchors with (x_j − x_i) + c > 0, without self pairs.
     fn pull_plain(x: &[f64], start: usize, scores: &[f64], anchors: &[u32], c: f64, a: &[f64], pull: &mut [f64]) {
         for (&item, &a) in anchors.iter().zip(a) {
             let at = scores[item as usize];
@@ -549,7 +549,7 @@ mod tests {
         curve: Vec<f64>,
         gradient: Vec<f64>,
         curvature: Vec<f64>,
-        /// What rounding of a gradient is judged by: Σ of the absolute terms, the self pair's a_i ω c included.
+        /// The scale for the rounding error of a gradient: Σ of the absolute terms, the self pair's a_i ω c included.
         scale: Vec<f64>,
     }
 
@@ -637,17 +637,17 @@ mod tests {
         for j in 0..n {
             let error = (gradient[j] - expected.gradient[j]).abs();
             assert!(error <= 1e-10 * expected.scale[j].max(1e-3 * top), "{case}, item {j}: {error:e}");
-            let bend = expected.curvature[j];
+            let second = expected.curvature[j];
             assert!(
-                (curvature[j] - bend).abs() <= 1e-9 * (bend + 1e-3),
-                "{case}, item {j}: {} {bend}",
+                (curvature[j] - second).abs() <= 1e-9 * (second + 1e-3),
+                "{case}, item {j}: {} {second}",
                 curvature[j]
             );
         }
     }
 
     #[test]
-    fn both_paths_equal_the_plain_twin_on_adversarial_scores() {
+    fn both_paths_equal_the_reference_implementation_on_adversarial_scores() {
         let mut random = Stream::new(5, "hinge").open();
         for (n, m) in
             [(1, 1), (2, 1), (2, 2), (100, 45), (128, 128), (129, 41), (300, 130), (2000, 30), (2000, 500)]
@@ -686,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_20_000_items_equals_the_plain_twin() {
+    fn a_list_of_20_000_items_equals_the_reference_implementation() {
         let mut random = Stream::new(6, "hinge").open();
         let x: Vec<f64> = (0..20_000).map(|_| random.unit() * 1e6 + 1e6).collect();
         let anchors: Vec<u32> = (0..200).map(|i| i * 100).collect();

@@ -1,4 +1,4 @@
-//! Sums over a list, exact and fast: what several objectives share. Each kernel has a plain twin in its tests.
+//! Sums over a list, exact and fast, which several objectives share. Each kernel has a reference implementation in its tests.
 
 mod expansion;
 pub mod hinge;
@@ -9,7 +9,7 @@ pub mod sigmoid;
 pub mod smooth_ranks;
 pub mod vector;
 
-/// Memory of the kernels.
+/// Scratch memory of the kernels.
 #[derive(Clone, Debug, Default)]
 pub struct KernelWork {
     /// Of [`toprank_metrics::best_dcg`].
@@ -20,7 +20,7 @@ pub struct KernelWork {
     pub neural_sort: neural_sort::NeuralSort,
     /// Of [`order::descending`].
     pub order: order::OrderWork,
-    /// Orders that objectives keep while kernels run.
+    /// An order that an objective keeps while kernels run.
     pub places: Vec<u32>,
     /// A second one.
     pub more_places: Vec<u32>,

@@ -1,25 +1,25 @@
 /*!
-NeuralSort: a sort made smooth, its balanced (Sinkhorn) form, and the way back through both.
+NeuralSort: a relaxed sort, its doubly stochastic (Sinkhorn) form, and the backward pass through both.
 
 ```text
-P_r = softmax_j(((n + 1 − 2r) s_j − Σ_k |s_j − s_k|)/τ),  r = 1 … n          row r: who stands at place r
+P_r = softmax_j(((n + 1 − 2r) s_j − Σ_k |s_j − s_k|)/τ),  r = 1 … n          row r: weights of the items at rank r
 balanced: u = 1;  repeat  v = 1/(Pᵀu),  u = 1/(P v)  at most `most` times, until every column sum of
           M = diag(u) P diag(v) is within `tolerance` of 1 (its row sums are 1)
 measure = Σ_r D(r) Σ_j M_rj share_j                                          (plain: M = P, rows 1 … k only)
 ```
 
-- **Rows are bands.** In sorted order the exponent of row r is highest at r, and falls by 1, 3, 5 … times the gaps of the
-  scores on either side: no large numbers cancel, and what is below e^{−50} of the row's top is not visited. A row of
-  normal scores holds some 9·√(τn) items, not n; equal scores fill it.
-- **No n² memory.** Rows are kept only while all of them together have at most 2²² numbers (32 MB: 2,000 items of any
-  kind, 6,000 normal ones at τ = 1), else they are built again in each pass.
-- **The way back** needs the two scaling vectors of each iteration (2·50·n numbers) and one pass per iteration: with
-  y = −v²·(slope in v), row r gives q = Σ_j P_rj y_j, x = −q u'_r², and adds P_rj (u'_r y_j + x v'_j) to the slopes in
+- **Rows are bands.** In sorted order the exponent of row r is highest at r, and decreases by 1, 3, 5 … times the gaps of the
+  scores on either side: no large numbers cancel, and entries below e^{−50} of the row's maximum are skipped. A row of
+  normally distributed scores has about 9·√(τn) entries instead of n; with equal scores it is full.
+- **No n² memory.** Rows are kept only while all of them together have at most 2²² numbers (32 MB: 2,000 items with any
+  scores, 6,000 with normally distributed ones at τ = 1), otherwise they are recomputed in each sweep.
+- **The backward pass** needs the two scaling vectors of each iteration (2·50·n numbers) and one sweep per iteration: with
+  y = −v²·(derivative by v), row r gives q = Σ_j P_rj y_j, x = −q u'_r², and adds P_rj (u'_r y_j + x v'_j) to the slopes in
   the exponents (u', v': the iteration before; its u' = 1/(P v') makes these sum to 0 over the row). Before the first
-  iteration u' = 1 is a constant, and the row's softmax takes q off: P_rj (y_j − q). Of all these slopes only the sums
-  per column, plain and times n + 1 − 2r, are kept.
+  iteration u' = 1 is a constant, and the row's softmax takes q off: P_rj (y_j − q). Of all these derivatives only the sums
+  per column, unweighted and times n + 1 − 2r, are kept.
 
-Cost: a sort, then 2t + 2 passes over the bands for t iterations (plain: 1 pass over k rows).
+Cost: a sort, then 2t + 2 sweeps over the bands for t iterations (without scaling: 1 sweep over k rows).
 */
 
 use toprank_metrics::Discounts;
@@ -27,9 +27,9 @@ use toprank_metrics::Discounts;
 use super::order::{OrderWork, descending};
 use super::vector::exp_all;
 
-/// Exponents below the top of a row from which on nothing is visited.
+/// Entries whose exponent is this far below the maximum of the row are skipped.
 const CUT: f64 = 50.0;
-/// Numbers up to which all rows are kept.
+/// All rows are kept if they have at most this many entries.
 const KEPT: usize = 1 << 22;
 
 /// What is to be sorted.
@@ -41,20 +41,20 @@ pub struct Task<'a> {
     pub shares: &'a [f64],
     /// τ.
     pub temperature: f64,
-    /// How many places from the top count.
+    /// K: only the top K positions count.
     pub places: usize,
 }
 
-/// When to stop balancing.
+/// When Sinkhorn scaling stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
-    /// After so many iterations, or when every column sum is that near to 1.
+    /// After this many iterations, or when every column sum is this close to 1.
     Near(usize, f64),
-    /// After exactly so many iterations.
+    /// After exactly this many iterations.
     After(usize),
 }
 
-/// Memory of the relaxed sort.
+/// Scratch memory of the relaxed sort.
 #[derive(Clone, Debug, Default)]
 pub struct NeuralSort {
     sorting: OrderWork,
@@ -62,7 +62,7 @@ pub struct NeuralSort {
     /// Scores, then shares, in sorted order.
     scores: Vec<f64>,
     shares: Vec<f64>,
-    /// First place of the items with the same score, and the place after the last.
+    /// First position of the items with the same score, and the position after the last.
     ties: Vec<(u32, u32)>,
     rows: Rows,
     /// v and u of each iteration, one after the other.
@@ -77,7 +77,7 @@ pub struct NeuralSort {
     keep: Option<usize>,
 }
 
-/// Slopes in the exponents, summed over rows: plain, and times n + 1 − 2r.
+/// Derivatives by the exponents, summed over rows: unweighted, and times n + 1 − 2r.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     columns: Vec<f64>,
@@ -150,7 +150,7 @@ impl Rows {
 
     /// Calls `f(r, first column, the row from there on)` for each row.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // must take part in its caller's vectorisation
+    #[allow(clippy::inline_always)] // must be inlined for its caller to be vectorised
     fn each(&mut self, mut f: impl FnMut(usize, usize, &[f64])) {
         for r in 0..self.count {
             if let Some(&(first, start, length)) = self.bands.get(r) {
@@ -164,7 +164,7 @@ impl Rows {
 }
 
 impl NeuralSort {
-    /// The measure by the first rows of P. Writes its slope in each score and, if asked, a curvature ≥ 0.
+    /// The metric by the first rows of P. Writes its derivative by each score and, if asked, a Hessian diagonal ≥ 0.
     pub fn plain(&mut self, task: &Task, slope: &mut [f64], curvature: Option<&mut [f64]>) -> f64 {
         let n = task.scores.len();
         self.lay(task, task.places.min(n));
@@ -184,7 +184,7 @@ impl NeuralSort {
         measure
     }
 
-    /// The measure by the balanced matrix, and how many iterations it took.
+    /// The metric by the doubly stochastic matrix, and how many iterations it took.
     pub fn balanced(
         &mut self,
         task: &Task,
@@ -212,7 +212,7 @@ impl NeuralSort {
         let discount = |r: usize| if r < task.places { discounts.at(r) } else { 0.0 };
         let at = |step: usize| &scales[(step - 1) * 2 * n..step * 2 * n];
 
-        // The measure, its slope in M, and the step u = 1/(P v) of the last iteration.
+        // The metric, its derivative by M, and the step u = 1/(P v) of the last iteration.
         let (v, u) = at(steps).split_at(n);
         y.clear();
         y.extend(v.iter().zip(shares.iter()).map(|(v, share)| v * share));
@@ -224,7 +224,7 @@ impl NeuralSort {
             let q = dot(p, &y[here.clone()]);
             let top = discount(r) * u[r];
             measure += top * q;
-            let x = -top * q * u[r]; // −(slope in u) u², slope in u = D q
+            let x = -top * q * u[r]; // −(derivative by u) u², derivative by u = D q
             for (k, &p) in here.clone().zip(p) {
                 slope_v[k] += p * (top * shares[k] + x);
                 let part = p * (top * y[k] + x * v[k]);
@@ -232,7 +232,7 @@ impl NeuralSort {
                 sums.weighted[k] += weight(n, r) * part;
             }
             if curvature.is_some() && r < task.places {
-                let row = &mut columns[..p.len()]; // a row of M; the columns are spent
+                let row = &mut columns[..p.len()]; // a row of M; the columns are no longer needed
                 for (m, (p, v)) in row.iter_mut().zip(p.iter().zip(&v[here])) {
                     *m = u[r] * p * v;
                 }
@@ -260,7 +260,7 @@ impl NeuralSort {
         self.balance(stop)
     }
 
-    /// The measure of the hard order of the scores that were laid out last; equal scores share their places.
+    /// The metric of the sorted order of the scores that were laid out last; equal scores share their positions.
     pub fn hard(&self, places: usize) -> f64 {
         let discounts = Discounts::default();
         let mut measure = 0.0;
@@ -319,10 +319,10 @@ impl NeuralSort {
         }
     }
 
-    /// From slopes in the exponents to slopes in the scores, in input order.
+    /// From derivatives by the exponents to derivatives by the scores, in input order.
     fn to_items(&self, temperature: f64, slope: &mut [f64], curvature: Option<&mut [f64]>) {
         let n = self.order.len();
-        // Slope in −Σ_k |s_j − s_k| is `columns`; that sum moves with s_j and with every s_k.
+        // The derivative by −Σ_k |s_j − s_k| is `columns`; that sum depends on s_j and on every s_k.
         let columns = &self.sums.columns;
         let total: f64 = columns.iter().sum();
         let mut above = 0.0;
@@ -353,7 +353,7 @@ fn weight(n: usize, r: usize) -> f64 {
     n as f64 - 1.0 - 2.0 * r as f64
 }
 
-/// Adds D·Var of ∂exponent/∂s_j under the row m, for each item j of the row: 2(place_j − r) for j itself, 1 for those
+/// Adds D·Var of ∂exponent/∂s_j under the row m, for each item j of the row: 2(rank_j − r) for j itself, 1 for those
 /// above it, −1 for those below.
 fn add_variances(
     m: &[f64],
@@ -404,7 +404,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// One iteration back, to the scales of the one before.
+    /// One iteration backwards, to the scales of the previous one.
     fn backward(rows: &mut Rows, y: &[f64], before: (&[f64], &[f64]), slope_v: &mut [f64], sums: &mut Sums) {
         let (v, u) = before;
         let n = y.len();
@@ -426,7 +426,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// The first iteration back, before which u' = 1.
+    /// The first iteration backwards, before which u' = 1.
     fn backward_to_start(rows: &mut Rows, y: &[f64], sums: &mut Sums) {
         rows.each(|r, first, p| {
             let expected = dot(p, &y[first..first + p.len()]);
@@ -436,9 +436,9 @@ vectorised! {
 }
 
 impl Sums {
-    /// Adds the slopes in the exponents of one row behind a softmax: factor·p·(value − expected).
+    /// Adds the derivatives by the exponents of one row of a softmax: factor·p·(value − expected).
     #[inline(always)]
-    #[allow(clippy::inline_always)] // must take part in its caller's vectorisation
+    #[allow(clippy::inline_always)] // must be inlined for its caller to be vectorised
     fn add_softmax(&mut self, r: usize, first: usize, p: &[f64], values: &[f64], scales: [f64; 2]) {
         let here = first..first + p.len();
         let weight = weight(values.len(), r);

@@ -1,28 +1,28 @@
 /*!
-The order of a list by falling score, exact, ties in input order.
+The order of a list by decreasing score, exact, ties in input order.
 
 ```text
 key of item j = (max − s_j)·(2³² − 1)/(max − min) as u32, index of j below it: one u64
 sort the u64s (radix of 3 × 11 bits from 500 items on), then sort each run of equal keys by the f64 scores
 ```
 
-The linear key does not care about offsets, as the bits of an f32 would. Cost: O(n) from 500 items on while keys differ
-(12–20 ns an item at 20,000), O(n log n) at worst, when one outlier presses all others into one key.
+A linear key loses nothing to an offset, unlike the bits of an f32. Cost: O(n) from 500 items on while keys differ
+(12–20 ns an item at 20,000), O(n log n) at worst, if one outlier maps all others to one key.
 */
 
-/// Memory of [`descending`].
+/// Scratch memory of [`descending`].
 #[derive(Clone, Debug, Default)]
 pub struct OrderWork {
     keys: Vec<u64>,
     spare: Vec<u64>,
-    /// How often each digit occurs, pass after pass.
+    /// How often each digit occurs, for each pass.
     counts: Vec<u32>,
 }
 
 const RADIX_FROM: usize = 500;
 const BITS: u32 = 11;
 
-/// Fills `order` with the places of `scores` from the highest to the lowest; equal scores stay in input order.
+/// Fills `order` with the positions of `scores` from the highest to the lowest; equal scores stay in input order.
 ///
 /// ```
 /// use toprank_objectives::kernels::order::{OrderWork, descending};
@@ -34,7 +34,7 @@ const BITS: u32 = 11;
 /// # Panics
 /// If the lengths differ.
 pub fn descending(scores: &[f64], order: &mut [u32], work: &mut OrderWork) {
-    assert_eq!(scores.len(), order.len(), "one place per score");
+    assert_eq!(scores.len(), order.len(), "one position per score");
     let (low, high) =
         scores.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &s| (low.min(s), high.max(s)));
     // Half the range cannot overflow.
@@ -68,7 +68,7 @@ pub fn descending(scores: &[f64], order: &mut [u32], work: &mut OrderWork) {
     }
 }
 
-/// [`descending`] of numbers that are mostly few and whole, such as grades: by counting if all are 0, 1 … 31.
+/// [`descending`] of numbers that are usually small integers, such as grades: a counting sort if all are 0, 1 … 31.
 ///
 /// ```
 /// use toprank_objectives::kernels::order::{OrderWork, by_grade};
@@ -81,7 +81,7 @@ pub fn descending(scores: &[f64], order: &mut [u32], work: &mut OrderWork) {
 /// If the lengths differ.
 pub fn by_grade(grades: &[f64], order: &mut [u32], work: &mut OrderWork) {
     const GRADES: usize = 32;
-    assert_eq!(grades.len(), order.len(), "one place per grade");
+    assert_eq!(grades.len(), order.len(), "one position per grade");
     let mut next = [0u32; GRADES];
     for &grade in grades {
         let whole = grade as usize; // saturates

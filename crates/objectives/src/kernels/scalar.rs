@@ -1,4 +1,4 @@
-//! Functions of one number that neither overflow nor cancel.
+//! Functions of one number without overflow or cancellation.
 
 /// σ(x) = 1/(1 + e^{−x}).
 ///

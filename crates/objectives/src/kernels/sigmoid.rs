@@ -9,24 +9,24 @@ out_i = Σ_j w_j k(z_ij),   z_ij = (x_j − t_i)/T   or   (t_i − x_j)/T,   k =
 | --- | --- | --- | --- |
 | all pairs, e^{x/T} once per point, four fractions over one denominator | σ, range ≤ 300 T | 0.2 ns a pair | 1e-13 |
 | all pairs, e^{x/T} once per point | range ≤ 1000 T | 0.6 ns a pair, softplus 1.2 | 1e-13 |
-| all pairs, the plain formula | beyond | 8 ns a pair | 1e-15 |
+| all pairs, by the formula | otherwise | 8 ns a pair | 1e-15 |
 | expansion in moments (`expansion.rs`) | many points | 6 ns a point, 20 ns a pair of near intervals | 1e-10, σ' 3e-10 |
 
-The error is that of a sum of terms of one sign, relative to it. Which path runs follows from the cost model in
-[`Sums::write`], for each function on its own and from the positions alone, so asking for one more function changes no
-bit of the others.
+The error is relative to the sum, for terms of one sign. The path is chosen by the cost model in
+[`Sums::write`], for each function separately and from the positions alone, so asking for one more function does not change
+the results of the others.
 */
 
 pub use super::expansion::Curve;
 use super::expansion::Grid;
 use super::vector::{exp_all, twice_artanh};
 
-/// Memory of [`SigmoidSums`].
+/// Scratch memory of [`SigmoidSums`].
 #[derive(Clone, Debug, Default)]
 pub struct SigmoidWork {
     grid: Grid,
     pairs: Pairs,
-    /// For callers of whole operations such as [`SigmoidSums::ranks`].
+    /// Of operations such as [`SigmoidSums::ranks`].
     ones: Vec<f64>,
     sums: Vec<f64>,
 }
@@ -43,9 +43,9 @@ struct Pairs {
     weighted_exp: Vec<f64>,
 }
 
-/// Range in units of T up to which a product of four sums of exponentials stays a number, with room for weights.
+/// Range in units of T up to which a product of four sums of exponentials stays finite, with headroom for weights.
 const FOUR_RANGE: f64 = 300.0;
-/// Range in units of T up to which exponentials do.
+/// Range in units of T up to which exponentials stay finite.
 const EXP_RANGE: f64 = 1000.0;
 
 /// Sums at one temperature.
@@ -66,7 +66,7 @@ pub struct SigmoidSums {
 }
 
 impl SigmoidSums {
-    /// For T = `temperature` > 0; it is kept in 1e-300 … 1e300.
+    /// For T = `temperature` > 0; it is clamped to 1e-300 … 1e300.
     pub fn new(temperature: f64) -> SigmoidSums {
         SigmoidSums { temperature: temperature.clamp(1e-300, 1e300) }
     }
@@ -137,7 +137,7 @@ impl SigmoidSums {
         work.ones = ones;
     }
 
-    /// The gradient that goes back through [`SigmoidSums::ranks`]: adds `Σ_i a_i ∂ranks[i]/∂s_k` to `gradient[k]`.
+    /// The backward pass of [`SigmoidSums::ranks`]: adds `Σ_i a_i ∂ranks[i]/∂s_k` to `gradient[k]`.
     ///
     /// ```text
     /// ∂/∂s_k = (1/T) Σ_{i≠k} (a_i − a_k) σ'((s_k − s_i)/T)
@@ -159,7 +159,7 @@ impl SigmoidSums {
     }
 }
 
-/// Sources and targets of one [`SigmoidSums`]; what they share is worked out once.
+/// Sources and targets of one [`SigmoidSums`]; what several sums share is computed once.
 pub struct Sums<'a> {
     temperature: f64,
     sources: &'a [f64],
@@ -173,7 +173,7 @@ pub struct Sums<'a> {
     all_pairs: Ready,
 }
 
-/// What has been worked out.
+/// What has been computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ready {
     Nothing,
@@ -302,7 +302,7 @@ impl Pairs {
     }
 }
 
-// In all four the inner loop runs over the targets: no number passes from one round to the next, so it vectorises.
+// In all four the inner loop runs over the targets: its iterations are independent, so it is vectorised.
 
 vectorised! {
     /// Σ_j w_j e_j/(e_i + e_j), four fractions over one denominator.

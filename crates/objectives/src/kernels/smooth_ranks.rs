@@ -1,21 +1,21 @@
 /*!
-Measures by smooth ranks, and the way back: ApproxNDCG, its Gumbel form and ApproxMRR.
+Metrics by smooth ranks, and the backward pass: ApproxNDCG, its Gumbel form and ApproxMRR.
 
 ```text
-r_i = 1 + Σ_{j≠i} σ((s_j − s_i)/T)      for the anchors i: items with a share
-measure = Σ_i share_i f(r_i)            f(r) = 1/log2(1 + r)  or  1/r
-a_i = −share_i f'(r_i) ≥ 0,   S_i = Σ_{j≠i} σ'(z_ij),   A_j = Σ_{i≠j} a_i σ'(z_ij)
-∂(−measure)/∂s_j = (A_j − a_j S_j)/T
-curvature  (A_j + a_j S_j)/T²  ≥  ∂²(−measure)/∂s_j²,  for f'' ≥ 0 and |σ''| ≤ σ'
+r_i = 1 + Σ_{j≠i} σ((s_j − s_i)/T)      for the anchors i: items with a gain
+metric = Σ_i gain_i f(r_i)              f(r) = 1/log2(1 + r)  or  1/r
+a_i = −gain_i f'(r_i) ≥ 0,   S_i = Σ_{j≠i} σ'(z_ij),   A_j = Σ_{i≠j} a_i σ'(z_ij)
+∂(−metric)/∂s_j = (A_j − a_j S_j)/T
+Hessian   (A_j + a_j S_j)/T²  ≥  ∂²(−metric)/∂s_j²,  for f'' ≥ 0 and |σ''| ≤ σ'
 ```
 
-Only anchors are ranked, and only they push: two passes of n × (number of anchors) pairs, or linear in n by expansion
-([`super::sigmoid`]). The pair (i, i) is in both passes; it cancels in the gradient and is taken off elsewhere.
+Only anchors are ranked, and only they have a gradient of their own: two sums over n × (number of anchors) pairs, or linear in
+n by an expansion ([`super::sigmoid`]). The pair (i, i) is in both sums; it cancels in the gradient and is subtracted elsewhere.
 */
 
 use super::sigmoid::{Curve, SigmoidSums, SigmoidWork};
 
-/// f: what a place is worth.
+/// f: the value of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worth {
     /// 1/log2(1 + r), as in DCG.
@@ -37,7 +37,7 @@ impl Worth {
     }
 }
 
-/// Memory of smooth ranks, and the anchors they are asked for.
+/// Scratch memory of smooth ranks, and their anchors.
 #[derive(Clone, Debug, Default)]
 pub struct SmoothRanks {
     sigmoid: SigmoidWork,
@@ -53,7 +53,7 @@ pub struct SmoothRanks {
 }
 
 impl SmoothRanks {
-    /// Takes the items with a share as anchors.
+    /// Takes the items with a gain as anchors.
     pub fn anchor(&mut self, shares: impl Iterator<Item = f64>) {
         self.anchors.clear();
         self.shares.clear();
@@ -63,7 +63,7 @@ impl SmoothRanks {
         }
     }
 
-    /// The measure; adds the slopes of −measure to `gradient` and its curvature to `curvature`, both times `scale`.
+    /// The metric; adds the derivatives of −metric to `gradient` and its Hessian diagonal to `curvature`, both times `scale`.
     ///
     /// # Panics
     /// If there are fewer scores or outputs than items.
@@ -89,7 +89,7 @@ impl SmoothRanks {
         let mut measure = 0.0;
         push.clear();
         for (rank, share) in ranks.iter().zip(shares.iter()) {
-            let [worth, fall] = worth.at(1.0 + (rank - 0.5).max(0.0)); // σ(0) of itself off, its place 1 on
+            let [worth, fall] = worth.at(1.0 + (rank - 0.5).max(0.0)); // without σ(0) of itself, plus rank 1
             measure += share * worth;
             push.push(share * fall);
         }
@@ -119,7 +119,7 @@ mod tests {
     use crate::kernels::scalar::sigmoid;
     use toprank_core::Stream;
 
-    /// Measure, slopes and curvature as the formulas read, O(n²), and the greatest a_i.
+    /// Reference implementation: metric, derivatives and Hessian by the formulas, O(n²), and the greatest a_i.
     fn plain(s: &[f64], shares: &[f64], worth: Worth, t: f64) -> (f64, Vec<f64>, Vec<f64>, f64) {
         let n = s.len();
         let slope = |i: usize, j: usize| sigmoid((s[j] - s[i]) / t) * sigmoid((s[i] - s[j]) / t);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_equal_the_plain_twin_on_adversarial_scores() {
+    fn sums_equal_the_reference_implementation_on_adversarial_scores() {
         let mut random = Stream::new(2, "smooth ranks").open();
         let mut ranks = SmoothRanks::default();
         for n in [1, 2, 3, 40, 900, 3000] {

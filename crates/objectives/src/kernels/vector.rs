@@ -1,10 +1,10 @@
-//! Functions of one number in plain arithmetic, without a call or a branch, so that loops over them vectorise.
+//! Functions of one number in arithmetic only, without calls or branches, so that loops over them are vectorised.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
 use crate::simd::fma;
 
-/// Largest |z| that [`exp_all`] takes.
+/// Largest |z| that [`exp_all`] accepts.
 pub const EXP_RANGE: f64 = 700.0;
 
 /// e^z for |z| ≤ [`EXP_RANGE`], relative error below 4e-16 (and 2e-16·|z|, the error of z itself).
@@ -15,7 +15,7 @@ pub const EXP_RANGE: f64 = 700.0;
 #[inline(always)]
 #[allow(clippy::inline_always)] // a call would keep the caller's loop from being vectorised
 pub(crate) fn exp<const FUSED: bool>(z: f64) -> f64 {
-    // Adding 1.5·2⁵² rounds to a whole number and leaves it in the low bits of the sum.
+    // Adding 1.5·2⁵² rounds to an integer and leaves it in the low bits of the sum.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     // ln 2 in two parts; the first has 32 bits, so k times it is exact.
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
@@ -42,7 +42,7 @@ pub(crate) fn exp<const FUSED: bool>(z: f64) -> f64 {
 pub(crate) fn twice_artanh<const FUSED: bool>(z: f64) -> f64 {
     // artanh(√y)/√y at the Chebyshev nodes of [0, 1/9]; the Taylor series would need 16 terms.
     let y = z * z;
-    // In pairs of pairs: ten steps in a row would wait for each other.
+    // In pairs of pairs, since ten dependent steps in a row would be slow.
     let line = |c: [f64; 2]| fma::<FUSED>(c[1], y, c[0]);
     let (y2, a) = (y * y, line([1.0, 0.333_333_333_333_412_86]));
     let a = fma::<FUSED>(line([0.199_999_999_976_438, 0.142_857_145_558_285_8]), y2, a);

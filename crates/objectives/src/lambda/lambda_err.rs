@@ -9,7 +9,7 @@ const MAX: Param = Param {
     name: "max",
     default: "4",
     range: "in [1, 31]",
-    about: "the greatest grade; a label above it counts as it",
+    about: "the highest grade; labels above it count as this grade",
 };
 pub(crate) const PARAMS: &[Param] = &[CUT, SIGMA, NORM, MAX];
 pub(crate) const EXAMPLES: &[&str] =
@@ -26,14 +26,14 @@ struct StopSwap {
 }
 
 impl Delta for StopSwap {
-    /// Chance that a reader is satisfied.
+    /// Probability that a reader is satisfied.
     fn value(&self, input: &Input, item: usize) -> f64 {
         let grade = f64::from(input.list.labels[item]).clamp(0.0, self.max);
         (grade.exp2() - 1.0) / self.max.exp2()
     }
 
-    /// With Q(a) the chance to get to rank a, and for what stands between a < b (ranks from 1) the chance Π to pass it and
-    /// B = Σ chance to stop there/rank for a reader who enters it:
+    /// With Q(a) the probability of reaching rank a and, for the items between ranks a < b (from 1), the probability Π of passing
+    /// all of them and B = Σ (probability of stopping)/rank:
     ///
     /// ```text
     /// |ΔERR| = |R_a − R_b|·Q(a)·(1/a − B − Π/b)

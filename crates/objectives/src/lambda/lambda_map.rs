@@ -22,7 +22,7 @@ pub(super) fn relevance(input: &Input, item: usize) -> f64 {
     f64::from(u8::from(input.is_relevant(item)))
 }
 
-/// Number of relevant items that were retrieved and of all; `None` unless there are relevant and other items to swap.
+/// Number of relevant items that were retrieved and of all; `None` unless there are both relevant and other items.
 pub(super) fn relevant_items(input: &Input, values: &[f64]) -> Option<(usize, usize)> {
     let retrieved = values.iter().filter(|value| **value > 0.0).count();
     let missed = input.list.missed.iter().filter(|y| input.policy.relevant.is(**y)).count();
@@ -40,7 +40,7 @@ impl Delta for PrecisionSwap {
     /// relevant at a: c(a)/a − c(b)/b + P(b−1) − P(a),   relevant at b: (c(a)+1)/a − c(b)/b + P(b−1) − P(a)
     /// ```
     ///
-    /// so each is a number of a minus a number of b.
+    /// so each is a function of a minus a function of b.
     fn rows<'a>(
         &self,
         input: &Input,

@@ -10,8 +10,8 @@ use crate::params::RELEVANT;
 const CUT: Param = Param {
     name: "@",
     default: "10",
-    range: "a whole number from 1 on",
-    about: "K: how many places from the top count",
+    range: "an integer from 1 on",
+    about: "K: only the top K positions count",
 };
 pub(crate) const PARAMS: &[Param] = &[CUT, SIGMA, NORM, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] =
@@ -24,7 +24,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(lambda))
 }
 
-/// |ΔP@K| of a swap: 1/K if one side is inside, the other outside, and one of them relevant.
+/// |ΔP@K| of a swap: 1/K if one item is inside, the other outside, and one of them is relevant.
 struct TopSwap {
     k: u32,
 }
@@ -44,7 +44,7 @@ impl Delta for TopSwap {
         relevant_items(input, values)?;
         let (k, n) = (self.k as usize, input.list.len());
         if n <= k {
-            return None; // whatever swaps, all stay inside
+            return None; // no swap changes the top K
         }
         let change = 1.0 / k as f64;
         Some(move |a: usize, start: usize, row: &mut [f64]| {

@@ -21,7 +21,7 @@ struct NdcgSwap {
     cut: Option<u32>,
 }
 
-/// Ideal DCG of the first `cut` places; `None` if it is 0 or all gains are equal.
+/// Ideal DCG at `cut`; `None` if it is 0 or all gains are equal.
 pub(super) fn ideal(input: &Input, gains: &[f64], cut: Option<u32>, scratch: &mut Vec<f64>) -> Option<f64> {
     if gains.iter().all(|g| *g == gains[0]) {
         return None;

@@ -1,16 +1,16 @@
 /*!
-The walk over pairs that all lambda methods share.
+The loop over pairs that all lambda methods share.
 
 ```text
-order the list by falling frozen score, ties in input order; rank a, b from 0
-for each rank a < K (all without a cut), for each rank b > a:      at least one side stands inside K
+order the list by decreasing frozen score, ties in input order; rank a, b from 0
+for each rank a < K (all without a cut), for each rank b > a:      at least one item is in the top K
     c_ab = ±w_a w_b |Δ(a, b)|,  + if the item at a is the better one
-    loss += |c| ln(1 + e^{−σ(s_better − s_worse)}),  λ = c σ · (chance of the wrong order): −λ on a, +λ on b
+    loss += |c| ln(1 + e^{−σ(s_better − s_worse)}),  λ = c σ · (probability of the wrong order): −λ on a, +λ on b
 ```
 
-Each row of pairs is a few vectorised passes over contiguous arrays in rank order. Items of equal value have no pair: where
-there are but two values and few items of one of them, the items of each stand together, and a row is met by the others alone.
-Cost: O(n log n + n·K), with m of n items relevant and all others alike O(n log n + m·n) logarithms.
+Each row of pairs is a few vectorised loops over contiguous arrays in rank order. Items of equal value form no pair: if
+there are only two values and few items of one of them, the items of each value are stored together, and a row is paired with
+the other group only. Cost: O(n log n + n·K); with m of n items relevant and only two values, O(n log n + m·n) logarithms.
 */
 
 use std::f64::consts::LN_2;
@@ -21,7 +21,6 @@ use super::row::{EXP_RANGE, LANES, Lower, Totals, Upper, pairs_by_exp, pairs_by_
 use crate::kernels::order::descending;
 use crate::kernels::vector::exp_all;
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::{positive, word};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -29,22 +28,22 @@ pub(super) const SIGMA: Param = Param {
     name: "sigma",
     default: "1",
     range: "in (0, ∞)",
-    about: "σ: steepness of the logistic function of a difference of scores",
+    about: "σ: steepness of the logistic function of a score difference",
 };
 
 pub(super) const NORM: Param = Param {
     name: "norm",
     default: "none",
     range: "none or lightgbm",
-    about: "lightgbm: pair weights over 0.01 + difference of scores, then the list times log2(1 + S)/S",
+    about: "lightgbm: pair weights are divided by 0.01 + score difference, then the list is multiplied by log2(1 + S)/S",
 };
 
-/// Which items take part: the truncation level.
+/// The truncation level.
 pub(super) const CUT: Param = Param {
     name: "@",
     default: "all",
-    range: "a whole number from 1 on",
-    about: "K: only pairs with at least one side in the first K places",
+    range: "an integer from 1 on",
+    about: "K: only pairs with at least one item in the top K positions count",
 };
 
 /// How pair weights are normalised.
@@ -54,9 +53,9 @@ pub(super) enum Norm {
     LightGbm,
 }
 
-/// How a measure changes when two ranks swap.
+/// How a metric changes when two ranks are swapped.
 pub(super) trait Delta: Send + Sync {
-    /// What the measure sees of an item: its gain, whether it is relevant, the chance to stop there.
+    /// What the metric sees of an item: its gain, whether it is relevant, the probability of stopping there.
     fn value(&self, input: &Input, item: usize) -> f64;
 
     /// From the values in rank order (filled up with zeros to a multiple of [`LANES`]): a function that fills the row
@@ -83,65 +82,65 @@ pub(super) struct Lambda<D> {
 
 impl<D> Lambda<D> {
     pub fn new(spec: &Spec, delta: D) -> Result<Lambda<D>, ParamError> {
-        let norm = word(spec, "norm", "none", &[("none", Norm::None), ("lightgbm", Norm::LightGbm)])?;
-        Ok(Lambda { delta, cut: spec.cut, sigma: positive(spec, "sigma", 1.0)?, norm })
+        let norm = spec.args.one_of("norm", "none", &[("none", Norm::None), ("lightgbm", Norm::LightGbm)])?;
+        Ok(Lambda { delta, cut: spec.cut, sigma: spec.args.positive("sigma", 1.0)?, norm })
     }
 }
 
-/// Items that may meet those of the other camp: one camp of all items, or one for each of two values. A camp's items stand
-/// together in rank order, from a multiple of [`LANES`] on.
+/// Groups of items: pairs are formed between different groups. One group of all items, or one for each of two values. The items
+/// of a group are contiguous in rank order, from a multiple of [`LANES`] on.
 #[derive(Clone, Copy)]
-struct Camps {
-    /// The value of the first camp.
+struct Groups {
+    /// The value of the first group.
     first: f64,
-    /// Items of each camp; no second one: 0.
+    /// Items of each group; 0: there is no second one.
     sizes: [usize; 2],
 }
 
-/// With more than one item in so many in the smaller camp, picking the other camp's items out of a row costs more than their
-/// pairs do.
+/// If the smaller group has more than one item in this many, selecting the other group's items from a row costs more than
+/// computing all pairs.
 const FEW: usize = 4;
 
-impl Camps {
-    fn of(values: &[f64]) -> Camps {
-        let all = Camps { first: values[0], sizes: [values.len(), 0] };
+impl Groups {
+    fn of(values: &[f64]) -> Groups {
+        let all = Groups { first: values[0], sizes: [values.len(), 0] };
         let Some(second) = values.iter().copied().find(|value| *value != all.first) else { return all };
         if values.iter().any(|value| *value != all.first && *value != second) {
             return all;
         }
         let others = values.iter().filter(|value| **value == second).count();
         let sizes = [values.len() - others, others];
-        if sizes[0].min(sizes[1]) * FEW > values.len() { all } else { Camps { sizes, ..all } }
+        if sizes[0].min(sizes[1]) * FEW > values.len() { all } else { Groups { sizes, ..all } }
     }
 
     fn are_two(self) -> bool {
         self.sizes[1] > 0
     }
 
-    /// Where the second camp begins.
+    /// Where the second group begins.
     fn border(self) -> usize {
         self.sizes[0].next_multiple_of(LANES)
     }
 
-    /// Places of both camps.
+    /// Slots of both groups.
     fn places(self) -> usize {
         self.border() + self.sizes[1].next_multiple_of(LANES)
     }
 
-    /// The camp of a value.
+    /// The group of a value.
     fn of_value(self, value: f64) -> usize {
         usize::from(self.are_two() && value != self.first)
     }
 
-    /// Where the items that one of `camp` meets begin and end.
-    fn met_by(self, camp: usize) -> [usize; 2] {
-        match (self.are_two(), camp) {
+    /// Where the items that an item of `group` is paired with begin and end.
+    fn met_by(self, group: usize) -> [usize; 2] {
+        match (self.are_two(), group) {
             (false, _) | (true, 1) => [0, self.sizes[0]],
             (true, _) => [self.border(), self.border() + self.sizes[1]],
         }
     }
 
-    /// The rank of every place; the places between the camps and after them repeat the last one's.
+    /// The rank of every slot; the slots between the groups and after them repeat the last one.
     fn lay(self, values: &[f64], ranks: &mut [u32]) {
         let mut next = [0, self.border()];
         for (rank, value) in values.iter().enumerate() {
@@ -156,14 +155,14 @@ impl Camps {
     }
 }
 
-/// Arrays by place, all of one length, a multiple of [`LANES`].
+/// Arrays by slot, all of one length, a multiple of [`LANES`].
 struct Ranked<'a> {
-    camps: Camps,
-    /// The value of each rank, by which its camp is known.
+    groups: Groups,
+    /// The value of each rank, which determines its group.
     values: &'a [f64],
-    /// The rank of each place.
+    /// The rank of each slot.
     ranks: &'a [u32],
-    /// Ranks whose rows are walked.
+    /// Ranks whose rows are computed.
     rows: usize,
     sigma: f64,
     spread: [f64; 2],
@@ -171,15 +170,15 @@ struct Ranked<'a> {
     exps: &'a mut [f64],
     weights: Option<&'a [f64]>,
     frozen: &'a [f64],
-    /// Δ by rank, where there are two camps.
+    /// Δ by rank, if there are two groups.
     by_rank: &'a mut [f64],
     row: &'a mut [f64],
     totals: Totals<'a>,
 }
 
 impl Ranked<'_> {
-    /// Walks over all pairs; gradient and curvature still lack σ and σ². Returns Σ |λ|.
-    fn walk(&mut self, mut fill: impl FnMut(usize, usize, &mut [f64]) -> bool) -> f64 {
+    /// Sums over all pairs; gradient and Hessian still lack the factors σ and σ². Returns Σ |λ|.
+    fn sum_pairs(&mut self, mut fill: impl FnMut(usize, usize, &mut [f64]) -> bool) -> f64 {
         let [low, high] = range(self.scores);
         let by_exp = self.sigma * (high - low) <= EXP_RANGE;
         if by_exp {
@@ -190,21 +189,21 @@ impl Ranked<'_> {
             exp_all(self.exps);
         }
         let mut sizes = 0.0;
-        let mut next = [0, self.camps.border()];
+        let mut next = [0, self.groups.border()];
         for a in 0..self.rows {
-            let camp = self.camps.of_value(self.values[a]);
-            let place = next[camp];
-            next[camp] += 1;
-            // The items below rank a that it meets.
-            let [begin, end] = self.camps.met_by(camp);
-            let first = if self.camps.are_two() { next[1 - camp] } else { place + 1 };
+            let group = self.groups.of_value(self.values[a]);
+            let place = next[group];
+            next[group] += 1;
+            // The items below rank a that it is paired with.
+            let [begin, end] = self.groups.met_by(group);
+            let first = if self.groups.are_two() { next[1 - group] } else { place + 1 };
             let start = first - (first - begin) % LANES;
             let until = begin + (end - begin).next_multiple_of(LANES);
             if first >= end {
                 continue;
             }
             let row = &mut self.row[start..until];
-            if self.camps.are_two() {
+            if self.groups.are_two() {
                 let from = a - a % LANES;
                 if !fill(a, from, &mut self.by_rank[from..]) {
                     continue;
@@ -246,8 +245,8 @@ impl Ranked<'_> {
             let [sum, size] = sums(row);
             totals.gradient[place] -= sum;
             sizes += size;
-            if let Some([curvature, bend]) = &mut totals.curvature {
-                curvature[place] += sums(&bend[start..until])[0];
+            if let Some([curvature, second]) = &mut totals.curvature {
+                curvature[place] += sums(&second[start..until])[0];
             }
         }
         sizes
@@ -269,7 +268,7 @@ impl<D: Delta> Objective for Lambda<D> {
             return None;
         }
         let m = n.next_multiple_of(LANES);
-        // Two camps may take so many places more.
+        // Two groups may take this many more slots.
         let most = m + LANES;
         let [order, ranks] = work.places.cut([n, most]);
         descending(input.frozen(), order, &mut work.kernel.order);
@@ -280,12 +279,12 @@ impl<D: Delta> Objective for Lambda<D> {
         let values = &*values;
         let mut fill = self.delta.rows(input, values, [x, y], &mut work.kernel.gains)?;
 
-        let camps = Camps::of(&values[..n]);
-        let mut by_place = by_place.chunks_exact_mut(camps.places());
-        let [scores, exps, weights, frozen, gradient, loss, row, curvature, bend] =
+        let groups = Groups::of(&values[..n]);
+        let mut by_place = by_place.chunks_exact_mut(groups.places());
+        let [scores, exps, weights, frozen, gradient, loss, row, curvature, second] =
             std::array::from_fn(|_| by_place.next().unwrap_or_default());
-        let ranks = &mut ranks[..camps.places()];
-        camps.lay(&values[..n], ranks);
+        let ranks = &mut ranks[..groups.places()];
+        groups.lay(&values[..n], ranks);
         let ranks = &*ranks;
         let pick = |target: &mut [f64], source: &[f64]| {
             for (value, &rank) in target.iter_mut().zip(ranks) {
@@ -301,7 +300,7 @@ impl<D: Delta> Objective for Lambda<D> {
         let differ = input.frozen()[order[0] as usize] > input.frozen()[order[n - 1] as usize];
         let normed = self.norm == Norm::LightGbm;
         let mut ranked = Ranked {
-            camps,
+            groups,
             values,
             ranks,
             rows: self.cut.map_or(n, |k| k as usize).min(n - 1),
@@ -316,14 +315,14 @@ impl<D: Delta> Objective for Lambda<D> {
             totals: Totals {
                 gradient,
                 loss,
-                curvature: out.curvature.is_some().then_some([curvature, bend]),
+                curvature: out.curvature.is_some().then_some([curvature, second]),
             },
         };
-        // S is frozen too: where the frozen scores are not the present ones it takes a walk of its own.
+        // S is frozen, too: if the frozen scores are not the present ones it needs its own sum over pairs.
         let mut sizes = None;
         if normed && input.frozen.is_some() {
             ranked.scores.copy_from_slice(frozen);
-            sizes = Some(ranked.walk(&mut fill));
+            sizes = Some(ranked.sum_pairs(&mut fill));
             ranked.totals.gradient.fill(0.0);
             ranked.totals.loss.fill(0.0);
             if let Some([curvature, _]) = &mut ranked.totals.curvature {
@@ -331,14 +330,14 @@ impl<D: Delta> Objective for Lambda<D> {
             }
         }
         pick(ranked.scores, input.list.scores);
-        let walked = ranked.walk(&mut fill);
+        let walked = ranked.sum_pairs(&mut fill);
         let s = 2.0 * self.sigma * sizes.unwrap_or(walked);
         let scale = if normed && s > 0.0 { s.ln_1p() / (s * LN_2) } else { 1.0 };
 
         let Totals { gradient, curvature, loss } = ranked.totals;
         let give = |all: &[f64], by: f64, to: &mut [f64]| {
-            for (camp, size) in camps.sizes.into_iter().enumerate() {
-                let begin = camp * camps.border();
+            for (group, size) in groups.sizes.into_iter().enumerate() {
+                let begin = group * groups.border();
                 for (value, &rank) in all[begin..].iter().zip(&ranks[begin..begin + size]) {
                     to[order[rank as usize] as usize] = by * value;
                 }
@@ -357,7 +356,7 @@ mod tests {
     use toprank_core::{Lists, Policy, Stream};
     use toprank_metrics::{Discounts, best_dcg};
 
-    use super::Camps;
+    use super::Groups;
     use crate::kernels::scalar::{sigmoid, softplus};
     use crate::{Batch, Goal, Gradients};
 
@@ -368,7 +367,7 @@ mod tests {
         weights: Vec<f32>,
     }
 
-    /// LambdaRank read aloud: loss, gradient, curvature.
+    /// Reference implementation of LambdaRank: loss, gradient, Hessian diagonal.
     fn plain(case: &Case, cut: usize, sigma: f64, normed: bool) -> (f64, Vec<f64>, Vec<f64>) {
         let (n, policy, discounts) = (case.scores.len(), Policy::default(), Discounts::default());
         let mut order: Vec<usize> = (0..n).collect();
@@ -397,30 +396,30 @@ mod tests {
             loss += scale * weight(i, j) * softplus(x);
             gradient[i] -= scale * lambda(&case.scores, i, j);
             gradient[j] += scale * lambda(&case.scores, i, j);
-            let bend = scale * sigma * sigma * weight(i, j) * sigmoid(x) * sigmoid(-x);
-            curvature[i] += bend;
-            curvature[j] += bend;
+            let second = scale * sigma * sigma * weight(i, j) * sigmoid(x) * sigmoid(-x);
+            curvature[i] += second;
+            curvature[j] += second;
         }
         (loss, gradient, curvature)
     }
 
     #[test]
-    fn items_of_two_values_stand_in_two_camps_if_one_is_small() {
+    fn items_of_two_values_form_two_groups_if_one_is_small() {
         let values = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
-        let camps = Camps::of(&values);
-        assert_eq!(camps.sizes, [2, 7]);
-        let mut ranks = vec![0; camps.places()];
-        camps.lay(&values, &mut ranks);
+        let groups = Groups::of(&values);
+        assert_eq!(groups.sizes, [2, 7]);
+        let mut ranks = vec![0; groups.places()];
+        groups.lay(&values, &mut ranks);
         assert_eq!(ranks, [0, 4, 4, 4, 1, 2, 3, 5, 6, 7, 8, 8]);
-        assert_eq!([camps.met_by(0), camps.met_by(1)], [[4, 11], [0, 2]]);
+        assert_eq!([groups.met_by(0), groups.met_by(1)], [[4, 11], [0, 2]]);
         for (values, why) in [
             (vec![1.0, 0.0, 0.0], "one in three is not few"),
             (vec![1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], "three values"),
             (vec![1.0; 5], "one value"),
         ] {
-            let camps = Camps::of(&values);
-            assert_eq!(camps.sizes, [values.len(), 0], "{why}");
-            assert_eq!(camps.met_by(0), [0, values.len()], "{why}");
+            let groups = Groups::of(&values);
+            assert_eq!(groups.sizes, [values.len(), 0], "{why}");
+            assert_eq!(groups.met_by(0), [0, values.len()], "{why}");
         }
     }
 
@@ -440,7 +439,7 @@ mod tests {
                 let (scores, moved): (Vec<f64>, Vec<f64>) = (0..n).map(|_| (draw(), draw())).unzip();
                 let mut graded: Vec<f32> = (0..n).map(|_| random.below(5) as f32).collect();
                 (graded[0], graded[1]) = (0.0, 1.0);
-                // Two values, few items of one of them: two camps.
+                // Two values, few items of one of them: two groups.
                 let few: Vec<f32> = graded.iter().map(|y| f32::from(*y == 1.0)).collect();
                 let all_but_few = few.iter().map(|y| 1.0 - y).collect();
                 let weights: Vec<f32> = (0..n).map(|_| 0.5 + random.unit() as f32).collect();
@@ -461,7 +460,7 @@ mod tests {
                         ("lambdarank@5:norm=lightgbm:sigma=1.5", 5, 1.5, true),
                     ] {
                         if n > 1000 && (cut == n || levels > 0) {
-                            continue; // the definition takes its time
+                            continue; // the definition is slow
                         }
                         let (loss, gradient, curvature) = plain(&case, cut, sigma, normed);
                         let lists = Lists {

@@ -1,7 +1,7 @@
-//! Lambda methods: a logistic loss of pairs, each weighted by what swapping the two would change in a measure.
+//! Lambda methods: a logistic loss over pairs, each weighted by how much swapping the two items would change a metric.
 //!
-//! One mechanism (`mechanism.rs`) walks over the pairs; an instance gives the weight of a pair of ranks. The weights are
-//! frozen: computed from the present order, constant in the gradient.
+//! One mechanism (`mechanism.rs`) sums over the pairs; an objective defines the weight of a pair of ranks. The weights are
+//! frozen: computed from the present order, and constants of the gradient.
 
 pub mod lambda_err;
 pub mod lambda_map;

@@ -9,7 +9,7 @@ use super::mechanism::SIGMA;
 use crate::kernels::order::descending;
 use crate::kernels::sigmoid::{Curve, SigmoidSums};
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::{GAIN, positive};
+use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -17,7 +17,7 @@ pub(crate) const PARAMS: &[Param] = &[SIGMA, GAIN];
 pub(crate) const EXAMPLES: &[&str] = &["ndcg-loss1:sigma=2", "ndcg-loss1:gain=linear"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(NdcgLoss1 { sigma: positive(spec, "sigma", 1.0)? }))
+    Ok(Box::new(NdcgLoss1 { sigma: spec.args.positive("sigma", 1.0)? }))
 }
 
 /// NDCG-Loss1; formula, source and cost are in the [module](self).
@@ -49,7 +49,7 @@ impl Objective for NdcgLoss1 {
             a[i] = w[i] * input.gain(i) * discounts.at(place) / (z * LN_2);
         }
         let sums = SigmoidSums::new(1.0 / self.sigma);
-        // As an anchor an item is pushed up past all others, as one of the others it is pulled down by the anchors.
+        // As an anchor an item is pushed above all others, as another item it is pushed down by the anchors.
         sums.sources_minus_targets(s, s, &mut kernel.sigmoid).write(
             [Curve::Softplus, Curve::Sigmoid],
             w,
@@ -58,7 +58,7 @@ impl Objective for NdcgLoss1 {
         sums.targets_minus_sources(s, s, &mut kernel.sigmoid).write([Curve::Sigmoid], a, [&mut *pulled]);
         let mut loss = 0.0;
         for i in 0..n {
-            // An item makes no pair with itself: ln 2 leaves the loss, and in the gradient ½ and ½ cancel.
+            // An item forms no pair with itself: subtract ln 2 from the loss; in the gradient ½ and ½ cancel.
             loss += a[i] * (losses[i] - w[i] * LN_2);
             out.gradient[i] = self.sigma * (w[i] * pulled[i] - a[i] * pushed[i]);
         }

@@ -4,14 +4,14 @@ use crate::kernels::scalar::{sigmoid, softplus};
 use crate::kernels::vector::twice_artanh;
 use crate::simd::fma;
 
-/// Rows start at a multiple of this and are as long as one, so that the vectorised loops have no rest.
+/// Rows start at a multiple of this and their length is one, so that the vectorised loops have no remainder.
 pub(super) const LANES: usize = 4;
 
-/// Range of the scores up to which [`pairs_by_exp`] runs: products of two sums of exponentials stay numbers, with
-/// room for weights.
+/// Range of the scores up to which [`pairs_by_exp`] runs: products of two sums of exponentials stay finite, with
+/// headroom for weights.
 pub(super) const EXP_RANGE: f64 = 600.0;
 
-/// The item whose pairs are walked.
+/// The item whose pairs are summed.
 #[derive(Clone, Copy)]
 pub(super) struct Upper {
     pub score: f64,
@@ -23,7 +23,7 @@ pub(super) struct Upper {
     pub spread: [f64; 2],
 }
 
-/// The items from one rank on, by falling frozen score.
+/// The items from one rank on, by decreasing frozen score.
 #[derive(Clone, Copy)]
 pub(super) struct Lower<'a> {
     pub scores: &'a [f64],
@@ -31,11 +31,11 @@ pub(super) struct Lower<'a> {
     pub frozen: &'a [f64],
 }
 
-/// What adds up at the items of [`Lower`].
+/// The sums of the items of [`Lower`].
 pub(super) struct Totals<'a> {
     pub gradient: &'a mut [f64],
     pub loss: &'a mut [f64],
-    /// Curvature of the items, and that of the present row's pairs; if wanted.
+    /// Hessian diagonal of the items, and that of the present row's pairs; if wanted.
     pub curvature: Option<[&'a mut [f64]; 2]>,
 }
 
@@ -47,11 +47,11 @@ impl Upper {
         self.spread[0] + self.spread[1] * (self.frozen - frozen)
     }
 
-    /// λ = c σ(wrong way), loss and curvature of a pair with Δ, where c = Δ/distance.
+    /// λ = c σ(wrong order), loss and second derivative of a pair with Δ, where c = Δ/distance.
     ///
     /// ```text
     /// t = e_a + e_b,  σ = e_b/t for c > 0, e_a/t for c < 0
-    /// ln(1 + e^{−σ|s_a − s_b|}) = 2 artanh(less/(t + more)), less and more of e_a, e_b
+    /// ln(1 + e^{−σ|s_a − s_b|}) = 2 artanh(less/(t + more)), less and more the smaller and larger of e_a, e_b
     /// ```
     ///
     /// One division for all three: 1/(t·(t + more)·distance).
@@ -77,12 +77,12 @@ impl Upper {
 }
 
 /// Takes Δ of the pairs of an upper item with lower ones, times their weights (Δ > 0: the upper one is better), and leaves their λ in `row`,
-/// their curvature in its row; adds both and the loss to the lower items.
+/// their second derivatives in its row; adds both and the loss to the lower items.
 pub(super) fn pairs_by_exp(upper: Upper, lower: Lower, row: &mut [f64], totals: &mut Totals) {
     match &mut totals.curvature {
         None => with_loss(upper, lower, row, totals.gradient, totals.loss),
-        Some([curvature, bend]) => {
-            with_curvature(upper, lower, row, totals.gradient, totals.loss, curvature, bend);
+        Some([curvature, second]) => {
+            with_curvature(upper, lower, row, totals.gradient, totals.loss, curvature, second);
         }
     }
 }
@@ -110,18 +110,18 @@ vectorised! {
         gradient: &mut [f64],
         loss: &mut [f64],
         curvature: &mut [f64],
-        bend: &mut [f64],
+        second: &mut [f64],
     ) {
         let n = row.len();
         let (scores, exps, frozen) = (&lower.scores[..n], &lower.exps[..n], &lower.frozen[..n]);
         let (gradient, loss) = (&mut gradient[..n], &mut loss[..n]);
-        let (curvature, bend) = (&mut curvature[..n], &mut bend[..n]);
+        let (curvature, second) = (&mut curvature[..n], &mut second[..n]);
         for b in 0..n {
             let [lambda, cost, curve] = upper.pair::<FUSED>(row[b], [scores[b], exps[b], frozen[b]]);
             row[b] = lambda;
             gradient[b] += lambda;
             loss[b] += cost;
-            bend[b] = curve;
+            second[b] = curve;
             curvature[b] += curve;
         }
     }
@@ -137,9 +137,9 @@ pub(super) fn pairs_by_formula(upper: Upper, lower: Lower, row: &mut [f64], tota
         row[b] = c * wrong;
         totals.gradient[b] += row[b];
         totals.loss[b] += c.abs() * softplus(x);
-        if let Some([curvature, bend]) = &mut totals.curvature {
-            bend[b] = c.abs() * (wrong * sigmoid(-x));
-            curvature[b] += bend[b];
+        if let Some([curvature, second]) = &mut totals.curvature {
+            second[b] = c.abs() * (wrong * sigmoid(-x));
+            curvature[b] += second[b];
         }
     }
 }

@@ -7,7 +7,7 @@ use super::mechanism::Delta;
 use super::row::LANES;
 use crate::objective::Input;
 
-/// Lists of several lengths, scores falling in input order, with and without missed items.
+/// Lists of several lengths, scores descending in input order, with and without items that were not retrieved.
 pub(super) fn lists() -> Vec<(Vec<f64>, Vec<f32>, Vec<f32>)> {
     let mut random = Stream::new(4, "swaps").open();
     let mut lists = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn lists() -> Vec<(Vec<f64>, Vec<f32>, Vec<f32>)> {
     lists
 }
 
-/// All Δ of a list whose scores fall in input order: Δ[a][b], a < b, positive where a is the better one.
+/// All Δ of a list whose scores are descending in input order: Δ[a][b], a < b, positive if a is the better one.
 pub(super) fn deltas(delta: &impl Delta, list: List, policy: &Policy) -> Option<Vec<Vec<f64>>> {
     let n = list.len();
     let input = Input::whole(list, policy);
@@ -58,7 +58,7 @@ pub(super) fn each_delta_is_what_a_swap_changes(delta: &impl Delta, metric: &str
             for (b, got) in row.iter().enumerate().skip(a + 1) {
                 let mut swapped = labels.clone();
                 swapped.swap(a, b);
-                // A better item that goes down takes something away.
+                // Moving a better item down lowers the metric.
                 let want = before - value(&swapped);
                 assert!((got - want).abs() < 1e-13, "{metric}: {a} {b}: {got} {want}");
                 checked += usize::from(want != 0.0);

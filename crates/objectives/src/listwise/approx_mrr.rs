@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::approx_ndcg::TEMPERATURE;
 use crate::kernels::smooth_ranks::Worth;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, positive};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -13,7 +13,7 @@ pub(crate) const PARAMS: &[Param] = &[TEMPERATURE, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &["approx-mrr:temperature=0.1", "approx-mrr:relevant=2"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(ApproxMrr { temperature: positive(spec, "temperature", 1.0)? }))
+    Ok(Box::new(ApproxMrr { temperature: spec.args.positive("temperature", 1.0)? }))
 }
 
 /// ApproxMRR; formula, source and cost are in the [module](self).

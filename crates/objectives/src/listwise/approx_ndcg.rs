@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::measure::shares;
 use crate::kernels::smooth_ranks::Worth;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{GAIN, positive};
+use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -13,14 +13,14 @@ pub(super) const TEMPERATURE: Param = Param {
     name: "temperature",
     default: "1",
     range: "in (0, ∞)",
-    about: "T: differences of scores are divided by it",
+    about: "T: score differences are divided by it",
 };
 
 pub(crate) const PARAMS: &[Param] = &[TEMPERATURE, GAIN];
 pub(crate) const EXAMPLES: &[&str] = &["approx-ndcg:temperature=0.1", "approx-ndcg:gain=linear"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(ApproxNdcg { temperature: positive(spec, "temperature", 1.0)? }))
+    Ok(Box::new(ApproxNdcg { temperature: spec.args.positive("temperature", 1.0)? }))
 }
 
 /// ApproxNDCG; formula, source and cost are in the [module](self).

@@ -7,7 +7,7 @@ use super::measure::shares;
 use super::noise::gumbel;
 use crate::kernels::smooth_ranks::Worth;
 use crate::objective::{Input, Needs, Objective, Out};
-use crate::params::{GAIN, count, not_negative, positive};
+use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -15,10 +15,10 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "samples",
         default: "8",
-        range: "a whole number from 1 to 1000",
-        about: "random orders that are averaged",
+        range: "an integer from 1 to 1000",
+        about: "number of perturbed score vectors that are averaged",
     },
-    Param { name: "beta", default: "1", range: "in [0, ∞)", about: "size of the noise" },
+    Param { name: "beta", default: "1", range: "in [0, ∞)", about: "scale of the noise" },
     TEMPERATURE,
     GAIN,
 ];
@@ -31,9 +31,9 @@ pub(crate) const EXAMPLES: &[&str] = &[
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(GumbelNdcg {
-        samples: count(spec, "samples", 8, 1000)?,
-        beta: not_negative(spec, "beta", 1.0)?,
-        temperature: positive(spec, "temperature", 1.0)?,
+        samples: spec.args.count("samples", 8, 1000)?,
+        beta: spec.args.not_negative("beta", 1.0)?,
+        temperature: spec.args.positive("temperature", 1.0)?,
     }))
 }
 
@@ -82,15 +82,15 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_mean_of_approx_ndcg_over_shaken_scores() {
+    fn it_is_the_mean_of_approx_ndcg_over_perturbed_scores() {
         let (scores, labels) = ([0.3, -0.2, 0.9], [1.0, 2.0, 0.0]);
         let (loss, gradient) =
             of("gumbel-ndcg:samples=2:beta=0.5:temperature=0.3", &List::new(&scores, &labels));
         let mut random = Stream::new(0, "objective").of_list(0).open();
         let (mut mean, mut slopes) = (0.0, [0.0; 3]);
         for _ in 0..2 {
-            let shaken = scores.map(|s| s + 0.5 * gumbel(&mut random));
-            let (loss, gradient) = of("approx-ndcg:temperature=0.3", &List::new(&shaken, &labels));
+            let perturbed = scores.map(|s| s + 0.5 * gumbel(&mut random));
+            let (loss, gradient) = of("approx-ndcg:temperature=0.3", &List::new(&perturbed, &labels));
             mean += 0.5 * loss;
             (0..3).for_each(|j| slopes[j] += 0.5 * gradient[j]);
         }

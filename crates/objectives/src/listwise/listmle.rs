@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sweep_equals_the_plain_twin() {
+    fn the_sweep_equals_the_reference_implementation() {
         let mut random = Stream::new(1, "listmle").open();
         for n in [2, 3, 50, 700] {
             let mut labels: Vec<f32> = (0..n).map(|y| y as f32).collect();
@@ -105,7 +105,7 @@ mod tests {
         };
         assert_ne!(at(0).loss, at(1).loss);
         for step in 0..20 {
-            // The one irrelevant item comes last in every order, and its score dwarfs all five before it.
+            // The one irrelevant item is last in every order, and its score is far above those of the five before it.
             assert!((at(step).gradient[5] - 5.0).abs() < 1e-9, "{:?}", at(step).gradient);
         }
     }

@@ -4,7 +4,6 @@ use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::scalar::softmax;
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::word;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -12,16 +11,16 @@ pub(crate) const PARAMS: &[Param] = &[Param {
     name: "target",
     default: "exp",
     range: "exp or linear",
-    about: "chances of the labels: p ∝ e^y or p ∝ y",
+    about: "target probabilities: p ∝ e^y (exp) or p ∝ y (linear)",
 }];
 pub(crate) const EXAMPLES: &[&str] = &["listnet:target=linear"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let target = word(spec, "target", "exp", &[("exp", Target::Exp), ("linear", Target::Linear)])?;
+    let target = spec.args.one_of("target", "exp", &[("exp", Target::Exp), ("linear", Target::Linear)])?;
     Ok(Box::new(ListNet { target }))
 }
 
-/// How labels become chances.
+/// How labels become probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Exp,
@@ -42,7 +41,7 @@ impl Objective for ListNet {
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let s = input.list.scores;
         let n = s.len();
-        let [p, chances] = work.floats.cut([n, n]);
+        let [p, probabilities] = work.floats.cut([n, n]);
         let top = input.list.labels.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         for (j, p) in p.iter_mut().enumerate() {
             let y = input.list.labels[j];
@@ -56,10 +55,10 @@ impl Objective for ListNet {
         if n < 2 || total == 0.0 {
             return None;
         }
-        let (top, log) = softmax(s, chances);
+        let (top, log) = softmax(s, probabilities);
         let mut loss = 0.0;
         for j in 0..n {
-            let (target, q) = (p[j] / total, chances[j]);
+            let (target, q) = (p[j] / total, probabilities[j]);
             loss -= target * (s[j] - top - log);
             out.gradient[j] = q - target;
             if let Some(h) = &mut out.curvature {

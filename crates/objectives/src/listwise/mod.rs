@@ -1,7 +1,7 @@
-//! Losses of whole lists: distributions over orders, smooth ranks, relaxed sorts.
+//! Listwise losses: distributions over orders, smooth ranks, relaxed sorts.
 //!
-//! Where only some items of a list are drawn, they are a shorter list of their own: ranked among themselves, with their
-//! own ideal DCG. Measures whose ranks stand for the whole list are in [`crate::compositional`].
+//! If only some items of a list are drawn, they are treated as a shorter list: ranked among themselves, with their
+//! own ideal DCG. Objectives that estimate ranks in the whole list are in [`crate::compositional`].
 
 pub mod approx_mrr;
 pub mod approx_ndcg;

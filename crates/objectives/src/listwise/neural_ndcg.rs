@@ -5,23 +5,25 @@ use toprank_core::{Param, ParamError, Spec};
 use super::measure::shares;
 use crate::kernels::neural_sort::{Stop, Task};
 use crate::objective::{Input, Objective, Out};
-use crate::params::{CUT, GAIN, count, positive};
+use crate::params::{CUT, GAIN};
 use crate::state::ListState;
 use crate::work::Work;
 
 pub(super) const TEMPERATURE: Param =
-    Param { name: "temperature", default: "1", range: "in (0, ∞)", about: "τ: smaller is sharper" };
+    Param {
+        name: "temperature", default: "1", range: "in (0, ∞)", about: "τ; smaller values are sharper"
+    };
 pub(super) const ITERATIONS: Param = Param {
     name: "iterations",
     default: "50",
-    range: "a whole number from 1 to 1000",
-    about: "most iterations of Sinkhorn's balancing",
+    range: "an integer from 1 to 1000",
+    about: "maximum number of Sinkhorn iterations",
 };
 pub(super) const TOLERANCE: Param = Param {
     name: "tolerance",
     default: "1e-6",
     range: "in (0, ∞)",
-    about: "balancing stops when every column sum is that near to 1",
+    about: "Sinkhorn scaling stops when every column sum is this close to 1",
 };
 
 pub(crate) const PARAMS: &[Param] = &[CUT, TEMPERATURE, ITERATIONS, TOLERANCE, GAIN];
@@ -50,9 +52,9 @@ impl Relaxed {
     pub fn read(spec: &Spec) -> Result<Relaxed, ParamError> {
         Ok(Relaxed {
             places: spec.cut.map_or(usize::MAX, |k| k as usize),
-            temperature: positive(spec, "temperature", 1.0)?,
-            iterations: count(spec, "iterations", 50, 1000)?,
-            tolerance: positive(spec, "tolerance", 1e-6)?,
+            temperature: spec.args.positive("temperature", 1.0)?,
+            iterations: spec.args.count("iterations", 50, 1000)?,
+            tolerance: spec.args.positive("tolerance", 1e-6)?,
         })
     }
 
@@ -73,7 +75,7 @@ impl Objective for Relaxed {
             places: self.places,
         };
         let sort = &mut work.kernel.neural_sort;
-        // The number of iterations is frozen, else the loss would jump where it changes.
+        // The number of iterations is frozen: otherwise the loss would jump where it changes.
         let stop = match input.frozen {
             None => self.stop(),
             Some(scores) => Stop::After(sort.iterations(&Task { scores, ..task }, self.stop())),
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn two_items_by_hand() {
-        // P = [¾, ¼; ¼, ¾] is balanced already.
+        // P = [¾, ¼; ¼, ¾] is doubly stochastic already.
         let goal = Goal::parse("neural-ndcg", &Policy::default()).unwrap();
         let (loss, gradient) = goal.of_list(&List::new(&[3f64.ln(), 0.0], &[1.0, 0.0])).unwrap();
         assert!((loss - (1.0 - (0.75 + 0.25 / 3f64.log2()))).abs() < 1e-15);
@@ -112,7 +114,7 @@ mod tests {
             out.loss
         };
         assert_eq!(loss(None).to_bits(), loss(Some(&scores)).to_bits());
-        // Equal scores are balanced at once, so the matrix of these scores is left as unbalanced as it is.
+        // Equal scores need no iteration, so the matrix of these scores is not scaled either.
         assert!((loss(None) - loss(Some(&[0.0; 4]))).abs() > 1e-9);
     }
 

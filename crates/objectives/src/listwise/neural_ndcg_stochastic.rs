@@ -7,7 +7,7 @@ use super::neural_ndcg::{ITERATIONS, Relaxed, TEMPERATURE, TOLERANCE};
 use super::noise::gumbel;
 use crate::kernels::neural_sort::{Stop, Task};
 use crate::objective::{Input, Needs, Objective, Out};
-use crate::params::{CUT, GAIN, count, not_negative};
+use crate::params::{CUT, GAIN};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -16,22 +16,22 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "samples",
         default: "32",
-        range: "a whole number from 1 to 1000",
-        about: "random orders that are averaged",
+        range: "an integer from 1 to 1000",
+        about: "number of perturbed score vectors that are averaged",
     },
-    Param { name: "beta", default: "0.1", range: "in [0, ∞)", about: "size of the noise" },
+    Param { name: "beta", default: "0.1", range: "in [0, ∞)", about: "scale of the noise" },
     Param {
         name: "floor",
         default: "1e-10",
-        range: "from 1e-100 on",
-        about: "added to a score above the lowest before its logarithm is taken",
+        range: "in [1e-100, ∞)",
+        about: "added to the difference from the lowest score before the logarithm",
     },
     TEMPERATURE,
     ITERATIONS,
     TOLERANCE,
     GAIN,
 ];
-// Few samples, for the sake of the tests' time; what else is set with them has a liveness test below or in `neural-ndcg`.
+// Few samples, to keep the tests fast; the other parameters have a test below or in `neural-ndcg`.
 pub(crate) const EXAMPLES: &[&str] = &[
     "neural-ndcg-stochastic:samples=2",
     "neural-ndcg-stochastic:samples=2:beta=0.5:floor=0.1",
@@ -41,9 +41,9 @@ pub(crate) const EXAMPLES: &[&str] = &[
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Stochastic {
         relaxed: Relaxed::read(spec)?,
-        samples: count(spec, "samples", 32, 1000)?,
-        beta: not_negative(spec, "beta", 0.1)?,
-        floor: spec.args.number("floor", 1e-10, "from 1e-100 on", |x| x >= 1e-100 && x.is_finite())?,
+        samples: spec.args.count("samples", 32, 1000)?,
+        beta: spec.args.not_negative("beta", 0.1)?,
+        floor: spec.args.number("floor", 1e-10, "in [1e-100, ∞)", |x| x >= 1e-100 && x.is_finite())?,
     }))
 }
 
@@ -105,8 +105,8 @@ fn lowest(scores: &[f64]) -> f64 {
 }
 
 impl Stochastic {
-    /// From slopes in ln(s − min s + floor) to slopes in s. The lowest score moves all others, and not itself: several
-    /// lowest ones share that, and only differences between them remain of their own huge slopes 1/floor.
+    /// From derivatives by ln(s − min s + floor) to derivatives by s. The lowest score moves all others, and not itself: several
+    /// lowest scores share that, and only differences between their own huge derivatives 1/floor remain.
     fn add(&self, s: &[f64], slope: &[f64], curve: &[f64], out: &mut Out) {
         let low = lowest(s);
         let lows = s.iter().filter(|s| **s == low).count() as f64;
@@ -151,7 +151,7 @@ mod tests {
         let mut out =
             Out { gradient: &mut gradient, curvature: Some(&mut curvature), gradient_previous: None };
         objective.add(&[0.0, 1.5], &[0.25, 0.75], &[3.0, 8.0], &mut out);
-        // x = ln(1.5 + ½): slope ½, so 8 becomes 2, and the lowest score, which moves the other one, feels the same.
+        // x = ln(1.5 + ½): slope ½, so 8 becomes 2, and the lowest score, which moves the other one, has the same.
         assert_eq!(curvature, [2.0, 2.0]);
         assert_eq!(gradient, [0.375, -0.375]);
     }

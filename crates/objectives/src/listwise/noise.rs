@@ -1,14 +1,14 @@
-//! Noise that turns scores into random orders.
+//! Noise that perturbs scores into random orders.
 
 use toprank_core::stream::Random;
 
-/// A number of Gumbel's distribution: −ln(−ln U).
+/// A Gumbel-distributed number: −ln(−ln U).
 pub(super) fn gumbel(random: &mut Random) -> f64 {
     of_unit(random.unit())
 }
 
 fn of_unit(u: f64) -> f64 {
-    const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64; // so that U = 0 has a finite answer
+    const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64; // so that U = 0 has a finite result
     -(-u.max(SMALLEST).ln()).ln()
 }
 

@@ -49,7 +49,7 @@ mod tests {
     use crate::Goal;
 
     #[test]
-    fn the_weights_of_places_are_those_of_the_paper_and_sum_to_one() {
+    fn the_weights_of_positions_are_those_of_the_paper_and_sum_to_one() {
         for n in [2, 3, 7, 30] {
             let paper: Vec<f64> = (1..=n).map(|k| 2f64.powi((n - k) as i32) - 1.0).collect();
             let sum: f64 = paper.iter().sum();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_labels_share_the_mean_weight_of_their_places() {
+    fn equal_labels_share_the_mean_weight_of_their_positions() {
         // α = 3/4, 1/4, 0: the two at the top have 1/2 each, the last one nothing to decide.
         let (scores, labels) = ([3f64.ln(), 2f64.ln(), 0.0], [1.0, 1.0, 0.0]);
         let goal = Goal::parse("p-listmle:tied=shared", &Policy::default()).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sweep_equals_the_plain_twin_at_any_length() {
+    fn the_sweep_equals_the_reference_implementation_at_any_length() {
         let goal = Goal::parse("p-listmle", &Policy::default()).unwrap();
         for n in [2, 3, 100, 1500] {
             let labels: Vec<f32> = (0..n).map(|j| ((j * 7919) % n) as f32 * 0.25).collect();
@@ -108,7 +108,7 @@ mod tests {
         let scores: Vec<f64> = (0..20_000).map(|j| f64::from(j).sin()).collect();
         let goal = Goal::parse("p-listmle", &Policy::default()).unwrap();
         let (loss, gradient) = goal.of_list(&List::new(&scores, &labels)).unwrap();
-        // Each of the places that count has one of 20,000 items to choose.
+        // At each position that counts one of 20,000 items is drawn.
         assert!((loss - 20_000f64.ln()).abs() < 3.0, "{loss}");
         assert!(gradient.iter().all(|g| g.is_finite()) && gradient[19_999] < -0.49);
     }

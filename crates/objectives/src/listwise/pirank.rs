@@ -6,7 +6,7 @@ use super::measure::shares;
 use super::neural_ndcg::TEMPERATURE;
 use crate::kernels::neural_sort::Task;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{CUT, GAIN, flag, positive};
+use crate::params::{CUT, GAIN};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -17,7 +17,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "straight",
         default: "false",
         range: "true or false",
-        about: "straight-through: report the NDCG of the hard order, differentiate the relaxed one",
+        about: "straight-through: report the NDCG of the sorted order, differentiate the relaxed one",
     },
     GAIN,
 ];
@@ -27,8 +27,8 @@ pub(crate) const EXAMPLES: &[&str] =
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(PiRank {
         places: spec.cut.map_or(usize::MAX, |k| k as usize),
-        temperature: positive(spec, "temperature", 1.0)?,
-        straight: flag(spec, "straight", false)?,
+        temperature: spec.args.positive("temperature", 1.0)?,
+        straight: spec.args.flag("straight", false)?,
     }))
 }
 

@@ -1,22 +1,21 @@
 /*!
-Likelihood of the labels' order when items are drawn one after the other with chances e^s (Plackett–Luce): what
-ListMLE and p-ListMLE share.
+Likelihood of the order of the labels if items are drawn one after another with probabilities proportional to e^s
+(Plackett–Luce): what ListMLE and p-ListMLE share.
 
 ```text
-sort by label;  from the back:  M_k = max_{m ≥ k} s_m,  R_k = Σ_{m ≥ k} e^{s_m − M_k}
+sort by label;  from the last to the first:  M_k = max_{m ≥ k} s_m,  R_k = Σ_{m ≥ k} e^{s_m − M_k}
 p_k = e^{s_k − M_k}/R_k;  loss = Σ_k c_k (M_k − s_k + ln R_k) = −Σ_k c_k ln p_k
-going down:  A ← A·f + c_k,  B ← B·f² + c_k,  f = e^{M_k − M_{k−1}} R_k/R_{k−1}
+from the first to the last:  A ← A·f + c_k,  B ← B·f² + c_k,  f = e^{M_k − M_{k−1}} R_k/R_{k−1}
 ∂loss/∂s_k = p_k·A − c_k,   ∂²loss/∂s_k² = p_k·A − p_k²·B
 ```
 
-No exponential is above 1 and no large number is taken off another: what underflows does not matter.
+No exponential is above 1 and no large numbers cancel: what underflows does not matter.
 */
 
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::order::descending;
 use crate::objective::{Input, Out};
-use crate::params::word;
 use crate::work::Work;
 
 pub(super) const TIED: Param = Param {
@@ -26,7 +25,7 @@ pub(super) const TIED: Param = Param {
     about: "items with equal labels: a random order in each step, or one shared normaliser",
 };
 
-/// What becomes of items with equal labels.
+/// How items with equal labels are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tied {
     Random,
@@ -35,11 +34,11 @@ pub(super) enum Tied {
 
 impl Tied {
     pub fn read(spec: &Spec) -> Result<Tied, ParamError> {
-        word(spec, "tied", "random", &[("random", Tied::Random), ("shared", Tied::Shared)])
+        spec.args.one_of("tied", "random", &[("random", Tied::Random), ("shared", Tied::Shared)])
     }
 }
 
-/// Loss of one list, gradient and exact curvature; `alpha(k, n)` is the weight of place k = 1 … n.
+/// Loss of one list, gradient and exact Hessian diagonal; `alpha(k, n)` is the weight of position k = 1 … n.
 pub(super) fn likelihood(
     input: &Input,
     tied: Tied,
@@ -120,7 +119,7 @@ pub(super) fn likelihood(
 pub(super) mod tests {
     use toprank_core::Stream;
 
-    /// The formula read aloud for labels without ties: loss, gradient, curvature, O(n²).
+    /// Reference implementation for labels without ties: loss, gradient, Hessian diagonal, O(n²).
     pub fn plain(s: &[f64], y: &[f32], alpha: impl Fn(usize) -> f64) -> (f64, Vec<f64>, Vec<f64>) {
         let n = s.len();
         let mut order: Vec<usize> = (0..n).collect();

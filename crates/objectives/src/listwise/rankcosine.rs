@@ -3,7 +3,6 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::objective::{Input, Objective, Out};
-use crate::params::{flag, positive};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -12,19 +11,22 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "centred",
         default: "false",
         range: "true or false",
-        about: "take the mean off labels and scores first: correlation instead of cosine",
+        about: "subtract the mean from labels and scores first: correlation instead of cosine",
     },
     Param {
         name: "floor",
         default: "1e-4",
         range: "in (0, ∞)",
-        about: "length that is added (in squares) to that of the scores, so that scores of 0 have a gradient",
+        about: "its square is added to the squared length of the scores, so that scores of 0 have a gradient",
     },
 ];
 pub(crate) const EXAMPLES: &[&str] = &["rankcosine:centred=true", "rankcosine:floor=0.5"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(RankCosine { centred: flag(spec, "centred", false)?, floor: positive(spec, "floor", 1e-4)? }))
+    Ok(Box::new(RankCosine {
+        centred: spec.args.flag("centred", false)?,
+        floor: spec.args.positive("floor", 1e-4)?,
+    }))
 }
 
 /// RankCosine; formula, source and cost are in the [module](self).
@@ -67,7 +69,7 @@ impl Objective for RankCosine {
     }
 }
 
-/// Takes the weighted mean off; equal values become exactly 0, whatever the rounding of the mean.
+/// Subtracts the weighted mean; equal values become exactly 0, whatever the rounding of the mean.
 fn centre(w: &[f64], x: &mut [f64]) {
     let total: f64 = w.iter().sum();
     let Some(&first) = x.first().filter(|_| total > 0.0) else { return };

@@ -6,7 +6,7 @@ use toprank_metrics::Discounts;
 use super::measure::shares;
 use crate::kernels::vector::{EXP_RANGE, exp_all};
 use crate::objective::{Input, Objective, Out};
-use crate::params::{GAIN, flag, positive, share};
+use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -14,26 +14,26 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "@",
         default: "10",
-        range: "a whole number from 1 on",
-        about: "how many places from the top count",
+        range: "an integer from 1 on",
+        about: "K: only the top K positions count",
     },
     Param {
         name: "alpha",
         default: "1",
         range: "in (0, ∞)",
-        about: "α: 10 to 100 make the indicators sharp",
+        about: "α; values from 10 to 100 make the indicators sharp",
     },
     Param {
         name: "delta",
         default: "0.1",
         range: "in (0, 1]",
-        about: "δ: taken off what is left of an item after each place",
+        about: "δ: subtracted from the remaining weight of an item after each position",
     },
     Param {
         name: "frozen",
         default: "true",
         range: "true or false",
-        about: "hold the products over the places above constant in the gradient",
+        about: "whether the products over the positions above are constants of the gradient",
     },
     GAIN,
 ];
@@ -43,9 +43,9 @@ pub(crate) const EXAMPLES: &[&str] =
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(SmoothI {
         places: spec.cut.map_or(10, |k| k as usize),
-        alpha: positive(spec, "alpha", 1.0)?,
-        delta: share(spec, "delta", 0.1)?,
-        frozen: flag(spec, "frozen", true)?,
+        alpha: spec.args.positive("alpha", 1.0)?,
+        delta: spec.args.fraction("delta", 0.1)?,
+        frozen: spec.args.flag("frozen", true)?,
     }))
 }
 
@@ -106,7 +106,7 @@ impl Objective for SmoothI {
             }
         }
         if !self.frozen {
-            // Back from place to place; `later` is the slope in what is left after the place.
+            // Backwards over positions; `later` is the derivative by what remains after the position.
             for r in (0..places).rev() {
                 let left = &kept[r * n..(r + 1) * n];
                 self.indicator(x, left, indicator);
@@ -158,7 +158,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 struct Lowest {
     score: f64,
     count: f64,
-    /// Curvature that comes from moving all others.
+    /// Second derivative from moving all others.
     moved: f64,
 }
 
@@ -168,7 +168,7 @@ impl Lowest {
         Lowest { score, count: s.iter().filter(|s| **s == score).count() as f64, moved: 0.0 }
     }
 
-    /// From slopes of the measure in x to those of the loss in s.
+    /// From derivatives of the metric by x to those of the loss by s.
     fn finish(&self, s: &[f64], slope: &[f64], out: &mut Out) {
         let total: f64 = slope.iter().sum();
         for (j, slope) in slope.iter().enumerate() {

@@ -5,23 +5,20 @@ use toprank_metrics::Discounts;
 
 use super::measure::shares;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{GAIN, positive};
+use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
-        name: "sigma",
-        default: "1",
-        range: "in (0, ∞)",
-        about: "σ: standard deviation of the noise that each score is thought to have",
+        name: "sigma", default: "1", range: "in (0, ∞)", about: "σ: standard deviation of each score"
     },
     GAIN,
 ];
 pub(crate) const EXAMPLES: &[&str] = &["softrank:sigma=0.3", "softrank:gain=linear"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(SoftRank { sigma: positive(spec, "sigma", 1.0)? }))
+    Ok(Box::new(SoftRank { sigma: spec.args.positive("sigma", 1.0)? }))
 }
 
 /// SoftRank; formula, source and cost are in the [module](self).
@@ -30,11 +27,10 @@ struct SoftRank {
     sigma: f64,
 }
 
-/// Standard deviations from which on a comparison counts as certain: Φ(−9) = 1e-19.
+/// Standard deviations beyond which a comparison counts as certain: Φ(−9) = 1e-19.
 const CERTAIN: f64 = 9.0;
 
-/// Items of a list from which on it is refused: 8 million numbers of memory, and 16 million steps for each item with a
-/// gain.
+/// The longest list that is accepted: 8 million numbers of memory, and 16 million steps for each item with a gain.
 const LONGEST: usize = 4000;
 
 impl Objective for SoftRank {
@@ -55,7 +51,7 @@ impl Objective for SoftRank {
         let width = std::f64::consts::SQRT_2 * self.sigma;
         let mut measure = 0.0;
         for j in (0..n).filter(|&j| parts[j] > 0.0) {
-            // Those that certainly beat j shift its rank, those that certainly do not are left out.
+            // Items that certainly beat j shift its rank, those that certainly do not are skipped.
             let (mut above, mut count) = (0, 0);
             for i in (0..n).filter(|&i| i != j) {
                 let z = (s[i] - s[j]) / width;
@@ -69,7 +65,7 @@ impl Objective for SoftRank {
             let ranks = distribution(&wins[..count], stages);
             let worth = &discounts[above..=above + count];
             measure += parts[j] * ranks.iter().zip(worth).map(|(p, d)| p * d).sum::<f64>();
-            // Back: value[r] is the expected discount when r of the items so far beat j.
+            // Backwards: value[r] is the expected discount if r of the items so far beat j.
             value[..=count].copy_from_slice(worth);
             for k in (0..count).rev() {
                 let win = wins[k];
@@ -100,7 +96,7 @@ fn normal_density(z: f64) -> f64 {
     (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
-/// Chances of 0, 1, 2 … wins; stage k, the chances after k items, stands at k(k + 1)/2.
+/// Probabilities of 0, 1, 2 … wins; stage k, the probabilities after k items, starts at k(k + 1)/2.
 fn distribution<'a>(wins: &[f64], stages: &'a mut [f64]) -> &'a [f64] {
     stages[0] = 1.0;
     for (k, &win) in wins.iter().enumerate() {
@@ -125,7 +121,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Σ_r p_r (value[r + 1] − value[r]), the slope in this item's chance; then value[r] is that before the item.
+    /// Σ_r p_r (value[r + 1] − value[r]), the derivative by this item's probability; then value[r] is that before the item.
     fn take_back(p: &[f64], win: f64, value: &mut [f64]) -> f64 {
         let mut lanes = [0.0; 4];
         let (fours, rest) = p.as_chunks::<4>();
@@ -177,19 +173,19 @@ mod tests {
         );
     }
 
-    /// The measure of a list by all 2^{n−1} outcomes of the comparisons with each item.
+    /// Reference implementation: expected NDCG over all 2^{n−1} outcomes of the comparisons with each item.
     fn plain(s: &[f64], shares: &[f64], sigma: f64) -> f64 {
         let n = s.len();
         let of_item = |j: usize| {
             let others: Vec<usize> = (0..n).filter(|i| *i != j).collect();
             let outcome = |bits: usize| {
-                let chance: f64 = (0..n - 1)
+                let probability: f64 = (0..n - 1)
                     .map(|k| {
                         let win = normal_cdf((s[others[k]] - s[j]) / (2f64.sqrt() * sigma));
                         if bits >> k & 1 == 1 { win } else { 1.0 - win }
                     })
                     .product();
-                chance / f64::from(2 + bits.count_ones()).log2()
+                probability / f64::from(2 + bits.count_ones()).log2()
             };
             (0..1 << (n - 1)).map(outcome).sum::<f64>()
         };
@@ -238,9 +234,9 @@ mod tests {
     fn a_list_that_is_too_long_is_an_error_that_says_what_to_do() {
         let mut labels = vec![0.0; 4003];
         labels[3] = 1.0;
-        let run = |unjudged: usize| {
+        let run = |unlabelled: usize| {
             let mut labels = labels.clone();
-            labels[4003 - unjudged..].fill(f32::NAN);
+            labels[4003 - unlabelled..].fill(f32::NAN);
             let lists = Lists::from_lengths(&[2, 4001], labels);
             let goal = goal("softrank:sigma=1e-6");
             let scores: Vec<f64> = (0..4003).map(f64::from).collect();

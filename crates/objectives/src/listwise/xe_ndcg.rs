@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::scalar::softmax;
 use crate::objective::{Curvature, Input, Needs, Objective, Out};
-use crate::params::{GAIN, flag};
+use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -14,13 +14,13 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "trees",
         default: "false",
         range: "true or false",
-        about: "add the two terms of LightGBM's rank_xendcg to the gradient",
+        about: "whether to add the two terms of LightGBM's rank_xendcg to the gradient",
     },
 ];
 pub(crate) const EXAMPLES: &[&str] = &["xe-ndcg:gain=linear", "xe-ndcg:trees=true"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(XeNdcg { trees: flag(spec, "trees", false)? }))
+    Ok(Box::new(XeNdcg { trees: spec.args.flag("trees", false)? }))
 }
 
 /// XE-NDCG; formula, source and cost are in the [module](self).
@@ -29,7 +29,7 @@ struct XeNdcg {
     trees: bool,
 }
 
-/// 1 − ρ is not taken below this.
+/// Lower limit of 1 − ρ.
 const GUARD: f64 = 1e-12;
 
 impl Objective for XeNdcg {
@@ -72,7 +72,7 @@ impl Objective for XeNdcg {
             term.copy_from_slice(out.gradient);
             for _ in 0..2 {
                 (0..n).for_each(|j| term[j] /= rest[j].max(GUARD));
-                others(term, target); // the targets have done their part
+                others(term, target); // the targets are no longer needed
                 for j in 0..n {
                     term[j] = rho[j] * target[j];
                     out.gradient[j] += term[j];
@@ -83,8 +83,7 @@ impl Objective for XeNdcg {
     }
 }
 
-/// Sum of all other numbers, for each number. The greatest one is left out of the total that the others start from,
-/// so that it does not drown its own result.
+/// Sum of all other numbers, for each number. The greatest one is added last, so that its own result loses no digits.
 fn others(x: &[f64], sums: &mut [f64]) {
     let top = (0..x.len()).max_by(|&a, &b| x[a].abs().total_cmp(&x[b].abs())).unwrap_or(0);
     let small: f64 = (0..x.len()).filter(|&j| j != top).map(|j| x[j]).sum();
@@ -103,7 +102,7 @@ mod tests {
         Goal::parse(text, &Policy::default()).unwrap()
     }
 
-    /// The chances of the targets with the noise of list 0 in step 0.
+    /// The target probabilities with the noise of list 0 in step 0.
     fn targets(gains: &[f64]) -> Vec<f64> {
         let mut random = Stream::new(0, "objective").of_list(0).open();
         let raw: Vec<f64> = gains.iter().map(|gain| gain + 1.0 - random.unit()).collect();
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terms_for_trees_equal_their_plain_twin() {
+    fn the_terms_for_trees_equal_their_reference_implementation() {
         let goal = goal("xe-ndcg:trees=true");
         let labels = [2.0, 0.0, 1.0, 4.0, 0.0];
         for scale in [0.0, 1.0, 10.0, 40.0, 1e6] {

@@ -5,7 +5,6 @@ use toprank_core::{Param, ParamError, Spec};
 use crate::kernels::order::descending;
 use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Curvature, Input, Needs, Objective, Out};
-use crate::params::count;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -13,21 +12,21 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "samples",
         default: "10",
-        range: "a whole number from 1 to 1000",
-        about: "random orders that are averaged",
+        range: "an integer from 1 to 1000",
+        about: "number of random orders that are averaged",
     },
     Param {
         name: "decay",
         default: "0.85",
         range: "in (0, 1)",
-        about: "how much less each next place counts",
+        about: "factor on the weight of each next position",
     },
 ];
 pub(crate) const EXAMPLES: &[&str] = &["yetirank:samples=3", "yetirank:decay=0.5"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(YetiRank {
-        samples: count(spec, "samples", 10, 1000)?,
+        samples: spec.args.count("samples", 10, 1000)?,
         decay: spec.args.number("decay", 0.85, "in (0, 1)", |x| x > 0.0 && x < 1.0)?,
     }))
 }
@@ -39,7 +38,7 @@ struct YetiRank {
     decay: f64,
 }
 
-/// Weight of a place from which on pairs are not visited.
+/// Positions with a lower weight are skipped.
 const NEGLIGIBLE: f64 = 1e-20;
 
 impl Objective for YetiRank {
@@ -52,7 +51,7 @@ impl Objective for YetiRank {
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
-        const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64; // so that v = 0 has a finite answer
+        const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64; // so that v = 0 has a finite result
         let (s, y) = (input.list.scores, input.list.labels);
         let n = s.len();
         let heavy = |j: &usize| input.weight(*j) > 0.0;
@@ -60,16 +59,16 @@ impl Objective for YetiRank {
         if (0..n).filter(heavy).all(|j| y[j] == y[first]) {
             return None;
         }
-        let [shaken] = work.floats.cut([n]);
+        let [perturbed] = work.floats.cut([n]);
         let [order] = work.places.cut([n]);
         let mut random = input.stream.open();
         let mut loss = 0.0;
         for _ in 0..self.samples {
-            for (x, s) in shaken.iter_mut().zip(input.frozen()) {
+            for (x, s) in perturbed.iter_mut().zip(input.frozen()) {
                 let v = random.unit().max(SMALLEST);
                 *x = s + (v / (1.0 - v)).ln();
             }
-            descending(shaken, order, &mut work.kernel.order);
+            descending(perturbed, order, &mut work.kernel.order);
             let mut place = (1.0 - self.decay) / self.samples as f64;
             for pair in order.windows(2) {
                 if place < NEGLIGIBLE {
@@ -80,12 +79,12 @@ impl Objective for YetiRank {
                 let grades = f64::from(y[better]) - f64::from(y[worse]);
                 let w = place * grades * input.weight(a) * input.weight(b);
                 let x = s[worse] - s[better];
-                let chance = sigmoid(x);
+                let wrong = sigmoid(x);
                 loss += w * softplus(x);
-                out.gradient[better] -= w * chance;
-                out.gradient[worse] += w * chance;
+                out.gradient[better] -= w * wrong;
+                out.gradient[worse] += w * wrong;
                 if let Some(h) = &mut out.curvature {
-                    let curve = w * chance * sigmoid(-x);
+                    let curve = w * wrong * sigmoid(-x);
                     h[better] += curve;
                     h[worse] += curve;
                 }
@@ -105,7 +104,7 @@ mod tests {
 
     #[test]
     fn two_items_by_hand() {
-        // Whatever the order, the two are neighbours at the first place.
+        // In every order the two are adjacent at the first position.
         let goal = Goal::parse("yetirank", &Policy::default()).unwrap();
         let (loss, gradient) = goal.of_list(&List::new(&[0.3, 0.0], &[0.0, 2.0])).unwrap();
         assert!((loss - 0.15 * 2.0 * softplus(0.3)).abs() < 1e-15);
@@ -126,12 +125,12 @@ mod tests {
         let goal = Goal::parse("yetirank:samples=1:decay=0.5", &Policy::default()).unwrap();
         let (loss, _) = goal.of_list(&List::new(&s, &y)).unwrap();
         let mut random = Stream::new(0, "objective").of_list(0).open();
-        let shaken = s.map(|s| {
+        let perturbed = s.map(|s| {
             let v = random.unit();
             s + (v / (1.0 - v)).ln()
         });
         let mut order = [0, 1, 2, 3];
-        order.sort_by(|a: &usize, b: &usize| shaken[*b].total_cmp(&shaken[*a]));
+        order.sort_by(|a: &usize, b: &usize| perturbed[*b].total_cmp(&perturbed[*a]));
         let term = |k: usize| {
             let (a, b) = (order[k], order[k + 1]);
             let (gap, grades) = (s[a] - s[b], f64::from(y[a] - y[b]));

@@ -5,11 +5,11 @@ use toprank_core::{Param, ParamError, Spec};
 use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
 use crate::compositional::surrogate::MARGIN;
 use crate::objective::{Objective, Out};
-use crate::params::{RELEVANT, not_negative};
+use crate::params::RELEVANT;
 use crate::state::{Column, Per};
 
 pub(crate) const PARAMS: &[Param] = &[
-    Param { about: "c: how far apart the means of the classes should stand", ..MARGIN },
+    Param { about: "c: how far apart the means of the classes should be", ..MARGIN },
     VARIABLES,
     STEP,
     RELEVANT,
@@ -22,7 +22,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    MinMax::boxed(ClassMeans { margin: not_negative(spec, "margin", 1.0)?, projected: false }, spec)
+    MinMax::boxed(ClassMeans { margin: spec.args.not_negative("margin", 1.0)?, projected: false }, spec)
 }
 
 /// a, b, α.
@@ -34,7 +34,7 @@ struct ClassMeans {
 }
 
 impl ClassMeans {
-    /// a, b and α that are best for these means of the classes.
+    /// The optimal a, b and α for these class means.
     fn best(&self, [relevant, others]: [f64; 2]) -> [f64; 3] {
         let alpha = self.margin + others - relevant;
         [relevant, others, if self.projected { alpha.max(0.0) } else { alpha }]
@@ -81,7 +81,7 @@ impl Saddle for ClassMeans {
             add(j, each, b, 1.0);
         }
         if let Some(rate) = variables.rate {
-            // Every variable is a quadratic of curvature 2: a gradient step is a part of the way to the best one.
+            // The loss is quadratic in every variable with second derivative 2: a gradient step goes a fraction of the way to the optimum.
             for (value, best) in variables.list.iter_mut().zip(self.best([relevant, others])) {
                 *value += rate * (best - *value);
             }
@@ -93,7 +93,7 @@ impl Saddle for ClassMeans {
 /// The margin form.
 pub mod margin {
     #![doc = include_str!("../pages/auroc-margin.md")]
-    use super::{ClassMeans, MinMax, Objective, Param, ParamError, Spec, not_negative};
+    use super::{ClassMeans, MinMax, Objective, Param, ParamError, Spec};
 
     pub(crate) const PARAMS: &[Param] = super::PARAMS;
     pub(crate) const EXAMPLES: &[&str] = &[
@@ -104,6 +104,6 @@ pub mod margin {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        MinMax::boxed(ClassMeans { margin: not_negative(spec, "margin", 1.0)?, projected: true }, spec)
+        MinMax::boxed(ClassMeans { margin: spec.args.not_negative("margin", 1.0)?, projected: true }, spec)
     }
 }

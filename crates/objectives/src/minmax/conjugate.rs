@@ -7,8 +7,8 @@ loss = Σ_i w_i max_{y_i} (y_i g_i − f*(y_i)),   g_i = mean over the others of
 y_i ← the proximal ascent step: argmax y ĝ_i − f*(y) − (y − y_i)²/(2η)
 ```
 
-F is linear in g, so a sample's gradient is unbiased for the y at hand: no tracker. The proximal step solves
-y + η f*'(y) = y_i + η ĝ_i: it neither overshoots nor leaves the domain, whatever f*.
+The loss is linear in g, so the gradient of a sample is unbiased for the present y, and no tracker is needed. The proximal step
+solves y + η f*'(y) = y_i + η ĝ_i: it neither overshoots nor leaves the domain, for any f*.
 */
 
 use super::{Classes, Saddle, Space, Variables};
@@ -18,13 +18,13 @@ use crate::kernels::hinge::Omega;
 use crate::objective::Out;
 use crate::state::{Column, Per};
 
-/// A convex, rising function f of means ≥ 0, given by its conjugate.
+/// A convex, increasing function f of means ≥ 0, given by its conjugate.
 pub trait Dual: Send + Sync {
     /// f*(y) for y ≥ 0.
     fn conjugate(&self, y: f64) -> f64;
-    /// f*'(y): the mean that y is best for.
+    /// f*'(y): the mean for which y is optimal.
     fn mean(&self, y: f64) -> f64;
-    /// f'(g): the y that is best for a mean.
+    /// f'(g): the optimal y for a mean.
     fn best(&self, g: f64) -> f64;
 }
 
@@ -55,7 +55,7 @@ impl<D: Dual> Conjugate<D> {
         means
     }
 
-    /// The proximal step of y: y + η f*'(y) = target, by halving an interval that holds the answer.
+    /// The proximal step of y: y + η f*'(y) = target, by bisection.
     fn proximal(&self, target: f64, eta: f64) -> f64 {
         let (mut low, mut high) = (0.0, target.max(0.0));
         for _ in 0..200 {
@@ -73,7 +73,7 @@ impl<D: Dual> Conjugate<D> {
     }
 }
 
-/// ω: the plain mean over the others; the relevant items have none.
+/// ω: the unweighted mean over the others; relevant items have weight 0.
 fn omega<'a>(classes: &Classes, scratch: &'a mut [f64]) -> (&'a [f64], &'a mut [f64]) {
     let (omega, rest) = scratch.split_at_mut(classes.scores.len());
     omega.fill(0.0);
@@ -122,7 +122,7 @@ impl<D: Dual> Saddle for Conjugate<D> {
             *a = classes.weights[i] * y;
             value += classes.weights[i] * (y * g - self.dual.conjugate(y));
             if let Some(rate) = variables.rate {
-                // η in the units of y by g, so that the rate is a plain number.
+                // η in units of y/g, so that the rate has no unit.
                 let (size, reach) = (y + self.dual.best(g), g + self.dual.mean(y));
                 if reach > 0.0 && size > 0.0 {
                     let eta = rate * size / reach;

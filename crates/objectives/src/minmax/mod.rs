@@ -7,9 +7,10 @@ conjugate forms of compositional losses.
 loss = min_p max_d F(s; p, d),   v = (p, d);   ∂loss/∂s = ∂F/∂s at fixed v: exact where v is the solution
 ```
 
-Source: XR (paper 003), algorithm 1. An instance says what [`Saddle`] asks: the variables' solution at given scores, F with
-its gradient, and one step of the variables. The mechanism does the rest: classes and sampling weights of the draw, the
-variables' place in the state, first visits (v = the solution of the sample's own problem), and the choice between
+Source: Yang, "Algorithmic foundation of deep X-risk optimization", arXiv 2206.00439, 2022, algorithm 1. An objective implements
+[`Saddle`]: the solution of the variables at given scores, F with its gradient, and one step of the variables. The mechanism does
+the rest: classes and sampling weights of the draw, storage of the variables in the state, first visits (v = the solution for the
+sample), and the choice between
 **online** (one step of v per visit, taken after the gradient) and **exact** (the solution at every visit).
 
 State: [`Saddle::LIST`] numbers per list and [`Saddle::EACH`] per relevant item.
@@ -28,7 +29,6 @@ use toprank_core::{Param, ParamError, Spec};
 use crate::compositional::Strata;
 use crate::kernels::KernelWork;
 use crate::objective::{Input, Objective, Out};
-use crate::params::{share, word};
 use crate::state::{Column, ListState};
 use crate::work::Work;
 
@@ -36,9 +36,9 @@ use crate::work::Work;
 pub struct Classes<'a> {
     /// Scores of all items.
     pub scores: &'a [f64],
-    /// Places of the relevant items, ascending.
+    /// Positions of the relevant items, ascending.
     pub relevant: &'a [u32],
-    /// Places of the others, ascending.
+    /// Positions of the others, ascending.
     pub others: &'a [u32],
     /// Weights of the relevant items; they sum to 1.
     pub weights: &'a [f64],
@@ -47,9 +47,9 @@ pub struct Classes<'a> {
 }
 
 impl Classes<'_> {
-    /// Pairs of the relevant items with a share of the others.
-    fn pairs(&self, share: f64) -> f64 {
-        share * self.relevant.len() as f64 * self.others.len() as f64
+    /// Number of pairs of relevant items with a fraction of the others.
+    fn pairs(&self, fraction: f64) -> f64 {
+        fraction * self.relevant.len() as f64 * self.others.len() as f64
     }
 }
 
@@ -59,11 +59,11 @@ pub struct Variables<'a> {
     pub list: &'a mut [f64],
     /// Of its relevant items, [`Saddle::EACH`] one after the other.
     pub each: &'a mut [f64],
-    /// Length of their step; `None`: they are the solution and stay.
+    /// Size of their step; `None`: they are the exact solution and are not updated.
     pub rate: Option<f64>,
 }
 
-/// Memory to compute in.
+/// Scratch memory.
 pub struct Space<'a> {
     /// As long as [`Saddle::scratch`] says.
     pub scratch: &'a mut [f64],
@@ -71,27 +71,27 @@ pub struct Space<'a> {
     pub work: &'a mut KernelWork,
 }
 
-/// What an instance of the mechanism says.
+/// What an objective of this family defines.
 pub trait Saddle: Send + Sync {
     /// Variables per list.
     const LIST: usize;
     /// Variables per relevant item.
     const EACH: usize;
 
-    /// Its columns: one of LIST numbers per list, one of EACH numbers per relevant item; those that are 0 wide left out.
+    /// Its columns: one of LIST numbers per list and one of EACH numbers per relevant item; columns of width 0 are omitted.
     fn columns(&self) -> &'static [Column];
 
-    /// True if a list with such counts takes part.
+    /// True if a list with such counts has a gradient.
     fn takes_part(&self, _: &Strata) -> bool {
         true
     }
 
-    /// Pairs that an online step goes through one by one.
+    /// Number of pairs that an online step visits one by one.
     fn pairs(&self, _: &Classes) -> f64 {
         0.0
     }
 
-    /// Numbers of scratch memory for so many items.
+    /// Numbers of scratch memory for this number of items.
     fn scratch(&self, _items: usize) -> usize {
         0
     }
@@ -99,12 +99,12 @@ pub trait Saddle: Send + Sync {
     /// Fills the variables with the solution at these scores.
     fn solve(&self, classes: &Classes, variables: &mut Variables, space: &mut Space);
 
-    /// F at the variables; adds ∂F/∂s to `out`. Then, where there is a rate, takes one step of the variables.
+    /// F at the variables; adds ∂F/∂s to `out`. Then takes one step of the variables, if there is a rate.
     fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, space: &mut Space) -> f64;
 }
 
-/// Pairs beyond which a draw's own solution is taken instead of an online step: so many of them need no memory of other
-/// draws, and the solution goes through the sums of whole classes.
+/// With more pairs than this, the exact solution of the draw replaces the online step: so many pairs need no memory of other
+/// draws, and the solution only needs sums over whole classes.
 const MOST_PAIRS: f64 = 1e7;
 
 /// The mechanism with one saddle problem.
@@ -112,7 +112,7 @@ const MOST_PAIRS: f64 = 1e7;
 pub struct MinMax<S> {
     /// F.
     pub saddle: S,
-    /// Length of an online step in (0, 1]; `None`: the solution at every visit.
+    /// Size of an online step in (0, 1]; `None`: the exact solution at every visit.
     pub rate: Option<f64>,
 }
 
@@ -120,20 +120,21 @@ pub(crate) const VARIABLES: Param = Param {
     name: "variables",
     default: "online",
     range: "online or exact",
-    about: "how the auxiliary variables are found: one step a visit, or the sample's own solution",
+    about: "how the auxiliary variables are found: one step per visit, or the exact solution for the sample",
 };
 pub(crate) const STEP: Param = Param {
     name: "rate",
     default: "0.1",
     range: "in (0, 1]",
-    about: "length of an online step of the variables",
+    about: "size of an online step of the variables",
 };
 
 impl<S: Saddle + 'static> MinMax<S> {
     /// Reads `variables` and `rate`.
     pub(crate) fn boxed(saddle: S, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        let online = word(spec, "variables", VARIABLES.default, &[("online", true), ("exact", false)])?;
-        let rate = share(spec, "rate", 0.1)?;
+        let online =
+            spec.args.one_of("variables", VARIABLES.default, &[("online", true), ("exact", false)])?;
+        let rate = spec.args.fraction("rate", 0.1)?;
         Ok(Box::new(MinMax { saddle, rate: online.then_some(rate) }))
     }
 }
@@ -164,7 +165,7 @@ impl<S: Saddle> Objective for MinMax<S> {
         }
         let classes = Classes { scores: input.list.scores, relevant, others, weights, strata };
 
-        // The variables as they stood; the sample's own solution where there are none yet.
+        // The variables of the previous visit; on the first visit the solution for the sample.
         let slot = |item: u32| {
             let place = input.sample.map_or(item, |items| items[item as usize]);
             state.relevant.partition_point(|&known| known < place) * S::EACH

@@ -14,7 +14,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "p",
         default: "4",
         range: "in (1, 64]",
-        about: "the power: larger looks only at the worst",
+        about: "the power; larger values concentrate on the worst items",
     },
     VARIABLES,
     STEP,

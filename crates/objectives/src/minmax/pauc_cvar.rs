@@ -11,7 +11,7 @@ use crate::kernels::KernelWork;
 use crate::kernels::hinge::Omega;
 use crate::kernels::order::descending;
 use crate::objective::{Objective, Out};
-use crate::params::{RELEVANT, share};
+use crate::params::RELEVANT;
 use crate::state::{Column, Per};
 
 pub(crate) const PARAMS: &[Param] = &[FPR, VARIABLES, STEP, RISING, MARGIN, TEMPERATURE, RELEVANT];
@@ -26,7 +26,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let others = Others::Share(OneWay::up_to(share(spec, "fpr", 0.1)?));
+    let others = Others::Share(OneWay::up_to(spec.args.fraction("fpr", 0.1)?));
     MinMax::boxed(Cvar { others, surrogate: Surrogate::rising(spec)? }, spec)
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Others {
 
 impl Others {
     /// β = k2/N-; 0: none.
-    pub fn share(self, strata: &Strata) -> f64 {
+    pub fn fraction(self, strata: &Strata) -> f64 {
         let count = match self {
             Others::Share(region) => region.places(strata.others()).1,
             Others::Highest => 1,
@@ -57,7 +57,7 @@ pub(super) struct Cvar {
     pub surrogate: Surrogate,
 }
 
-/// The others by falling score, and the share of each item in the mean over the highest `beta` of them.
+/// The others by decreasing score, and the weight of each item in the mean over the highest `beta` of them.
 pub(super) struct Highest<'a> {
     pub order: &'a [u32],
     pub sorted: &'a [f64],
@@ -115,7 +115,7 @@ impl<'a> Highest<'a> {
         Terms { scores: classes.scores, omega: Omega::Each(self.shares), own: 0.0, anchors: classes.relevant }
     }
 
-    /// Mean of ℓ over the highest others for every relevant item, added up by `a` into the gradient.
+    /// Mean of ℓ over the highest others for every relevant item, added to the gradient with the factors `a`.
     pub fn mean(
         &self,
         classes: &Classes,
@@ -140,10 +140,10 @@ impl<'a> Highest<'a> {
 }
 
 impl Cvar {
-    /// The least t that only the worst `beta` losses are above: the loss of the first other beyond them.
+    /// The least t with only the worst `beta` losses above it: the loss of the first other beyond them.
     pub fn threshold(&self, score: f64, sorted: &[f64], beta: f64) -> f64 {
         let beyond = (beta * sorted.len() as f64 * (1.0 + 1e-12)).floor() as usize;
-        // Where all of them count t is 0, below every loss that has a slope.
+        // If all of them count, t is 0, below every loss with a slope.
         sorted.get(beyond).map_or(0.0, |s| self.surrogate.at(s - score).0)
     }
 
@@ -161,20 +161,20 @@ impl Cvar {
         let score = classes.scores[own];
         let above = highest.sorted.partition_point(|s| self.surrogate.at(s - score).0 > t);
         let each = 1.0 / highest.sorted.len() as f64;
-        let (mut excess, mut slopes, mut bends) = (0.0, 0.0, 0.0);
+        let (mut excess, mut slopes, mut seconds) = (0.0, 0.0, 0.0);
         for (s, &j) in highest.sorted[..above].iter().zip(highest.order) {
-            let (value, slope, bend) = self.surrogate.with_bend(s - score);
+            let (value, slope, second) = self.surrogate.with_second_derivative(s - score);
             excess += value - t;
             slopes += slope;
-            bends += bend;
+            seconds += second;
             out.gradient[j as usize] += a * each * slope;
             if let Some(h) = &mut out.curvature {
-                h[j as usize] += a * each * bend;
+                h[j as usize] += a * each * second;
             }
         }
         out.gradient[own] -= a * each * slopes;
         if let Some(h) = &mut out.curvature {
-            h[own] += a * each * bends;
+            h[own] += a * each * seconds;
         }
         each * excess
     }
@@ -195,11 +195,11 @@ impl Saddle for Cvar {
     }
 
     fn takes_part(&self, strata: &Strata) -> bool {
-        self.others.share(strata) > 0.0
+        self.others.fraction(strata) > 0.0
     }
 
     fn pairs(&self, classes: &Classes) -> f64 {
-        classes.pairs(self.others.share(&classes.strata))
+        classes.pairs(self.others.fraction(&classes.strata))
     }
 
     fn scratch(&self, items: usize) -> usize {
@@ -207,7 +207,7 @@ impl Saddle for Cvar {
     }
 
     fn solve(&self, classes: &Classes, variables: &mut Variables, Space { scratch, work }: &mut Space) {
-        let beta = self.others.share(&classes.strata);
+        let beta = self.others.fraction(&classes.strata);
         let (highest, _) = Highest::of(classes, beta, scratch, &mut work.places, &mut work.order);
         for (t, &i) in variables.each.iter_mut().zip(classes.relevant) {
             *t = self.threshold(classes.scores[i as usize], highest.sorted, beta);
@@ -216,7 +216,7 @@ impl Saddle for Cvar {
 
     fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, space: &mut Space) -> f64 {
         let Space { scratch, work } = space;
-        let beta = self.others.share(&classes.strata);
+        let beta = self.others.fraction(&classes.strata);
         let mut places = std::mem::take(&mut work.places);
         let (highest, rest) = Highest::of(classes, beta, scratch, &mut places, &mut work.order);
         let Some(rate) = variables.rate else {

@@ -1,8 +1,8 @@
-//! The worst part of a set: which items, with what share each.
+//! The worst part of a set: which items, with what weight each.
 
-/// Fills `shares` with the share of each item in the mean over the worst `mass` of the set. `order`: the items from the
-/// worst on; `same`: true where two of them are equally bad. The item at the border enters with a part of its weight,
-/// equal items there with equal parts.
+/// Fills `shares` with the weight of each item in the mean over the worst `mass` of the set. `order`: the items from the
+/// worst on; `same`: true if two of them are tied. The item at the boundary has a part of its weight, tied items there
+/// have equal parts.
 pub(super) fn tail_shares(
     order: &[u32],
     weight: impl Fn(u32) -> f64,
@@ -18,7 +18,7 @@ pub(super) fn tail_shares(
             total += weight(order[end]);
             end += 1;
         }
-        // A border that misses a whole number of items by rounding only is on that number.
+        // A boundary that is an integer number of items up to rounding is at that integer.
         let part = if total <= left * (1.0 + 1e-12) { 1.0 } else { (left / total).max(0.0) };
         for &item in &order[start..end] {
             shares[item as usize] = part * weight(item) / mass;
@@ -32,8 +32,8 @@ pub(super) fn tail_shares(
 }
 
 /// The step of a threshold t towards the minimiser of t + mean (ℓ − t)_+ / β: the proximal point
-/// argmin t + mean (ℓ − t)_+/β + (t − t_old)²/(2η), which neither overshoots nor circles. `loss(k)`: the k-th largest ℓ
-/// of `n`, from 0; all weigh alike.
+/// argmin t + mean (ℓ − t)_+/β + (t − t_old)²/(2η), which neither overshoots nor oscillates. `loss(k)`: the k-th largest ℓ
+/// of `n`, from 0; all have the same weight.
 pub(super) fn proximal_threshold(
     old: f64,
     eta: f64,

@@ -12,7 +12,7 @@ use crate::compositional::{Inner, Strata, Surrogate};
 use crate::kernels::KernelWork;
 use crate::kernels::order::descending;
 use crate::objective::{Objective, Out};
-use crate::params::{RELEVANT, share};
+use crate::params::RELEVANT;
 use crate::state::{Column, Per};
 
 pub(crate) const PARAMS: &[Param] =
@@ -30,7 +30,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let others = Others::Share(OneWay::up_to(share(spec, "fpr", 0.3)?));
+    let others = Others::Share(OneWay::up_to(spec.args.fraction("fpr", 0.3)?));
     let one_way = Cvar { others, surrogate: Surrogate::rising(spec)? };
     MinMax::boxed(TwoWayCvar { one_way, region: TwoWay::from_spec(spec)? }, spec)
 }
@@ -50,11 +50,11 @@ impl TwoWayCvar {
     }
 }
 
-/// Numbers per item behind those of [`Highest`]: costs, shares, and what the mean of the highest needs.
+/// Numbers per item after those of [`Highest`]: costs, weights, and what the mean of the highest needs.
 const MORE: usize = 5;
 
-/// Relevant items (their numbers among the relevant) by falling `key`.
-fn by_falling<'a>(key: &[f64], places: &'a mut Vec<u32>, work: &mut KernelWork) -> &'a [u32] {
+/// Relevant items (their numbers among the relevant) by decreasing `key`.
+fn by_decreasing<'a>(key: &[f64], places: &'a mut Vec<u32>, work: &mut KernelWork) -> &'a [u32] {
     places.clear();
     places.resize(key.len(), 0);
     descending(key, places, &mut work.order);
@@ -98,14 +98,14 @@ impl Saddle for TwoWayCvar {
         }
         highest.costs(classes, Inner::Of(self.one_way.surrogate), costs, spare, work);
         let mut by_cost = std::mem::take(&mut work.more_places);
-        let order = by_falling(costs, &mut by_cost, work);
+        let order = by_decreasing(costs, &mut by_cost, work);
         let weight = |i: u32| classes.weights[i as usize];
         tail_shares(order, weight, |a, b| costs[a as usize] == costs[b as usize], alpha, worst);
         for (i, share) in worst.iter().enumerate() {
             let w = classes.weights[i];
             variables.each[2 * i + 1] = if w > 0.0 { share * alpha / w } else { 0.0 };
         }
-        // q' = the cost of the first item beyond the worst α: where its weight is not used up.
+        // q' = the cost of the first item beyond the worst α.
         let beyond = order.iter().find(|i| variables.each[2 * **i as usize + 1] < 1.0).or(order.last());
         variables.list[0] = beyond.map_or(0.0, |i| costs[*i as usize]);
         (work.places, work.more_places) = (places, by_cost);
@@ -138,8 +138,8 @@ impl Saddle for TwoWayCvar {
             let score = classes.scores[classes.relevant[i] as usize];
             variables.each[2 * i] = self.one_way.advance(t, score, highest.sorted, beta, rate, excess);
         }
-        // s climbs along its gradient inside [0, 1]; q' falls along its own at the extrapolated s, 2s⁺ − s: with s⁺ or s
-        // alone the pair would circle (the primal-dual method of Chambolle and Pock). The unit makes steps plain numbers.
+        // s: projected gradient ascent in [0, 1]; q': gradient descent at the extrapolated s, 2s⁺ − s. With s⁺ or s alone the
+        // pair would oscillate (the primal-dual method of Chambolle and Pock). The unit makes step sizes dimensionless.
         let unit: f64 = costs.iter().zip(classes.weights).map(|(c, w)| w * (c.abs() + (c - q).abs())).sum();
         let mut extrapolated = 0.0;
         for (i, cost) in costs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Hinge and squared hinge of pairs, by the kernel [`Hinge`].
+//! Hinge and squared hinge losses over pairs, by the kernel [`Hinge`].
 
 use super::mechanism::{Cut, PairLoss};
 use crate::kernels::KernelWork;
@@ -6,13 +6,11 @@ use crate::kernels::hinge::{Hinge, Omega, Sums};
 use crate::objective::Curvature;
 use toprank_core::{Param, ParamError, Spec};
 
-use crate::params::positive;
-
 pub(super) const MARGIN: Param = Param {
     name: "margin",
     default: "1",
     range: "in (0, ∞)",
-    about: "c: how far the better score should stand above the worse one",
+    about: "c: how far the better score should be above the worse one",
 };
 
 /// max(0, c − (s_i − s_j)), or its square.
@@ -23,7 +21,7 @@ pub(super) struct HingeLoss<const SQUARED: bool> {
 
 impl<const SQUARED: bool> HingeLoss<SQUARED> {
     pub fn new(spec: &Spec) -> Result<HingeLoss<SQUARED>, ParamError> {
-        Ok(HingeLoss { margin: positive(spec, "margin", 1.0)? })
+        Ok(HingeLoss { margin: spec.args.positive("margin", 1.0)? })
     }
 }
 
@@ -42,7 +40,7 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         } = cut;
         let hinge = Hinge { squared: SQUARED, margin: self.margin };
         let anchors = &places[..m];
-        // Only worse items count for an anchor.
+        // An anchor is compared with worse items only.
         omega[..m].fill(0.0);
         omega[m..].copy_from_slice(&weights[m..]);
         hinge.plan(scores, anchors, &mut kernel.hinge);
@@ -57,7 +55,7 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
     }
 
     fn factors(&self) -> [f64; 2] {
-        // A hinge has no curvature of its own: that of (d₊)²/2c stands in, which has the same slope at d = c.
+        // The second derivative of a hinge is 0; the substitute is that of (d₊)²/2c, which has the same slope at d = c.
         [1.0, if SQUARED { 1.0 } else { 1.0 / self.margin }]
     }
 }

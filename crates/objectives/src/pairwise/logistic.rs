@@ -1,4 +1,4 @@
-//! Logistic loss of pairs, by the kernel [`SigmoidSums`].
+//! Logistic loss over pairs, by the kernel [`SigmoidSums`].
 
 use toprank_core::{Param, ParamError, Spec};
 
@@ -6,10 +6,13 @@ use super::mechanism::{Cut, PairLoss};
 use crate::kernels::KernelWork;
 use crate::kernels::sigmoid::{Curve, SigmoidSums};
 use crate::objective::Curvature;
-use crate::params::positive;
 
-pub(super) const TEMPERATURE: Param =
-    Param { name: "temperature", default: "1", range: "in (0, ∞)", about: "T: scores are divided by it" };
+pub(super) const TEMPERATURE: Param = Param {
+    name: "temperature",
+    default: "1",
+    range: "in (0, ∞)",
+    about: "T: score differences are divided by it",
+};
 
 /// ln(1 + e^{−(s_i − s_j)/T}).
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +22,7 @@ pub(super) struct Logistic {
 
 impl Logistic {
     pub fn new(spec: &Spec) -> Result<Logistic, ParamError> {
-        Ok(Logistic { temperature: positive(spec, "temperature", 1.0)? })
+        Ok(Logistic { temperature: spec.args.positive("temperature", 1.0)? })
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) const PARAMS: &[Param] = &[Param {
     name: "b",
     default: "0.05",
     range: "in [0, ∞)",
-    about: "how far the better score should stand above the worse one",
+    about: "how far the better score should be above the worse one",
 }];
 pub(crate) const EXAMPLES: &[&str] = &["margin:b=0.4"];
 

@@ -1,9 +1,9 @@
 /*!
-All pairs of different grades without looking at pairs of equal ones.
+Sums over all pairs of different grades without visiting pairs of equal grades.
 
 ```text
-put the items in order of falling grade; halve the grades again and again:
-    every pair of different grades meets at exactly one cut, where all items before it are better than all after it
+sort the items by decreasing grade; split the grades in halves recursively:
+    every pair of different grades is separated by exactly one split, where all items before it are better than all after it
 ```
 
 A kernel that sums over all pairs (better, worse) in linear time thus costs O(n log G) for G grades, one call for two.
@@ -14,7 +14,6 @@ use toprank_core::{Param, ParamError, Spec};
 use crate::kernels::KernelWork;
 use crate::kernels::order::by_grade;
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::flag;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -25,9 +24,9 @@ pub(super) const SUM: Param = Param {
     about: "sum over pairs instead of the mean",
 };
 
-/// Better items before worse ones, and where results add up.
+/// Better items before worse ones, and where results are added.
 pub(super) struct Cut<'a> {
-    /// The first so many items are better than the others.
+    /// This many items at the start are better than the others.
     pub better: usize,
     pub scores: &'a [f64],
     pub weights: &'a [f64],
@@ -43,10 +42,10 @@ pub(super) struct Cut<'a> {
 pub(super) trait PairLoss: Send + Sync {
     const CURVATURE: Curvature;
 
-    /// Σ w_i w_j ℓ over all pairs of a better i and a worse j; adds ∂/∂s and ∂²/∂s², but for the factors below.
+    /// Σ w_i w_j ℓ over all pairs of a better i and a worse j; adds ∂/∂s and ∂²/∂s² without the factors below.
     fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64;
 
-    /// What gradient and curvature are still to be multiplied by.
+    /// Factors of gradient and Hessian.
     fn factors(&self) -> [f64; 2];
 }
 
@@ -55,7 +54,7 @@ pub(super) trait PairLoss: Send + Sync {
 pub(super) enum Grade {
     /// The higher label.
     Label,
-    /// Being relevant; labels of relevant items do not matter.
+    /// Being relevant; grades of relevant items do not matter.
     Relevance,
 }
 
@@ -69,7 +68,7 @@ pub(super) struct Pairwise<L> {
 
 impl<L: PairLoss + 'static> Pairwise<L> {
     pub fn boxed(spec: &Spec, loss: L, grade: Grade) -> Result<Box<dyn Objective>, ParamError> {
-        Ok(Box::new(Pairwise { loss, grade, sum: flag(spec, "sum", false)? }))
+        Ok(Box::new(Pairwise { loss, grade, sum: spec.args.flag("sum", false)? }))
     }
 
     /// The sum over pairs, always.
@@ -128,13 +127,13 @@ impl<L: PairLoss> Objective for Pairwise<L> {
         };
         let loss = graded.halve(&self.loss, &starts[..=levels], &mut work.kernel);
         let scale = if self.sum { 1.0 } else { 1.0 / total };
-        let [slope, bend] = self.loss.factors();
+        let [slope, second] = self.loss.factors();
         for (place, &item) in order.iter().enumerate() {
             out.gradient[item as usize] = scale * slope * graded.gradient[place];
         }
         if let (Some(out), Some(curvature)) = (&mut out.curvature, graded.curvature) {
             for (place, &item) in order.iter().enumerate() {
-                out[item as usize] = scale * bend * curvature[place];
+                out[item as usize] = scale * second * curvature[place];
             }
         }
         Some(scale * loss)
@@ -145,7 +144,7 @@ impl<L: PairLoss> Objective for Pairwise<L> {
 fn relevant_first(grades: &[f64], order: &mut [u32], others: &mut [u32]) {
     let (mut relevant, mut rest) = (0, 0);
     for (item, &grade) in (0u32..).zip(grades) {
-        // Written to both, kept in one: no branch to be guessed wrong.
+        // Written to both, kept in one: avoids an unpredictable branch.
         (order[relevant], others[rest]) = (item, item);
         relevant += usize::from(grade > 0.0);
         rest += usize::from(grade <= 0.0);
@@ -153,7 +152,7 @@ fn relevant_first(grades: &[f64], order: &mut [u32], others: &mut [u32]) {
     order[relevant..].copy_from_slice(&others[..rest]);
 }
 
-/// Arrays in order of falling grade.
+/// Arrays by decreasing grade.
 struct Graded<'a> {
     scores: &'a [f64],
     weights: &'a [f64],
@@ -204,9 +203,9 @@ mod tests {
     fn relevant_items_come_first_as_by_grade() {
         let mut random = Stream::new(7, "test").open();
         for n in 0..40 {
-            for chance in [0, 1, 5, 10] {
+            for relevant in [0, 1, 5, 10] {
                 let grades: Vec<f64> =
-                    (0..n).map(|_| f64::from(u8::from(random.below(10) < chance))).collect();
+                    (0..n).map(|_| f64::from(u8::from(random.below(10) < relevant))).collect();
                 let (mut order, mut others, mut plain) = (vec![9; n], vec![9; n], vec![9; n]);
                 relevant_first(&grades, &mut order, &mut others);
                 by_grade(&grades, &mut plain, &mut KernelWork::default().order);

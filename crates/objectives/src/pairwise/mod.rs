@@ -1,7 +1,7 @@
-//! Losses of pairs: every pair whose labels differ should stand in order.
+//! Pairwise losses: every pair whose labels differ should be in the right order.
 //!
-//! One mechanism (`mechanism.rs`) meets every pair of different grades once; an instance gives the sums over all pairs of
-//! better and worse items, `logistic.rs` or `hinge.rs`.
+//! One mechanism (`mechanism.rs`) covers every pair of different grades once; a loss (`logistic.rs` or `hinge.rs`) gives the sums
+//! over all pairs of better and worse items.
 
 pub mod bpr;
 mod hinge;

@@ -27,7 +27,7 @@ fn squared_hinge(d: f64) -> [f64; 3] {
     [over * over, 2.0 * over, if over > 0.0 { 2.0 } else { 0.0 }]
 }
 
-/// The definition; better(y_i, y_j) says whether i should stand above j.
+/// The definition; better(y_i, y_j) says whether i should rank above j.
 fn plain(
     loss: Loss,
     better: fn(f32, f32) -> bool,
@@ -75,7 +75,7 @@ fn check(text: &str, loss: Loss, s: &[f64], y: &[f32], tolerance: f64, what: &st
     // 1e-15: pairs further than 40 temperatures apart count as 0.
     let close = |got: f64, want: f64| (got - want).abs() <= tolerance * want.abs() + 1e-15;
     assert!(close(out.loss, loss), "{what}: {} is not {loss}", out.loss);
-    // Where an item has better and worse ones its gradient is a difference: relative to the largest.
+    // If an item has better and worse ones its gradient is a difference: tolerance relative to the largest.
     let largest = gradient.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
     for i in 0..s.len() {
         let (g, want) = (out.gradient[i], gradient[i]);

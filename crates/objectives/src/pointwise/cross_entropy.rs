@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::{OfItem, SUM, over_items};
 use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::{RELEVANT, flag, positive};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -14,7 +14,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "relevant-weight",
         default: "1",
         range: "balanced or in (0, ∞)",
-        about: "weight of a relevant item against another; balanced: N-/N+ of the list, so that both classes count alike",
+        about: "weight of a relevant item relative to another; balanced: N-/N+ of the list, so that both classes have the same weight",
     },
     SUM,
     RELEVANT,
@@ -29,9 +29,9 @@ pub(crate) const EXAMPLES: &[&str] = &[
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let relevant_weight = match spec.args.get("relevant-weight") {
         Some("balanced") => None,
-        _ => Some(positive(spec, "relevant-weight", 1.0)?),
+        _ => Some(spec.args.positive("relevant-weight", 1.0)?),
     };
-    Ok(Box::new(CrossEntropy { relevant_weight, sum: flag(spec, "sum", false)? }))
+    Ok(Box::new(CrossEntropy { relevant_weight, sum: spec.args.flag("sum", false)? }))
 }
 
 /// Weighted cross-entropy; formula, source and cost are in the [module](self).
@@ -52,7 +52,7 @@ impl Objective for CrossEntropy {
     }
 
     fn list(&self, input: &Input, state: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
-        // The counts of the whole list: a sample's own would undo how it was drawn.
+        // The counts of the whole list: those of the sample would undo its stratification.
         let (relevant, others) = (state.relevant.len() as f64, (state.items - state.relevant.len()) as f64);
         let balanced = if relevant > 0.0 && others > 0.0 { others / relevant } else { 1.0 };
         let heavy = self.relevant_weight.unwrap_or(balanced);

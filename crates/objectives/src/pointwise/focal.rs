@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::{OfItem, SUM, over_items};
 use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Input, Objective, Out};
-use crate::params::{RELEVANT, flag, not_negative};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -14,7 +14,7 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "focus",
         default: "2",
         range: "in [0, ∞)",
-        about: "γ: how little items count that are already on the right side",
+        about: "γ: larger values down-weight correctly classified items more",
     },
     Param {
         name: "alpha",
@@ -30,9 +30,9 @@ pub(crate) const EXAMPLES: &[&str] =
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Focal {
-        focus: not_negative(spec, "focus", 2.0)?,
+        focus: spec.args.not_negative("focus", 2.0)?,
         alpha: spec.args.number("alpha", 0.25, "in [0, 1]", |x| (0.0..=1.0).contains(&x))?,
-        sum: flag(spec, "sum", false)?,
+        sum: spec.args.flag("sum", false)?,
     }))
 }
 
@@ -52,14 +52,14 @@ impl Objective for Focal {
     fn list(&self, input: &Input, _: &mut ListState, _: &mut Work, out: &mut Out) -> Option<f64> {
         over_items(input, out, self.sum, |j, s| {
             let (w, sign) = if input.is_relevant(j) { (self.alpha, -1.0) } else { (1.0 - self.alpha, 1.0) };
-            // q: the chance that is given to the wrong class; −ln(1 − q) = softplus.
+            // q: the probability of the wrong class; −ln(1 − q) = softplus.
             let (z, q) = (sign * s, sigmoid(sign * s));
             let (log, factor) = (softplus(z), q.powf(self.focus));
             let right = sigmoid(-z);
             OfItem {
                 loss: w * factor * log,
                 slope: w * sign * factor * (self.focus * right * log + q),
-                // The weight that the logistic curve has at the present focus.
+                // The Hessian of the logistic loss, with the present focal weight.
                 curve: w * factor * q * right,
             }
         })

@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::{OfItem, SUM, over_items};
 use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::{RELEVANT, flag, positive};
+use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -15,15 +15,15 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "certain",
         default: "none",
         range: "in (0, ∞)",
-        about: "soft targets: label over this number, cut to [0, 1], instead of relevant or not",
+        about: "soft targets: the label divided by this number, clipped to [0, 1], instead of relevant or not",
     },
     SUM,
 ];
 pub(crate) const EXAMPLES: &[&str] = &["logistic:relevant=2", "logistic:certain=4", "logistic:sum=true"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let certain = spec.args.get("certain").map(|_| positive(spec, "certain", 1.0)).transpose()?;
-    Ok(Box::new(Logistic { certain, sum: flag(spec, "sum", false)? }))
+    let certain = spec.args.get("certain").map(|_| spec.args.positive("certain", 1.0)).transpose()?;
+    Ok(Box::new(Logistic { certain, sum: spec.args.flag("sum", false)? }))
 }
 
 /// Logistic loss of single items; formula, source and cost are in the [module](self).

@@ -1,5 +1,5 @@
-//! Losses of single items: each score should say what its label says. They are not ranking losses: adding a constant
-//! to all scores of a list changes them.
+//! Pointwise losses: each score should match its own label. They are not invariant to adding a constant to all scores of a
+//! list.
 
 pub mod cross_entropy;
 pub mod focal;
@@ -16,7 +16,7 @@ const SUM: Param = Param {
     name: "sum",
     default: "false",
     range: "true or false",
-    about: "sum over items instead of the mean: what a regression over all items adds up",
+    about: "sum over items instead of the mean, as in a regression over all items",
 };
 
 /// Loss of one item with its first and second derivative in the score.
@@ -26,7 +26,7 @@ struct OfItem {
     curve: f64,
 }
 
-/// The mean over the items of a list by their weights (or the sum, each times its weight); `None` without weight.
+/// The weighted mean over the items of a list (or the weighted sum); `None` without weight.
 fn over_items(
     input: &Input,
     out: &mut Out,

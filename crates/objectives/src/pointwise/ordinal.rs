@@ -5,7 +5,6 @@ use toprank_core::{Param, ParamError, Spec};
 use super::{OfItem, SUM, over_items};
 use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::{count, flag, positive};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -13,8 +12,8 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "levels",
         default: "4",
-        range: "a whole number from 1 to 100",
-        about: "L: the highest grade; there is a threshold below each of 1 … L",
+        range: "an integer from 1 to 100",
+        about: "L: the highest grade; there is a threshold below each grade 1 … L",
     },
     Param {
         name: "spacing",
@@ -28,9 +27,9 @@ pub(crate) const EXAMPLES: &[&str] = &["ordinal:levels=2", "ordinal:spacing=2", 
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     Ok(Box::new(Ordinal {
-        levels: count(spec, "levels", 4, 100)?,
-        spacing: positive(spec, "spacing", 1.0)?,
-        sum: flag(spec, "sum", false)?,
+        levels: spec.args.count("levels", 4, 100)?,
+        spacing: spec.args.positive("spacing", 1.0)?,
+        sum: spec.args.flag("sum", false)?,
     }))
 }
 

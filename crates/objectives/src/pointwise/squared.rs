@@ -4,7 +4,6 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::{OfItem, SUM, over_items};
 use crate::objective::{Curvature, Input, Objective, Out};
-use crate::params::flag;
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -12,7 +11,7 @@ pub(crate) const PARAMS: &[Param] = &[SUM];
 pub(crate) const EXAMPLES: &[&str] = &["squared:sum=true"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(Squared { sum: flag(spec, "sum", false)? }))
+    Ok(Box::new(Squared { sum: spec.args.flag("sum", false)? }))
 }
 
 /// Squared error; formula, source and cost are in the [module](self).

@@ -80,7 +80,7 @@ fn the_temperature_is_given_and_not_learned() {
 
 /// The definition, in logarithms over three tracked steps: every mean by itself, no base, no sharing.
 #[test]
-fn the_tracked_forms_equal_their_twins_at_any_temperature() {
+fn the_tracked_forms_equal_their_reference_implementations_at_any_temperature() {
     let (base, labels) = list(36, 8);
     let lists = Lists::from_lengths(&[36], labels.clone());
     for (tau, scale) in [(0.1, 1.0), (0.001, 1.0), (0.5, 1e3)] {

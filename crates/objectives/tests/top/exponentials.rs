@@ -6,7 +6,7 @@ use toprank_objectives::kernels::scalar::{log_add_exp, log_sum_exp};
 use super::{HINGE, classes, close, close_all, goal, list, of, step};
 
 #[test]
-fn the_three_levels_of_the_kl_form_equal_their_twin_in_logarithms_at_huge_scores() {
+fn the_three_levels_of_the_kl_form_equal_their_reference_in_logarithms_at_huge_scores() {
     let (base, labels) = list(48, 15);
     let lists = Lists::from_lengths(&[48], labels.clone());
     let relevant: Vec<usize> = (0..48).filter(|j| labels[*j] > 0.0).collect();

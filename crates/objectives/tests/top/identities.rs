@@ -37,8 +37,8 @@ fn the_top_push_is_a_one_way_area_that_ends_at_the_first_other() {
     let (scores, labels) = list(60, 2); // 50 others
     let (loss, gradient) = of("top-push", &scores, &labels);
     let (relevant, others) = classes(&scores, &labels);
-    let twin = relevant.iter().map(|s| HINGE.at(others[0] - s).0).sum::<f64>() / relevant.len() as f64;
-    assert!(close(loss, twin, 1e-12));
+    let reference = relevant.iter().map(|s| HINGE.at(others[0] - s).0).sum::<f64>() / relevant.len() as f64;
+    assert!(close(loss, reference, 1e-12));
     for same in ["pauc-cvar:fpr=0.02", "pauc-cvar:fpr=0.02:variables=exact", "pauc-cvar:fpr=0.0399"] {
         let (found, slopes) = of(same, &scores, &labels);
         assert!(close(found, loss, 1e-12) && close_all(&slopes, &gradient, 1e-12), "{same}");
@@ -54,19 +54,19 @@ fn cvar_is_the_mean_over_the_sorted_top_and_two_way_over_both_ends() {
     for fpr in [0.02, 0.1, 0.3, 0.77, 1.0] {
         let k2 = (75.0_f64 * fpr + 1e-9).floor() as usize;
         let b: Vec<f64> = (0..75).map(|k| if k < k2 { 1.0 / k2 as f64 } else { 0.0 }).collect();
-        let twin = mean_of_pairs(&relevant, &[1.0 / 15.0; 15], &others, &b);
+        let reference = mean_of_pairs(&relevant, &[1.0 / 15.0; 15], &others, &b);
         for variables in ["online", "exact"] {
             let (loss, _) = of(&format!("pauc-cvar:fpr={fpr}:variables={variables}"), &scores, &labels);
-            assert!(close(loss, twin, 1e-12), "fpr {fpr}, {variables}: {loss} for {twin}");
+            assert!(close(loss, reference, 1e-12), "fpr {fpr}, {variables}: {loss} for {reference}");
         }
         for tpr in [0.0, 0.2, 0.5, 0.93] {
             let k1 = (15.0 * (1.0 - tpr) + 1e-9_f64).floor() as usize;
             let a: Vec<f64> = (0..15).map(|k| if k < k1 { 1.0 / k1 as f64 } else { 0.0 }).collect();
-            let twin = mean_of_pairs(&relevant, &a, &others, &b);
+            let reference = mean_of_pairs(&relevant, &a, &others, &b);
             for variables in ["online", "exact"] {
                 let text = format!("tpauc-minmax:fpr={fpr}:tpr={tpr}:variables={variables}");
                 let (loss, _) = of(&text, &scores, &labels);
-                assert!(close(loss, twin, 1e-10), "{text}: {loss} for {twin}");
+                assert!(close(loss, reference, 1e-10), "{text}: {loss} for {reference}");
             }
         }
     }
@@ -90,11 +90,11 @@ fn thresholds_select_the_enumerated_pairs_when_gates_are_hard() {
     let scores: Vec<f64> = places.iter().map(|p| 0.05 * *p as f64).collect();
     let (mut relevant, others) = classes(&scores, &labels);
     let check = |text: &str, a: &[f64], b: &[f64], relevant: &[f64]| {
-        let twin = mean_of_pairs(relevant, a, &others, b);
+        let reference = mean_of_pairs(relevant, a, &others, b);
         for way in ["exact", "quantile"] {
             let sharp = format!("sharpness=2000:tau1=1e-4:tau2=0:threshold={way}");
             let (loss, _) = of(&format!("{text}:{sharp}"), &scores, &labels);
-            assert!(close(loss, twin, 1e-6), "{text}:threshold={way}: {loss} for {twin}");
+            assert!(close(loss, reference, 1e-6), "{text}:threshold={way}: {loss} for {reference}");
         }
     };
     // One-way: k1 = ⌈75·0.1⌉ = 8 others before, k2 = ⌊75·0.3⌋ = 22 to the end; the items at both thresholds count half:
@@ -126,9 +126,9 @@ fn thresholds_select_the_enumerated_pairs_when_gates_are_hard() {
     let found = of(&format!("precision-threshold@20:surrogate=squared-hinge:{exact}"), &scores, &labels).0;
     assert!(close(found, 1.0 - (15.0 / 20.0) * (1.0 - recall), 1e-6), "{found}");
     for (rho, place) in [(0.8, 12), (0.81, 13), (1.0, 15), (0.01, 1)] {
-        let twin = others.iter().map(|t| HINGE.at(t - relevant[place - 1]).0).sum::<f64>() / 75.0;
+        let reference = others.iter().map(|t| HINGE.at(t - relevant[place - 1]).0).sum::<f64>() / 75.0;
         let found = of(&format!("precision-at-recall:recall={rho}:{exact}"), &scores, &labels).0;
-        assert!(close(found, twin, 1e-6), "recall {rho}: {found} for {twin}");
+        assert!(close(found, reference, 1e-6), "recall {rho}: {found} for {reference}");
     }
 }
 

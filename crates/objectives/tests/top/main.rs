@@ -6,7 +6,7 @@ mod derivatives;
 mod duals;
 mod exponentials;
 mod identities;
-mod slips;
+mod known_errors;
 mod thresholds;
 
 use toprank_core::{List, Lists, Policy, Stream};

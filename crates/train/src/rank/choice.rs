@@ -5,7 +5,7 @@ NDCG is served by what was best on validation data (`bench/quality`, `bench/tree
 the surrogate that were best on sets which `bench/top` does not judge by; `algorithm` overrides them.
 */
 
-use toprank_core::{ParamError, Policy, Spec};
+use toprank_core::{ParamError, Policy, Spec, catalog};
 use toprank_metrics::Measure;
 use toprank_objectives::Goal;
 
@@ -173,13 +173,8 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
 }
 
 fn unknown(name: &str) -> ParamError {
-    let mut near = toprank_metrics::nearest(name);
-    near.extend(toprank_objectives::nearest(name));
-    near.dedup();
-    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-    let expected =
-        format!("a metric (see `toprank metrics`) or an objective (see `toprank objectives`){hint}");
-    ParamError::new("objective", name, &expected)
+    let metrics = toprank_metrics::METRICS.iter().map(|entry| entry.name);
+    catalog::unknown("objective", name, metrics.chain(toprank_objectives::names()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ Every value is one entry of its catalog in the same grammar (`mlp:hidden=256-128
 config file, a flag and a keyword are the same text.
 */
 
-use toprank_core::{ParamError, Spec};
+use toprank_core::{ParamError, Spec, TrainingDefaults};
 
 use super::choice::{Choice, ModelKind, choose};
 use super::models;
@@ -32,7 +32,7 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
         ..settings.clone()
     };
     let resolved = Settings { model: Some(model.clone()), ..resolved };
-    let config = Config::checked(TrainerKind::Rank, resolved.over(defaults(&Spec::parse(&model)?.name)))?;
+    let config = Config::checked(TrainerKind::Rank, resolved.over(defaults(&model)?))?;
     if is_trees && config.learning_rate() > 1.0 {
         let found = config.learning_rate().to_string();
         return Err(ParamError::new("learning-rate", &found, "above 0 and at most 1 for trees"));
@@ -91,40 +91,30 @@ fn model_with_leaves(settings: &Settings) -> Result<String, ParamError> {
 }
 
 /// What a kind of model is trained with, unless the user says otherwise: chosen on validation data only (bench/quality).
-fn defaults(model: &str) -> Settings {
+fn defaults(model: &str) -> Result<Settings, ParamError> {
     let text = |text: &str| Some(text.to_string());
     // Trees see features as they are, and are boosted instead of stepped.
-    if model == "trees" {
-        return Settings {
+    if models::is_trees(model) {
+        return Ok(Settings {
             learning_rate: Some(0.1),
             epochs: Some(300),
             transforms: text(""),
             patience: Some(50),
             clip: Some(0.0),
             ..Settings::default()
-        };
+        });
     }
-    let own = match model {
-        "linear" => Settings { learning_rate: Some(0.03), ..Settings::default() },
-        // Codes of graphs are no numbers to transform.
-        "gin" => Settings { learning_rate: Some(0.001), transforms: text(""), ..Settings::default() },
-        "context" => Settings {
-            learning_rate: Some(0.001),
-            sampler: text("slates:batch=32:items=100"),
-            ..Settings::default()
-        },
-        _ => Settings::default(),
-    };
-    own.over(Settings {
-        optimiser: text("adam"),
-        learning_rate: Some(0.003),
-        schedule: text("constant"),
-        sampler: text("lists:batch=32"),
-        epochs: Some(100),
-        transforms: text("missing:to=mean,per-list:kind=minmax"),
-        patience: Some(20),
-        clip: Some(10.0),
-        weight_average: text("none"),
+    let defaults = models::network(model)?.map_or(TrainingDefaults::BASE, |network| network.defaults());
+    Ok(Settings {
+        optimiser: text(defaults.optimiser),
+        learning_rate: Some(defaults.rate),
+        schedule: text(defaults.schedule),
+        sampler: text(defaults.sampler),
+        epochs: Some(defaults.epochs),
+        transforms: text(defaults.transforms),
+        patience: Some(defaults.patience),
+        clip: Some(defaults.clip),
+        weight_average: text(defaults.average),
         ..Settings::default()
     })
 }

@@ -20,7 +20,7 @@ Defaults that follow from the data, where the user sets nothing.
 Networks that look at whole lists (`context`) keep their sampler; those of graphs (`gin`) have no transforms.
 */
 
-use toprank_core::{Lists, ParamError, Spec};
+use toprank_core::{Architecture, Lists, ParamError, Spec};
 use toprank_data::MappedDataset;
 
 use super::choice::{ModelKind, choose};
@@ -31,9 +31,6 @@ use crate::fit::settings::Settings;
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
 const METRIC_OF_LABELS: &str = "auroc";
-const RATE_OF_PERCEPTRONS: f64 = 0.01;
-const OPTIMISER_OF_PERCEPTRONS: &str = "adamw:decay=3";
-const OPTIMISER_IF_FEW_ROWS_MOVE: &str = "adamw:decay=1";
 const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 /// Rows below which trees without bounds overfit.
@@ -49,8 +46,9 @@ impl Settings {
         let files = [&self.data, &self.valid].into_iter().flatten().flat_map(|files| &files.0);
         let mapped = files.into_iter().any(MappedDataset::is_one);
         let trees = models::is_trees(self.model.as_deref().unwrap_or_default());
-        let graphs =
-            self.model.as_deref().is_some_and(|model| Spec::parse(model).is_ok_and(|s| s.name == "gin"));
+        let network = models::network(self.model.as_deref().unwrap_or("mlp"))?;
+        let network = network.as_deref();
+        let graphs = network.is_some_and(Architecture::reads_graphs);
         if (labels || mapped) && !trees && !graphs {
             self.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
         }
@@ -80,22 +78,22 @@ impl Settings {
         if trees {
             return Ok(self);
         }
-        let mut network = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?;
         let name = Spec::parse(&choice.algorithm)?.name;
-        let row_wise = ["linear", "mlp"].contains(&network.name.as_str());
-        if name == WANTS_BOUNDED_SCORES && row_wise && network.args.get("output").is_none() {
-            network.args.0.push(("output".into(), "sigmoid".into()));
-            self.model = Some(network.to_string());
+        let couples_items = network.is_some_and(Architecture::couples_items);
+        let mut spec = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?;
+        let unbounded = !couples_items && !graphs && spec.args.get("output").is_none();
+        if name == WANTS_BOUNDED_SCORES && unbounded {
+            spec.args.0.push(("output".into(), "sigmoid".into()));
+            self.model = Some(spec.to_string());
         }
-        let model = network.name;
         let family = toprank_objectives::find(&name).map_or("", |found| found.entry.family);
-        if model == "mlp" {
-            self.learning_rate.get_or_insert(RATE_OF_PERCEPTRONS);
+        if let Some(defaults) = network.and_then(|network| network.defaults().labels) {
+            self.learning_rate.get_or_insert(defaults.rate);
             let few = family == "pointwise" || family.starts_with("bilevel");
-            let optimiser = if few { OPTIMISER_IF_FEW_ROWS_MOVE } else { OPTIMISER_OF_PERCEPTRONS };
+            let optimiser = if few { defaults.sparse_optimiser } else { defaults.optimiser };
             self.optimiser.get_or_insert_with(|| optimiser.into());
         }
-        if model != "context" {
+        if !couples_items {
             let sampler = if family == "pointwise" { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
             self.sampler.get_or_insert_with(|| sampler.into());
             if self.valid.is_none() {
@@ -166,10 +164,10 @@ mod tests {
             assert_eq!(auprc.valid_metric, None, "the objective is the metric");
             assert_eq!(
                 (auprc.learning_rate, auprc.optimiser.as_deref()),
-                (Some(0.01), Some(OPTIMISER_OF_PERCEPTRONS))
+                (Some(0.01), Some("adamw:decay=3"))
             );
             let bilevel = Settings { objective: Some("precision-at-recall".into()), ..Settings::default() };
-            assert_eq!(suited(bilevel, &lists).optimiser.as_deref(), Some(OPTIMISER_IF_FEW_ROWS_MOVE));
+            assert_eq!(suited(bilevel, &lists).optimiser.as_deref(), Some("adamw:decay=1"));
             let region = |objective: &str, model: &str| {
                 let said = Settings {
                     objective: Some(objective.into()),
@@ -189,7 +187,7 @@ mod tests {
             let logistic =
                 suited(Settings { objective: Some("logistic".into()), ..Settings::default() }, &lists);
             assert_eq!(logistic.sampler.as_deref(), Some(POINTWISE_SAMPLER));
-            assert_eq!(logistic.optimiser.as_deref(), Some(OPTIMISER_IF_FEW_ROWS_MOVE));
+            assert_eq!(logistic.optimiser.as_deref(), Some("adamw:decay=1"));
             assert_eq!(logistic.valid_metric.as_deref(), Some("auroc"));
             let config = suited(Settings::default(), &lists).resolve(TrainerKind::Rank).unwrap();
             assert_eq!((config.objective(), config.valid_metric()), ("auroc", "auroc"));

@@ -45,6 +45,19 @@ pub fn parse(text: &str) -> Result<Model, ParamError> {
     Err(ParamError::new("model", text, &format!("one of {}{hint}{built}", known.join(", "))))
 }
 
+/// The network that a user names; `None` in a build without networks, where a caller brings a model of its own.
+///
+/// # Errors
+/// If there is no such network.
+pub fn network(text: &str) -> Result<Option<Box<dyn Architecture>>, ParamError> {
+    match parse(text) {
+        Ok(Model::Network(network)) => Ok(Some(network)),
+        Ok(Model::Trees(_)) => Ok(None),
+        Err(_) if NETWORKS.is_empty() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// True if a model as a user writes it is made of trees.
 pub fn is_trees(text: &str) -> bool {
     // By its name alone: what is wrong behind it is said by whoever reads it whole.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Choices, ParamError, catalog};
 use toprank_data::Names;
-use toprank_embeddings::{EmbeddingModel, Meeting, Plan, Ranker, Rows, Shape, Table, Tape};
+use toprank_embeddings::{BatchView, EmbeddingModel, Plan, Ranker, Rows, Shape, Table, Tape};
 use toprank_metrics::Measure;
 
 use super::config::Feedback;
@@ -270,7 +270,7 @@ impl Recommender {
         let [user, item] = self.model.widths();
         rows[0].gather(&self.parameters.users, user, &plan.users, None);
         rows[1].gather(&self.parameters.items, item, &plan.items, None);
-        let meeting = Meeting {
+        let view = BatchView {
             plan: &plan,
             users: &rows[0].values,
             items: &rows[1].values,
@@ -278,7 +278,7 @@ impl Recommender {
             weights: &self.parameters.weights,
         };
         let mut scores = vec![0.0; pairs.len()];
-        self.model.forward(&meeting, None, &mut Tape::default(), &mut scores);
+        self.model.forward(&view, None, &mut Tape::default(), &mut scores);
         scores
     }
 
@@ -288,7 +288,7 @@ impl Recommender {
         let count = train.pairs().min(most);
         let pair = |i: usize| {
             let at = i * train.pairs() / count;
-            (train.offsets.partition_point(|&end| end <= at as u64) as u32 - 1, train.places[at])
+            (train.offsets.partition_point(|&end| end <= at as u64) as u32 - 1, train.items[at])
         };
         (0..count).map(pair).collect()
     }
@@ -314,7 +314,7 @@ impl Recommender {
         }
         for (name, part) in [("train", &data.train), ("valid", &data.valid), ("test", &data.test)] {
             tensors.push(Tensor::flat(format!("{name}.offsets"), numbers(&part.offsets)));
-            tensors.push(Tensor::flat(format!("{name}.items"), numbers(&part.places)));
+            tensors.push(Tensor::flat(format!("{name}.items"), numbers(&part.items)));
             tensors.push(Tensor::flat(format!("{name}.labels"), &part.labels));
         }
         for (name, names) in [("users", &data.users), ("items", &data.items)] {
@@ -354,9 +354,9 @@ impl Recommender {
         let (stored, header): (Stored, Header<About>) = container::load(path, KIND)?;
         let part = |name: &str| -> Result<Choices, TrainError> {
             let part = Choices {
-                items: header.items,
+                item_count: header.items,
                 offsets: numbers_of(stored.bytes(&format!("{name}.offsets"))?),
-                places: numbers_of(stored.bytes(&format!("{name}.items"))?),
+                items: numbers_of(stored.bytes(&format!("{name}.items"))?),
                 labels: stored.f32(&format!("{name}.labels"))?.1,
                 weights: Vec::new(),
             };

@@ -1,7 +1,7 @@
 //! New users: a row learned from a history, everything else as it is.
 
 use toprank_core::{Choices, Stream};
-use toprank_embeddings::{EmbeddingModel, Meeting, Plan, RowAdam, RowStep, Rows, Shape, Slopes, Tape};
+use toprank_embeddings::{BatchView, EmbeddingModel, Plan, RowAdam, RowStep, Rows, Shape, Slopes, Tape};
 use toprank_objectives::{Batch, Draws, Gradients};
 
 use super::config::row_constants;
@@ -30,9 +30,9 @@ pub(super) fn fold_in(
     let mut later: Vec<(u32, u32)> = history.iter().copied().zip((0..history.len() as u32).rev()).collect();
     later.sort_unstable();
     let choices = Choices {
-        items: shape.items,
+        item_count: shape.items,
         offsets: vec![0, history.len() as u64],
-        places: later.iter().map(|(item, _)| *item).collect(),
+        items: later.iter().map(|(item, _)| *item).collect(),
         labels: vec![1.0; history.len()],
         weights: Vec::new(),
     };
@@ -57,9 +57,9 @@ pub(super) fn fold_in(
         labels_and_weights(&choices, &draws, &mut lookup, &mut labels, &mut weights);
         items.gather(&parameters.items, item_width, &plan.items, None);
         scores.resize(plan.len(), 0.0);
-        let meeting =
-            Meeting { plan: &plan, users: &row, items: &items.values, shape, weights: &parameters.weights };
-        model.forward(&meeting, None, &mut tape, &mut scores);
+        let view =
+            BatchView { plan: &plan, users: &row, items: &items.values, shape, weights: &parameters.weights };
+        model.forward(&view, None, &mut tape, &mut scores);
         let stream = Stream::new(config.seed(), "objective").at_step(step);
         // A form that asks for the model of the step before goes without: it then follows the present alone.
         let drawn_weights = given(&weights);
@@ -68,7 +68,7 @@ pub(super) fn fold_in(
         slopes[1].resize(items.values.len(), 0.0);
         let [users, of_items, of_weights] = &mut slopes;
         let to = Slopes { users, items: of_items, weights: of_weights };
-        model.backward(&meeting, &mut tape, &out.gradient, to);
+        model.backward(&view, &mut tape, &out.gradient, to);
         let rate = schedule.rate(step, STEPS, RATE);
         adam.step(RowStep { number: step, rate }, &mut row, &[0], &slopes[0]);
     }

@@ -238,7 +238,7 @@ impl Interactions {
     /// All pairs of several parts: what users are not recommended again.
     pub(crate) fn union(parts: &[&Choices]) -> Choices {
         let Some(first) = parts.first() else { return Choices::default() };
-        let mut all = Choices { items: first.items, offsets: vec![0], ..Choices::default() };
+        let mut all = Choices { item_count: first.item_count, offsets: vec![0], ..Choices::default() };
         let mut here: Vec<(u32, f32)> = Vec::new();
         for u in 0..first.len() {
             here.clear();
@@ -247,9 +247,9 @@ impl Interactions {
             }
             here.sort_unstable_by_key(|pair| pair.0);
             here.dedup_by_key(|pair| pair.0);
-            all.places.extend(here.iter().map(|pair| pair.0));
+            all.items.extend(here.iter().map(|pair| pair.0));
             all.labels.extend(here.iter().map(|pair| pair.1));
-            all.offsets.push(all.places.len() as u64);
+            all.offsets.push(all.items.len() as u64);
         }
         all
     }

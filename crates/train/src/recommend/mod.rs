@@ -41,6 +41,6 @@ pub use config::Feedback;
 pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
 pub use file::{About, Part, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
-pub use toprank_embeddings::Place;
+pub use toprank_embeddings::TableStorage;
 pub(crate) use trainer::Parameters;
 pub use trainer::{Trainer, table_bytes};

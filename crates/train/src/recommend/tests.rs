@@ -190,7 +190,7 @@ fn a_resumed_run_ends_in_the_same_bytes() {
 fn mapped_tables_give_the_same_bytes_also_when_a_run_is_resumed_elsewhere() {
     let data = data();
     let folder = tempfile::tempdir().unwrap();
-    let mapped = Place::Folder(folder.path().to_path_buf());
+    let mapped = TableStorage::Folder(folder.path().to_path_buf());
     let path = folder.path().join("c");
     let origin = serde_json::Value::Null;
     let keep = Checkpoints { path: &path, every: Duration::ZERO, origin: &origin };
@@ -205,7 +205,7 @@ fn mapped_tables_give_the_same_bytes_also_when_a_run_is_resumed_elsewhere() {
         assert!(bytes(&elsewhere.recommender().unwrap()) == whole, "{model}");
         // From memory to the folder and back, before and after there is a best.
         let mut checkpoints = [Vec::new(), Vec::new()];
-        for (first, second) in [(&Place::Memory, &mapped), (&mapped, &Place::Memory)] {
+        for (first, second) in [(&TableStorage::Memory, &mapped), (&mapped, &TableStorage::Memory)] {
             for steps in [3, 25] {
                 let mut trainer = Trainer::new_in(&config, &data, first).unwrap();
                 assert_eq!(trainer.run(&mut Until(steps), Some(keep)).unwrap(), Outcome::Interrupted);
@@ -227,7 +227,7 @@ fn mapped_tables_give_the_same_bytes_also_when_a_run_is_resumed_elsewhere() {
 fn a_recommender_taken_meanwhile_stays_as_it_was() {
     let data = data();
     let folder = tempfile::tempdir().unwrap();
-    for place in [Place::Memory, Place::Folder(folder.path().to_path_buf())] {
+    for place in [TableStorage::Memory, TableStorage::Folder(folder.path().to_path_buf())] {
         for valid in [true, false] {
             let mut data = data.clone();
             if !valid {
@@ -249,7 +249,7 @@ fn a_recommender_taken_meanwhile_stays_as_it_was() {
 fn a_folder_that_cannot_hold_the_tables_is_an_error_before_the_first_step() {
     let data = data();
     let config = settings("mf:width=4", "listnet").resolve(TrainerKind::Recommend).unwrap();
-    let absent = Place::Folder("/absent/folder".into());
+    let absent = TableStorage::Folder("/absent/folder".into());
     let error = Trainer::new_in(&config, &data, &absent).err().unwrap().to_string();
     assert!(error.starts_with("/absent/folder: no table of 960 bytes can be made there"), "{error}");
     // Four of each: rows, two means, the best.

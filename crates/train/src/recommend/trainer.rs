@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
-    EmbeddingModel, Meeting, Place, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Table, TableError,
-    Tape, Undo,
+    BatchView, EmbeddingModel, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Table, TableError,
+    TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 use xxhash_rust::xxh3::Xxh3;
@@ -55,7 +55,7 @@ impl Parameters {
     pub fn zeroed(
         model: &dyn EmbeddingModel,
         shape: &Shape,
-        place: &Place,
+        place: &TableStorage,
     ) -> Result<Parameters, TableError> {
         let [user, item] = model.widths();
         Ok(Parameters {
@@ -107,7 +107,7 @@ impl Drawn {
     fn make(&mut self, of: (usize, u64), sampler: &mut dyn Sampler, learned: &Choices) {
         sampler.draw(of.1, &mut self.draws);
         let draws = &self.draws;
-        self.plan.lay(learned.items, &draws.lists, &draws.offsets, &draws.items);
+        self.plan.lay(learned.item_count, &draws.lists, &draws.offsets, &draws.items);
         labels_and_weights(learned, draws, &mut self.lookup, &mut self.labels, &mut self.weights);
         self.of = Some(of);
     }
@@ -139,7 +139,7 @@ pub struct Trainer<'a> {
     pub(super) best: Option<Arc<Parameters>>,
     /// Buffer for the best parameters, allocated at the start: later a disk may be full.
     spare: Option<Parameters>,
-    place: Place,
+    place: TableStorage,
     pub(super) adam: [RowAdam; 2],
     optimiser: Box<dyn Optimiser>,
     state: State,
@@ -177,17 +177,22 @@ impl BatchGradient<'_> {
         }
         work.scores.resize(draws.items.len(), 0.0);
         let [users, items] = &work.rows;
-        let meeting =
-            Meeting { plan, users: &users.values, items: &items.values, shape, weights: &parameters.weights };
-        model.forward(&meeting, network, &mut work.tape, &mut work.scores);
+        let view = BatchView {
+            plan,
+            users: &users.values,
+            items: &items.values,
+            shape,
+            weights: &parameters.weights,
+        };
+        model.forward(&view, network, &mut work.tape, &mut work.scores);
         if let Some((undo, weights)) = before {
             for (side, rows) in work.rows_before.iter_mut().enumerate() {
                 rows.gather(tables[side], widths[side], ids[side], Some(&undo[side]));
             }
             work.scores_before.resize(draws.items.len(), 0.0);
             let [users, items] = &work.rows_before;
-            let meeting = Meeting { users: &users.values, items: &items.values, weights, ..meeting };
-            model.forward(&meeting, network, &mut work.tape_before, &mut work.scores_before);
+            let view = BatchView { users: &users.values, items: &items.values, weights, ..view };
+            model.forward(&view, network, &mut work.tape_before, &mut work.scores_before);
         }
         let batch = Batch {
             previous: before.map(|_| work.scores_before.as_slice()),
@@ -205,7 +210,7 @@ impl BatchGradient<'_> {
         }
         let [to_users, to_items, to_weights] = &mut work.slopes;
         let to = Slopes { users: to_users, items: to_items, weights: to_weights };
-        model.backward(&meeting, &mut work.tape, &work.gradients.gradient, to);
+        model.backward(&view, &mut work.tape, &work.gradients.gradient, to);
         Ok(())
     }
 }
@@ -216,7 +221,7 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// If a setting does not suit the data, or there is nothing to learn from.
     pub fn new(config: &Config, data: &'a Interactions) -> Result<Trainer<'a>, TrainError> {
-        Trainer::new_in(config, data, &Place::Memory)
+        Trainer::new_in(config, data, &TableStorage::Memory)
     }
 
     /// The same with its tables in `place`: rows, both means of the optimiser, the best rows so far. The recommender and the
@@ -224,7 +229,11 @@ impl<'a> Trainer<'a> {
     ///
     /// # Errors
     /// As in [`Trainer::new`], or if there is no room.
-    pub fn new_in(config: &Config, data: &'a Interactions, place: &Place) -> Result<Trainer<'a>, TrainError> {
+    pub fn new_in(
+        config: &Config,
+        data: &'a Interactions,
+        place: &TableStorage,
+    ) -> Result<Trainer<'a>, TrainError> {
         let common = LoopState::new(config)?;
         if data.train.pairs() == 0 {
             let found = format!("{} users, no pair", data.users.len());
@@ -492,10 +501,10 @@ impl Tunable for Interactions {
 /// Tells data apart: every pair and label of training and validation, and their order in time.
 fn fingerprint(data: &Interactions) -> String {
     let mut hash = Xxh3::new();
-    for Choices { items, offsets, places, labels, .. } in [&data.train, &data.valid] {
-        hash.update(&(*items as u64).to_le_bytes());
+    for Choices { item_count, offsets, items, labels, .. } in [&data.train, &data.valid] {
+        hash.update(&(*item_count as u64).to_le_bytes());
         hash.update(&numbers(offsets));
-        hash.update(&numbers(places));
+        hash.update(&numbers(items));
         for label in labels {
             hash.update(&label.to_bits().to_le_bytes());
         }
@@ -520,7 +529,7 @@ pub(super) fn labels_and_weights(
     labels: &mut Vec<f32>,
     weights: &mut Vec<f32>,
 ) {
-    lookup.labels.resize(choices.items, 0.0);
+    lookup.labels.resize(choices.item_count, 0.0);
     labels.clear();
     weights.clear();
     for (d, &user) in draws.lists.iter().enumerate() {
@@ -528,7 +537,7 @@ pub(super) fn labels_and_weights(
         let (chosen, given) = (choices.of(user as usize), choices.labels_of(user as usize));
         look_up(items, chosen, given, 0.0, &mut lookup.labels, labels);
         if !choices.weights.is_empty() {
-            lookup.weights.resize(choices.items, 1.0);
+            lookup.weights.resize(choices.item_count, 1.0);
             look_up(items, chosen, choices.weights_of(user as usize), 1.0, &mut lookup.weights, weights);
         }
     }
@@ -573,7 +582,7 @@ fn adam(
     config: &Config,
     model: &dyn EmbeddingModel,
     shape: &Shape,
-    place: &Place,
+    place: &TableStorage,
 ) -> Result<[RowAdam; 2], TrainError> {
     let constants = row_constants(config)?;
     let [user, item] = model.widths();

@@ -41,7 +41,7 @@ fn rows_to_one_back(m: &Matrix, slope: &Matrix) -> Matrix {
 }
 
 /// Measure and slopes with whole matrices, iteration after iteration: the definition.
-fn twin(task: &Task, iterations: usize) -> (f64, Vec<f64>) {
+fn reference(task: &Task, iterations: usize) -> (f64, Vec<f64>) {
     let n = task.scores.len();
     let p = matrix(task.scores, task.temperature);
     let mut seen = vec![p.clone()];
@@ -117,14 +117,14 @@ fn bands_and_scaling_vectors_equal_whole_matrices() {
                 let mut slope = vec![0.0; n];
                 let (measure, steps) = sort.balanced(&task, Stop::After(iterations), &mut slope, None);
                 assert_eq!(steps, iterations);
-                let (expected, slopes) = twin(&task, iterations);
+                let (expected, slopes) = reference(&task, iterations);
                 let what = format!("n = {n}, case {case}, τ = {temperature}");
-                // The twin's own exponents lose digits at a spread of 1e6.
+                // The reference's own exponents lose digits at a spread of 1e6.
                 let tolerance = if case == 1 || case == 5 { 1e-6 } else { 1e-9 };
                 assert!((measure - expected).abs() <= 1e-9 * expected.abs(), "{what}: {measure} {expected}");
                 assert!(close(&slope, &slopes, tolerance), "{what}:\n{slope:?}\n{slopes:?}");
                 let measure = sort.plain(&task, &mut slope, None);
-                let (expected, slopes) = twin(&task, 0);
+                let (expected, slopes) = reference(&task, 0);
                 assert!((measure - expected).abs() <= 1e-9 * expected.abs(), "{what}: {measure} {expected}");
                 assert!(close(&slope, &slopes, tolerance), "{what}:\n{slope:?}\n{slopes:?}");
             }

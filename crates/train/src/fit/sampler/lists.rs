@@ -25,7 +25,7 @@ impl SamplerKind for WholeLists {
 
     fn open_choices(&self, choices: &Choices, _: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
         let dealer = Dealer::of_choices("lists", self.batch, choices, seed)?;
-        Ok(Box::new(Open { dealer, lengths: vec![choices.items as u32; choices.len()] }))
+        Ok(Box::new(Open { dealer, lengths: vec![choices.item_count as u32; choices.len()] }))
     }
 }
 

@@ -34,7 +34,7 @@ impl Places {
             let chosen = choices.of(u).iter().zip(choices.labels_of(u));
             places.all.extend(chosen.filter(|(_, label)| wanted(**label)).map(|(item, _)| *item));
             places.starts.push(places.all.len() as u64);
-            places.lengths.push(choices.items as u32);
+            places.lengths.push(choices.item_count as u32);
         }
         places
     }

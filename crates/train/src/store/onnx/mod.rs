@@ -100,7 +100,7 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
     let columns = columns(header);
     let mut graph = Graph::default();
     let features = graph.input("features", Kind::Float, &[None, Some(header.width)]);
-    let ready = transforms::say(&header.transforms, &categories(&columns), &mut graph, &features);
+    let ready = transforms::export(&header.transforms, &categories(&columns), &mut graph, &features);
     let scores = match model.scoring() {
         Scoring::Network(model, parameters) => {
             network(header.config.model(), &**model, parameters, &mut graph, &ready)?
@@ -136,7 +136,7 @@ pub fn write_embedding(embedder: &Embedder, rows: usize) -> Result<Written, Trai
     };
     let mut graph = Graph::default();
     let features = graph.input("features", Kind::Float, &[None, Some(header.width)]);
-    let ready = transforms::say(&header.transforms, &categories(&columns), &mut graph, &features);
+    let ready = transforms::export(&header.transforms, &categories(&columns), &mut graph, &features);
     let (model, parameters) = embedder.network();
     let z = network(header.config.model(), model, parameters, &mut graph, &ready)?;
     let vector = unit(&mut graph, &z);
@@ -153,8 +153,8 @@ pub fn write_embedding(embedder: &Embedder, rows: usize) -> Result<Written, Trai
 /// Rows of length 1; a row of zeros has no direction and stays.
 fn unit(graph: &mut Graph, z: &Value) -> Value {
     let squares = graph.node("Mul", &[z, z], &[]);
-    let numbers = graph.wholes(&[1]);
-    let sum = graph.node("ReduceSum", &[&squares, &numbers], &[Attribute::Whole("keepdims", 1)]);
+    let numbers = graph.ints(&[1]);
+    let sum = graph.node("ReduceSum", &[&squares, &numbers], &[Attribute::Int("keepdims", 1)]);
     let length = graph.node("Sqrt", &[&sum], &[]);
     let (least, zero) = (graph.doubles(&[1], &[crate::embed::LEAST]), graph.doubles(&[1], &[0.0]));
     let points = graph.node("Less", &[&least, &length], &[]);
@@ -194,7 +194,7 @@ fn network(
     graph: &mut Graph,
     rows: &Value,
 ) -> Result<Value, TrainError> {
-    Ok(toprank_neural::onnx::say(text, model, parameters, graph, rows)?)
+    Ok(toprank_neural::onnx::export(text, model, parameters, graph, rows)?)
 }
 
 #[cfg(not(feature = "neural"))]

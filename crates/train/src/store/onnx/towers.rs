@@ -55,10 +55,10 @@ fn tower(recommender: &Recommender, side: usize, ids: &[u32]) -> Result<(Vec<u8>
     let known = [&data.user_features, &data.item_features][side].as_ref();
     let Parameters { users, items, weights } = &*recommender.parameters;
     let mut graph = Graph::default();
-    let numbers = graph.input(NAMES[side], Kind::Whole, &[None]);
+    let numbers = graph.input(NAMES[side], Kind::Int64, &[None]);
     let features = known.map(|known| graph.input("features", Kind::Float, &[None, Some(known.width())]));
     let table = [users, items][side];
-    let vector = recommender.model.say(side, table, weights, &mut graph, &numbers, features.as_ref());
+    let vector = recommender.model.export(side, table, weights, &mut graph, &numbers, features.as_ref());
     let vector = vector.ok_or_else(|| {
         let what =
             format!("a recommender of the kind {model}, which has no vector of a {} by itself", NAMES[side]);

@@ -4,7 +4,7 @@ use toprank_data::transform::{PerList, Pipeline, Step};
 use toprank_onnx::{Attribute, Graph, Kind, Value};
 
 /// Rows after the steps. Features with categories pass unchanged.
-pub(super) fn say(pipeline: &Pipeline, categories: &[bool], graph: &mut Graph, rows: &Value) -> Value {
+pub(super) fn export(pipeline: &Pipeline, categories: &[bool], graph: &mut Graph, rows: &Value) -> Value {
     let mut categories = categories.to_vec();
     let mut rows = rows.clone();
     for step in &pipeline.steps {
@@ -65,11 +65,11 @@ fn with_indicators(graph: &mut Graph, rows: &Value, of: &[u32]) -> Value {
         return rows.clone();
     }
     let places: Vec<i64> = of.iter().map(|&feature| i64::from(feature)).collect();
-    let places = graph.wholes(&places);
-    let values = graph.node("Gather", &[rows, &places], &[Attribute::Whole("axis", 1)]);
+    let places = graph.ints(&places);
+    let values = graph.node("Gather", &[rows, &places], &[Attribute::Int("axis", 1)]);
     let missing = graph.node("IsNaN", &[&values], &[]);
     let indicators = graph.cast(&missing, Kind::Float);
-    graph.node("Concat", &[rows, &indicators], &[Attribute::Whole("axis", 1)])
+    graph.node("Concat", &[rows, &indicators], &[Attribute::Int("axis", 1)])
 }
 
 /// Features with categories as they were before a step.
@@ -87,14 +87,14 @@ fn keep_categories(graph: &mut Graph, categories: &[bool], before: &Value, after
 /// nothing changes.
 fn per_list(kind: PerList, graph: &mut Graph, rows: &Value) -> Value {
     let x = graph.cast(rows, Kind::Double);
-    let items = graph.wholes(&[0]);
+    let items = graph.ints(&[0]);
     let [zero, one, infinite, least] =
         [0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY].map(|value| graph.doubles(&[1], &[value]));
     let size = graph.node("Abs", &[&x], &[]);
     let finite = graph.node("Less", &[&size, &infinite], &[]);
     let among = |graph: &mut Graph, operator: &str, values: &Value, otherwise: &Value| {
         let values = graph.node("Where", &[&finite, values, otherwise], &[]);
-        graph.node(operator, &[&values, &items], &[Attribute::Whole("keepdims", 1)])
+        graph.node(operator, &[&values, &items], &[Attribute::Int("keepdims", 1)])
     };
     let min = among(graph, "ReduceMin", &x, &infinite);
     let max = among(graph, "ReduceMax", &x, &least);
@@ -102,7 +102,7 @@ fn per_list(kind: PerList, graph: &mut Graph, rows: &Value) -> Value {
         PerList::Minmax => (min.clone(), graph.node("Sub", &[&max, &min], &[])),
         PerList::Zscore => {
             let ones = graph.cast(&finite, Kind::Double);
-            let count = graph.node("ReduceSum", &[&ones, &items], &[Attribute::Whole("keepdims", 1)]);
+            let count = graph.node("ReduceSum", &[&ones, &items], &[Attribute::Int("keepdims", 1)]);
             let sum = among(graph, "ReduceSum", &x, &zero);
             let mean = graph.node("Div", &[&sum, &count], &[]);
             let away = graph.node("Sub", &[&x, &mean], &[]);

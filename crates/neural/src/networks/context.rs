@@ -1,61 +1,57 @@
-#![doc = include_str!("pages/context.md")]
+#![doc = include_str!("../pages/context.md")]
 
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
 use burn::tensor::module::attention;
 use burn::tensor::ops::AttentionModuleOptions;
 use burn::tensor::{Device, Tensor};
-use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
+use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec, TrainingDefaults};
 use toprank_onnx::{Attribute, Graph, Value};
 
-use crate::onnx::{self, Said, Weights};
-use crate::params::{ACTIVATION, NOISE, activation, count, dropout, noise};
+use crate::onnx::{self, ExportOnnx, Weights};
+use crate::params::{ACTIVATION, NOISE, activation, noise};
 use crate::squash::{OUTPUT, Output};
-use crate::{Activation, Network, Pass, RankModule, layers};
+use crate::{Activation, ForwardPass, Network, RankModule, layers};
 
-/// In training a shard's queries go in pieces of about so many chances (a megabyte): what is done to them number by number
-/// then stays in the cache of a core. In prediction burn cuts long lists itself.
-const CHANCES_AT_ONCE: usize = 1 << 18;
+/// In training the attention of a shard is computed in chunks of about this many probabilities (a megabyte), which stay in the
+/// cache of a core. In prediction burn splits long lists itself.
+const ATTENTION_CHUNK: usize = 1 << 18;
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "width",
         default: "128",
-        range: "a whole number from 1 to 4096",
-        about: "numbers per item between the blocks",
+        range: "an integer from 1 to 4096",
+        about: "hidden dimension of an item between the blocks",
     },
     Param {
         name: "blocks",
         default: "2",
-        range: "a whole number from 1 to 64",
-        about: "how many times the items of a list look at each other",
+        range: "an integer from 1 to 64",
+        about: "number of self-attention blocks",
     },
     Param {
         name: "heads",
         default: "2",
         range: "a divisor of width",
-        about: "how many looks at once, each with its share of the width",
+        about: "number of attention heads, which divide the width among them",
     },
     Param {
         name: "hidden",
         default: "256",
-        range: "a whole number from 1 to 65536",
-        about: "hidden units of the layers that follow each look",
+        range: "an integer from 1 to 65536",
+        about: "hidden units of the feed-forward layer of each block",
     },
     ACTIVATION,
     Param {
         name: "dropout",
         default: "0.1",
         range: "[0, 1)",
-        about: "share of units switched off in training: hidden ones, and what a block adds",
+        about: "dropout rate of hidden units and of what a block adds",
     },
     NOISE,
     OUTPUT,
 ];
-
-pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(Context::read(spec)?))
-}
 
 /// The context-aware ranker; formula, source and cost are in the [module](self).
 #[derive(Clone, Debug)]
@@ -72,8 +68,8 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn read(spec: &Spec) -> Result<Context, ParamError> {
-        let width = count(spec, "width", 128, 4096)?;
-        let heads = count(spec, "heads", 2, 4096)?;
+        let width = spec.args.count("width", 128, 4096)?;
+        let heads = spec.args.count("heads", 2, 4096)?;
         if !width.is_multiple_of(heads) {
             let expected = format!("a divisor of width ({width})");
             return Err(ParamError::new("heads", &heads.to_string(), &expected));
@@ -81,10 +77,10 @@ impl Context {
         Ok(Context {
             width,
             heads,
-            blocks: count(spec, "blocks", 2, 64)?,
-            hidden: count(spec, "hidden", 256, 65_536)?,
+            blocks: spec.args.count("blocks", 2, 64)?,
+            hidden: spec.args.count("hidden", 256, 65_536)?,
             activation: activation(spec)?,
-            dropout: dropout(spec, 0.1)?,
+            dropout: spec.args.dropout("dropout", 0.1)?,
             noise: noise(spec)?,
             output: Output::read(spec)?,
         })
@@ -96,7 +92,7 @@ impl Context {
         let block = || AttentionBlock {
             attention_norm: norm(),
             query: square(),
-            // A bias would add the same to q·k of all items: the softmax does not see it.
+            // A bias would add the same to q·k of all items, which the softmax cancels.
             key: Linear { bias: None, ..square() },
             value: square(),
             mix: square(),
@@ -121,25 +117,33 @@ impl Architecture for Context {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         Ok(self.output.after(Box::new(Network::new(self.module(width, outputs), width, outputs)?)))
     }
+
+    fn defaults(&self) -> TrainingDefaults {
+        TrainingDefaults { rate: 0.001, sampler: "slates:batch=32:items=100", ..TrainingDefaults::BASE }
+    }
+
+    fn couples_items(&self) -> bool {
+        true
+    }
 }
 
-impl Said for Context {
-    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
+impl ExportOnnx for Context {
+    fn export(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Option<Value> {
         let mut x = weights.linear(graph, "input", rows);
         for block in 0..self.blocks {
             let part = |name: &str| format!("blocks.{block}.{name}");
             let normed = weights.layer_norm(graph, &part("attention_norm"), &x);
-            let seen = self.say_look(weights, graph, &part, &normed);
-            let seen = weights.linear(graph, &part("mix"), &seen);
-            x = graph.node("Add", &[&x, &seen], &[]);
+            let attended = self.export_attention(weights, graph, &part, &normed);
+            let attended = weights.linear(graph, &part("mix"), &attended);
+            x = graph.node("Add", &[&x, &attended], &[]);
             let normed = weights.layer_norm(graph, &part("hidden_norm"), &x);
             let hidden = weights.linear(graph, &part("hidden"), &normed);
-            let hidden = onnx::bend(graph, self.activation, &hidden);
-            let thought = weights.linear(graph, &part("back"), &hidden);
-            x = graph.node("Add", &[&x, &thought], &[]);
+            let hidden = onnx::activation(graph, self.activation, &hidden);
+            let transformed = weights.linear(graph, &part("back"), &hidden);
+            x = graph.node("Add", &[&x, &transformed], &[]);
         }
         let normed = weights.layer_norm(graph, "norm", &x);
-        weights.linear(graph, "output", &normed)
+        Some(weights.linear(graph, "output", &normed))
     }
 
     fn output(&self) -> Output {
@@ -148,32 +152,32 @@ impl Said for Context {
 }
 
 impl Context {
-    /// [`ContextModule::look`] for one list.
-    fn say_look(
+    /// [`ContextModule::attend`] for one list.
+    fn export_attention(
         &self,
         weights: &Weights,
         graph: &mut Graph,
         part: &dyn Fn(&str) -> String,
         x: &Value,
     ) -> Value {
-        let share = self.width / self.heads;
+        let head_width = self.width / self.heads;
         let split = |graph: &mut Graph, layer: &str, order: &[i64]| {
             let rows = weights.linear(graph, &part(layer), x);
-            let shape = graph.wholes(&[-1, self.heads as i64, share as i64]);
+            let shape = graph.ints(&[-1, self.heads as i64, head_width as i64]);
             let heads = graph.node("Reshape", &[&rows, &shape], &[]);
-            graph.node("Transpose", &[&heads], &[Attribute::Wholes("perm", order)])
+            graph.node("Transpose", &[&heads], &[Attribute::Ints("perm", order)])
         };
         let query = split(graph, "query", &[1, 0, 2]);
         let key = split(graph, "key", &[1, 2, 0]);
         let value = split(graph, "value", &[1, 0, 2]);
-        let likeness = graph.node("MatMul", &[&query, &key], &[]);
-        let factor = graph.floats(&[1], &[1.0 / (share as f32).sqrt()]);
-        let scaled = graph.node("Mul", &[&likeness, &factor], &[]);
-        let chances = graph.node("Softmax", &[&scaled], &[Attribute::Whole("axis", -1)]);
-        let seen = graph.node("MatMul", &[&chances, &value], &[]);
-        let seen = graph.node("Transpose", &[&seen], &[Attribute::Wholes("perm", &[1, 0, 2])]);
-        let shape = graph.wholes(&[-1, self.width as i64]);
-        graph.node("Reshape", &[&seen, &shape], &[])
+        let similarity = graph.node("MatMul", &[&query, &key], &[]);
+        let factor = graph.floats(&[1], &[1.0 / (head_width as f32).sqrt()]);
+        let scaled = graph.node("Mul", &[&similarity, &factor], &[]);
+        let probabilities = graph.node("Softmax", &[&scaled], &[Attribute::Int("axis", -1)]);
+        let attended = graph.node("MatMul", &[&probabilities, &value], &[]);
+        let attended = graph.node("Transpose", &[&attended], &[Attribute::Ints("perm", &[1, 0, 2])]);
+        let shape = graph.ints(&[-1, self.width as i64]);
+        graph.node("Reshape", &[&attended, &shape], &[])
     }
 }
 
@@ -203,14 +207,15 @@ struct AttentionBlock {
 }
 
 impl RankModule for ContextModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         let mut x = self.input.forward(pass.noise(rows, self.noise));
         for block in &self.blocks {
-            let seen = block.mix.forward(self.look(block, &block.attention_norm.forward(x.clone()), pass));
-            x = x + pass.dropout(seen, self.dropout);
+            let attended =
+                block.mix.forward(self.attend(block, &block.attention_norm.forward(x.clone()), pass));
+            x = x + pass.dropout(attended, self.dropout);
             let hidden = self.activation.apply(block.hidden.forward(block.hidden_norm.forward(x.clone())));
-            let thought = block.back.forward(pass.dropout(hidden, self.dropout));
-            x = x + pass.dropout(thought, self.dropout);
+            let transformed = block.back.forward(pass.dropout(hidden, self.dropout));
+            x = x + pass.dropout(transformed, self.dropout);
         }
         self.output.forward(self.norm.forward(x))
     }
@@ -221,27 +226,27 @@ impl RankModule for ContextModule {
 }
 
 impl ContextModule {
-    /// softmax(q·k / √(width of a head)) v over the items of each list. Only here lists are padded: everything else
+    /// softmax(q·k / √(width of a head)) v over the items of each list. Lists are padded only here: everything else
     /// works on rows.
-    fn look(&self, block: &AttentionBlock, x: &Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn attend(&self, block: &AttentionBlock, x: &Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         let mut split = |layer: &Linear| {
             let lists = pass.pad(layer.forward(x.clone()));
             let [count, longest, width] = lists.dims();
             lists.reshape([count, longest, self.heads, width / self.heads]).swap_dims(1, 2)
         };
         let (query, key, value) = (split(&block.query), split(&block.key), split(&block.value));
-        let [lists, heads, longest, share] = query.dims();
+        let [lists, heads, longest, head_width] = query.dims();
         let empty = pass.empty().map(|empty| empty.reshape([lists, 1, 1, longest]));
-        let look = |query: Tensor<4>| {
+        let attend = |query: Tensor<4>| {
             let shape = [lists, heads, query.dims()[2], longest];
             let empty = empty.clone().map(|empty| empty.expand(shape));
             attention(query, key.clone(), value.clone(), empty, None, AttentionModuleOptions::default())
         };
-        let piece = (CHANCES_AT_ONCE / (lists * heads * longest)).max(16);
-        let seen = match piece < longest && pass.training() {
-            true => Tensor::cat(query.split(piece, 2).into_iter().map(look).collect(), 2),
-            false => look(query),
+        let chunk = (ATTENTION_CHUNK / (lists * heads * longest)).max(16);
+        let attended = match chunk < longest && pass.training() {
+            true => Tensor::cat(query.split(chunk, 2).into_iter().map(attend).collect(), 2),
+            false => attend(query),
         };
-        pass.unpad(seen.swap_dims(1, 2).reshape([lists, longest, heads * share]))
+        pass.unpad(attended.swap_dims(1, 2).reshape([lists, longest, heads * head_width]))
     }
 }

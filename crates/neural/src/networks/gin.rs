@@ -1,4 +1,4 @@
-#![doc = include_str!("pages/gin.md")]
+#![doc = include_str!("../pages/gin.md")]
 
 use burn::module::{Module, Param as BurnParam};
 use burn::nn::Linear;
@@ -6,45 +6,42 @@ use burn::tensor::{Device, IndexingUpdateOp, Tensor, activation};
 use toprank_core::stream::Random;
 use toprank_core::{
     Architecture, Block, Differentiable, GraphFeature, GraphShape, ModelError, Param, ParamError, Role, Spec,
+    TrainingDefaults,
 };
 
 use crate::graphs::{GraphBatch, columns};
-use crate::params::{count, dropout, word};
+use crate::onnx::ExportOnnx;
 use crate::squash::{OUTPUT, Output};
-use crate::{BatchNorm, Network, Pass, RankModule, he_uniform, layers, xavier_uniform};
+use crate::{BatchNorm, ForwardPass, Network, RankModule, he_uniform, layers, xavier_uniform};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "layers",
         default: "5",
-        range: "a whole number from 1 to 64",
-        about: "how many times nodes hear their neighbours",
+        range: "an integer from 1 to 64",
+        about: "number of message-passing layers",
     },
     Param {
         name: "hidden",
         default: "300",
-        range: "a whole number from 1 to 4096",
-        about: "numbers per node",
+        range: "an integer from 1 to 4096",
+        about: "hidden dimension of a node",
     },
-    Param { name: "pool", default: "sum", range: "sum or mean", about: "what a graph takes from its nodes" },
+    Param {
+        name: "pool",
+        default: "sum",
+        range: "sum or mean",
+        about: "how node vectors are pooled into a graph vector",
+    },
     Param {
         name: "norm",
         default: "batch",
         range: "batch or none",
-        about: "what is normalised before each bend",
+        about: "normalisation before each activation",
     },
-    Param {
-        name: "dropout",
-        default: "0.5",
-        range: "[0, 1)",
-        about: "share of a layer's numbers switched off in training",
-    },
+    Param { name: "dropout", default: "0.5", range: "[0, 1)", about: "dropout rate after each layer" },
     OUTPUT,
 ];
-
-pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(Gin::read(spec)?))
-}
 
 /// A graph isomorphism network; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +57,11 @@ pub(crate) struct Gin {
 impl Gin {
     pub(crate) fn read(spec: &Spec) -> Result<Gin, ParamError> {
         Ok(Gin {
-            layers: count(spec, "layers", 5, 64)?,
-            hidden: count(spec, "hidden", 300, 4096)?,
-            mean: word(spec, "pool", "sum", &[("sum", false), ("mean", true)])?,
-            norm: word(spec, "norm", "batch", &[("batch", true), ("none", false)])?,
-            dropout: dropout(spec, 0.5)?,
+            layers: spec.args.count("layers", 5, 64)?,
+            hidden: spec.args.count("hidden", 300, 4096)?,
+            mean: spec.args.one_of("pool", "sum", &[("sum", false), ("mean", true)])?,
+            norm: spec.args.one_of("norm", "batch", &[("batch", true), ("none", false)])?,
+            dropout: spec.args.dropout("dropout", 0.5)?,
             output: Output::read(spec)?,
         })
     }
@@ -102,7 +99,7 @@ impl Gin {
 impl Architecture for Gin {
     fn build(&self, _: usize, _: usize) -> Result<Box<dyn Differentiable>, ModelError> {
         Err(ModelError::new(
-            "gin for rows of numbers",
+            "gin for rows of features",
             "items that are graphs: name the column of molecules with --smiles, or --graph, --nodes and --edges",
         ))
     }
@@ -118,14 +115,26 @@ impl Architecture for Gin {
         // A row holds one number, that of its graph.
         Ok(self.output.after(Box::new(Network::new(self.module(shape, outputs), 1, outputs)?)))
     }
+
+    fn defaults(&self) -> TrainingDefaults {
+        // Codes of graphs are category numbers: a transform would destroy them.
+        TrainingDefaults { rate: 0.001, transforms: "", ..TrainingDefaults::BASE }
+    }
+
+    fn reads_graphs(&self) -> bool {
+        true
+    }
 }
+
+/// A network over graphs reads no rows of features, which is what exported models are given.
+impl ExportOnnx for Gin {}
 
 #[derive(Module, Debug)]
 pub(crate) struct GinModule {
     nodes: Option<Linear>,
     layers: Vec<GinLayer>,
     output: Linear,
-    /// Rows of the tables of nodes and edges that stand for words of no code of their own: they start at 0.
+    /// Rows of the embedding tables of nodes and edges for categories without a code of their own: they are initialised to 0.
     #[module(skip)]
     others: [Vec<usize>; 2],
     mean: bool,
@@ -144,29 +153,29 @@ struct GinLayer {
 
 impl GinLayer {
     /// `MLP((1 + ε) h_v + Σ_u max(0, h_u + e_uv))`.
-    fn forward(&self, h: Tensor<2>, batch: &GraphBatch, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, h: Tensor<2>, batch: &GraphBatch, pass: &mut ForwardPass) -> Tensor<2> {
         let own = (self.epsilon.val() + 1.0).unsqueeze::<2>();
-        let mut heard = h.clone() * own;
+        let mut aggregated = h.clone() * own;
         if let Some(messages) = &batch.messages {
-            let mut told = h.select(0, messages.from.clone());
+            let mut sent = h.select(0, messages.from.clone());
             if let Some(edges) = &self.edges {
                 let kinds = edges.forward(messages.edge_kinds.clone());
-                told = told + kinds.select(0, messages.kind_of_edge.clone());
+                sent = sent + kinds.select(0, messages.kind_of_edge.clone());
             }
-            let told = activation::relu(told);
-            heard = heard.select_assign(0, messages.to.clone(), told, IndexingUpdateOp::Add);
+            let sent = activation::relu(sent);
+            aggregated = aggregated.select_assign(0, messages.to.clone(), sent, IndexingUpdateOp::Add);
         }
         let mut normed = |x: Tensor<2>, norm: &Option<BatchNorm>| match norm {
             Some(norm) => norm.forward(x, pass),
             None => x,
         };
-        let inner = activation::relu(normed(self.first.forward(heard), &self.first_norm));
+        let inner = activation::relu(normed(self.first.forward(aggregated), &self.first_norm));
         normed(self.second.forward(inner), &self.second_norm)
     }
 }
 
 impl RankModule for GinModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         let (hidden, graphs) = (self.output.weight.dims()[0], rows.dims()[0]);
         let mut pooled = Tensor::zeros([graphs, hidden], (&rows.device(), rows.dtype()));
         if let Some(batch) = pass.graphs().filter(|batch| batch.nodes > 0)

@@ -1,4 +1,4 @@
-//! One step over many lists: parallel over lists, the same bytes at any number of threads.
+//! Evaluates an objective over the lists of a batch: parallel over lists, the same bytes at any number of threads.
 
 use std::cell::Cell;
 
@@ -9,24 +9,24 @@ use crate::objective::{Input, Out};
 use crate::state::{Shape, State};
 use crate::work::Work;
 
-/// What a step looks at: all lists, or drawn ones.
+/// The input of a step: all lists, or drawn ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// The data set; empty where it is made of users' choices.
+    /// The data set; empty if it consists of user interactions.
     pub lists: &'a Lists,
     /// The drawn lists and items; `None`: all lists, whole.
     pub draws: Option<&'a Draws>,
-    /// Labels of the drawn items, where the data set is made of users' choices ([`Batch::of_choices`]).
+    /// Labels of the drawn items, if the data set consists of user interactions ([`Batch::of_choices`]).
     pub drawn_labels: Option<&'a [f32]>,
-    /// Weights of the drawn items, there; `None`: 1 each.
+    /// Weights of the drawn items in that case; `None`: 1 each.
     pub drawn_weights: Option<&'a [f32]>,
     /// One score per entry (of all lists, or of the draws, draw after draw).
     pub scores: &'a [f64],
-    /// Scores of the same entries under the model of the step before; for objectives whose needs ask for them.
+    /// Scores of the same entries under the model of the previous step; for objectives whose needs ask for them.
     pub previous: Option<&'a [f64]>,
     /// Scores from which frozen quantities are computed; `None`: the present ones.
     pub frozen: Option<&'a [f64]>,
-    /// Seed and step; each list has its own numbers.
+    /// Seed and step; each list has its own random numbers.
     pub stream: Stream,
     /// How lists become one loss.
     pub reduction: Reduction,
@@ -48,7 +48,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Drawn users and drawn items of theirs, with a label for each: lists that are nowhere written down whole. For states
+    /// Drawn users and drawn items of each, with a label for each item: lists that are never stored as a whole. For states
     /// of [`Goal::state_of_choices`].
     pub fn of_choices(draws: &'a Draws, labels: &'a [f32], scores: &'a [f64]) -> Batch<'a> {
         Batch { draws: Some(draws), drawn_labels: Some(labels), ..Batch::all(&NO_LISTS, scores) }
@@ -69,10 +69,10 @@ static NO_LISTS: Lists = Lists {
 /// How lists become one loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// Mean over the lists of the batch, by their weights; lists that cannot contribute count as 0.
+    /// Weighted mean over the lists of the batch; lists without gradient count as 0.
     #[default]
     Mean,
-    /// Sum over lists, each times its weight: what boosted trees add up in their leaves.
+    /// Weighted sum over lists, as the leaves of boosted trees need it.
     Sum,
 }
 
@@ -83,13 +83,14 @@ pub struct Draws {
     pub lists: Vec<u32>,
     /// Items of draw d: `items[offsets[d]..offsets[d + 1]]`.
     pub offsets: Vec<u64>,
-    /// Places within the list, strictly ascending in each draw (without replacement).
+    /// Positions within the list, strictly ascending in each draw (without replacement).
     pub items: Vec<u32>,
-    /// What each draw counts for where lists are not drawn evenly: the even rate by its own, so that the mean over
-    /// the batch stays unbiased. It multiplies loss and gradient, not the number that the mean divides by. Empty: 1.
+    /// The importance weight of each draw if lists are drawn with unequal probabilities: the uniform probability divided by
+    /// its own, so that the mean over the batch stays unbiased. It multiplies loss and gradient, not the divisor of the
+    /// mean. Empty: 1.
     pub importance: Vec<f64>,
-    /// Where the other items of a draw were not drawn evenly: how many items each stands for, by how many it would stand for
-    /// if they had been; 1 for relevant ones. Empty: drawn evenly. Only for [`Batch::of_choices`].
+    /// The importance weight of each drawn item, relative to a uniform draw, if the other items of a draw were drawn with
+    /// unequal probabilities; 1 for relevant items. Empty: drawn uniformly. Only for [`Batch::of_choices`].
     pub stands_for: Vec<f32>,
 }
 
@@ -120,14 +121,14 @@ impl Draws {
             return wrong("importance of draws", found, format!("none or {draws}"));
         }
         if let Some(bad) = self.importance.iter().find(|i| !i.is_finite() || **i < 0.0) {
-            return wrong("importance of draws", bad.to_string(), "finite numbers from 0 on".into());
+            return wrong("importance of draws", bad.to_string(), "finite numbers ≥ 0".into());
         }
         if !self.stands_for.is_empty() && self.stands_for.len() != self.items.len() {
             let found = format!("{} numbers", self.stands_for.len());
-            return wrong("what drawn items stand for", found, format!("none or {}", self.items.len()));
+            return wrong("importance of drawn items", found, format!("none or {}", self.items.len()));
         }
         if let Some(bad) = self.stands_for.iter().find(|r| !r.is_finite() || **r < 0.0) {
-            return wrong("what drawn items stand for", bad.to_string(), "finite numbers from 0 on".into());
+            return wrong("importance of drawn items", bad.to_string(), "finite numbers ≥ 0".into());
         }
         for (d, &q) in self.lists.iter().enumerate() {
             let items = &self.items[self.offsets[d] as usize..self.offsets[d + 1] as usize];
@@ -136,7 +137,7 @@ impl Draws {
                 return wrong(
                     "drawn items",
                     format!("{:?} … of list {q}", &items[..items.len().min(8)]),
-                    format!("strictly ascending places below {length}"),
+                    format!("strictly ascending positions below {length}"),
                 );
             }
         }
@@ -144,44 +145,44 @@ impl Draws {
     }
 }
 
-/// How many lists took part.
+/// How many lists contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListCounts {
     /// Lists of the batch.
     pub all: usize,
     /// Those that contributed.
     pub used: usize,
-    /// Those that could not (one item, nothing relevant …): loss 0, gradient 0.
+    /// Those without gradient (for example one item, or no relevant item): loss 0, gradient 0.
     pub idle: usize,
 }
 
-/// Results of a step; reuse it and nothing allocates.
+/// Results of a step; reuse the value to avoid allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Gradients {
     /// ∂loss/∂score of every entry of the batch.
     pub gradient: Vec<f64>,
-    /// Curvature of every entry; filled if `want_curvature`.
+    /// Hessian diagonal ∂²loss/∂score² of every entry, or a bound ([`crate::Curvature`] says which); filled if `want_curvature`.
     pub curvature: Vec<f64>,
-    /// Ask for the curvature.
+    /// Ask for the Hessian diagonal.
     pub want_curvature: bool,
-    /// Gradient at the scores of the step before with the state of one step ago; filled if the batch has them and
+    /// Gradient at the scores of the previous step with the state of that step; filled if the batch has them and
     /// the objective asks for them.
     pub gradient_previous: Vec<f64>,
     /// The loss.
     pub loss: f64,
-    /// Loss of each list of the batch, 0 where it could not contribute, before weights.
+    /// Loss of each list of the batch before weights; 0 for lists without gradient.
     pub losses: Vec<f64>,
-    /// How many lists took part.
+    /// How many lists contributed.
     pub counts: ListCounts,
 }
 
 thread_local! {
-    /// Scratch memory of this thread. Taken while in use, so that a kernel which itself runs in parallel may come
-    /// back to this thread and finds an empty one instead of one in use.
+    /// Scratch memory of this thread. It is taken while in use: a kernel that itself runs in parallel may be scheduled on
+    /// this thread again, and must then find no scratch in use.
     static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
 }
 
-/// Entries below which a part of the batch is not split further.
+/// A part of the batch with fewer entries is not split further.
 const GRAIN: usize = 4096;
 
 pub(crate) fn step(
@@ -233,7 +234,7 @@ pub(crate) fn step(
     let State { shape: layout, values } = state;
     let part = Part { goal, batch, shape: layout, first: 0, count };
     for scores in [Some(batch.scores), batch.previous, batch.frozen].into_iter().flatten() {
-        // Counted rather than searched for: without an early exit the pass runs in vectors.
+        // Counted rather than searched for: a loop without an early exit is vectorised.
         if scores.iter().filter(|s| !s.is_finite()).count() > 0 {
             let bad = scores.iter().position(|s| !s.is_finite()).unwrap_or_default();
             return Err(part.bad_score(bad, scores[bad]));
@@ -258,7 +259,7 @@ pub(crate) fn step(
         curvature: out.want_curvature.then_some(out.curvature.as_mut_slice()),
         previous: with_previous.then_some(out.gradient_previous.as_mut_slice()),
         losses: &mut out.losses,
-        // A part's stretch of the state starts with its first list.
+        // The state of a part starts with its first list.
         state: &mut values[if count == 0 { 0 } else { layout.starts[part.list_at(0)] as usize }..],
     };
     part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 });
@@ -275,7 +276,7 @@ fn fill(values: &mut Vec<f64>, length: usize) {
     values.resize(length, 0.0);
 }
 
-/// A run of lists of the batch.
+/// Consecutive lists of the batch.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     goal: &'a Goal,
@@ -287,7 +288,7 @@ struct Part<'a> {
     count: usize,
 }
 
-/// What a part writes: its own stretch of every output.
+/// What a part writes: its own slice of every output.
 struct Slices<'a> {
     gradient: &'a mut [f64],
     curvature: Option<&'a mut [f64]>,
@@ -317,12 +318,12 @@ impl<'a> Slices<'a> {
 }
 
 impl Part<'_> {
-    /// Number of the list that stands at place `d` of the batch.
+    /// Number of the list at position `d` of the batch.
     fn list_at(&self, d: usize) -> usize {
         self.batch.draws.map_or(d, |draws| draws.lists[d] as usize)
     }
 
-    /// Where the entries of place `d` start in the batch.
+    /// Where the entries of position `d` start in the batch.
     fn start(&self, d: usize) -> usize {
         self.batch.draws.map_or_else(|| self.batch.lists.offsets[d], |draws| draws.offsets[d]) as usize
     }
@@ -357,7 +358,7 @@ impl Part<'_> {
         GoalError::Score { list: self.list_at(d), item, found }
     }
 
-    /// Refuses lists of more than `most` judged (or drawn) items.
+    /// Refuses lists of more than `most` labelled (or drawn) items.
     fn check_lengths(&self, most: usize) -> Result<(), GoalError> {
         for d in 0..self.count {
             let drawn = self.start(d + 1) - self.start(d);
@@ -370,14 +371,14 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Cut in halves by number of lists until a part is small: the cuts do not depend on threads, and neither do
-    /// the bytes, since no number is added across lists here.
+    /// Splits the lists in halves until a part is small. The splits do not depend on threads, and neither do the results,
+    /// since nothing is added across lists here.
     fn run(self, slices: Slices, scale: f64) {
         let end = self.first + self.count;
-        // One thread is this one: a caller outside the pool would only wait for another to do the work.
+        // With one thread it is this one: a caller outside the pool would only wait for it.
         if self.count <= 1 || slices.gradient.len() <= GRAIN || rayon::current_num_threads() == 1 {
             let mut work = WORK.take().unwrap_or_default();
-            self.walk(slices, scale, &mut work);
+            self.run_lists(slices, scale, &mut work);
             WORK.set(Some(work));
             return;
         }
@@ -395,7 +396,7 @@ impl Part<'_> {
     }
 
     /// One list after the other.
-    fn walk(self, mut slices: Slices, scale: f64, work: &mut Work) {
+    fn run_lists(self, mut slices: Slices, scale: f64, work: &mut Work) {
         if self.count == 0 {
             return;
         }
@@ -421,7 +422,7 @@ impl Part<'_> {
         }
     }
 
-    /// The list (or draw) at place `d`, its unjudged items left out.
+    /// The list (or draw) at position `d`, without its unlabelled items.
     fn list(&self, d: usize, state: &mut [f64], work: &mut Work, out: &mut Out) -> Option<f64> {
         let (batch, q) = (self.batch, self.list_at(d));
         let lists = batch.lists;
@@ -458,7 +459,7 @@ impl Part<'_> {
         loss
     }
 
-    /// The choices of a user: every drawn item has its label, so nothing is brought together first.
+    /// The interactions of a user: every drawn item has its label, so nothing needs to be gathered first.
     fn choices(
         &self,
         d: usize,

@@ -1,4 +1,4 @@
-//! One way through a network: the lists of the shard, its random numbers, what its layers report.
+//! One forward pass through a network: the lists of the shard, its random numbers, the statistics that its layers report.
 
 use burn::module::{Param, ParamId};
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
@@ -8,10 +8,10 @@ use toprank_core::stream::Random;
 use crate::graphs::GraphBatch;
 use crate::leaves::floats;
 
-/// What a module may ask while it scores a shard: where its lists are, whether it is being trained, masks and noise.
+/// What a module needs while it scores a shard: the lists, whether it is being trained, dropout masks and noise.
 ///
 /// Masks and noise come from one stream per shard and layer; the layers count in the order of their calls.
-pub struct Pass<'a> {
+pub struct ForwardPass<'a> {
     offsets: &'a [usize],
     random: Layers,
     device: Device,
@@ -21,21 +21,26 @@ pub struct Pass<'a> {
     pub(crate) statistics: Vec<(ParamId, Vec<f32>)>,
 }
 
-/// Where the rows of a shard stand in [lists, longest], and back.
+/// Where the rows of a shard are in [lists, longest], and back.
 #[derive(Clone)]
 struct Padding {
     lists: usize,
     longest: usize,
-    /// For each place the row that stands there (padding: any row), and for each row its place; `None` where all
-    /// lists are of one length and nothing moves.
+    /// For each position its row (padding: any row), and for each row its position; `None` if all lists have the same
+    /// length and nothing moves.
     moves: Option<(Tensor<1, Int>, Tensor<1, Int>)>,
-    /// True where nothing stands.
+    /// True for padding.
     empty: Option<Tensor<2, Bool>>,
 }
 
-impl<'a> Pass<'a> {
-    pub(crate) fn new(offsets: &'a [usize], train: Option<Stream>, device: Device, dtype: DType) -> Pass<'a> {
-        Pass {
+impl<'a> ForwardPass<'a> {
+    pub(crate) fn new(
+        offsets: &'a [usize],
+        train: Option<Stream>,
+        device: Device,
+        dtype: DType,
+    ) -> ForwardPass<'a> {
+        ForwardPass {
             offsets,
             random: Layers::new(train),
             device,
@@ -61,22 +66,22 @@ impl<'a> Pass<'a> {
         self.graphs.clone()
     }
 
-    /// In training: each number is 0 with probability `share`, else divided by 1 − share (in steps of 2⁻¹⁶).
+    /// In training: each number is set to 0 with probability `rate` (a multiple of 2⁻¹⁶), otherwise divided by 1 − rate.
     ///
     /// # Panics
-    /// If `share` is not in [0, 1).
-    pub fn dropout<const D: usize>(&mut self, x: Tensor<D>, share: f64) -> Tensor<D> {
-        assert!((0.0..1.0).contains(&share), "dropout must be in [0, 1), but is {share}");
-        let Some(random) = self.random.next().filter(|_| dropped(share) > 0) else { return x };
+    /// If `rate` is not in [0, 1).
+    pub fn dropout<const D: usize>(&mut self, x: Tensor<D>, rate: f64) -> Tensor<D> {
+        assert!((0.0..1.0).contains(&rate), "dropout must be in [0, 1), but is {rate}");
+        let Some(random) = self.random.next().filter(|_| dropped(rate) > 0) else { return x };
         let mut values = vec![0.0; x.shape().num_elements()];
-        mask(&mut values, share, random);
+        mask(&mut values, rate, random);
         let mask = self.constant(values, x.dims());
         x * mask
     }
 
     /// In training: adds independent normal numbers of standard deviation `sd`.
     ///
-    /// Source: Box, Muller, "A note on the generation of random normal deviates", 1958.
+    /// Source: Box, Muller, "A note on the generation of random normal deviates", Annals of Mathematical Statistics 29, 1958.
     pub fn noise<const D: usize>(&mut self, x: Tensor<D>, sd: f64) -> Tensor<D> {
         let Some(random) = self.random.next().filter(|_| sd > 0.0) else { return x };
         let mut noise = vec![0.0; x.shape().num_elements()];
@@ -85,14 +90,14 @@ impl<'a> Pass<'a> {
         x + noise
     }
 
-    /// Rows [rows, w] as lists [lists, longest, w]; lists without a row are left out. What stands in the padding is
-    /// arbitrary but finite where the rows are: mask it with [`Pass::empty`].
+    /// Rows [rows, w] as lists [lists, longest, w]; lists without a row are omitted. The padding holds arbitrary
+    /// values, which are finite if the rows are: mask it with [`ForwardPass::empty`].
     pub fn pad(&mut self, rows: Tensor<2>) -> Tensor<3> {
         let width = rows.dims()[1];
         let Padding { lists, longest, moves, .. } = self.padding().clone();
         let places = match moves {
             None => rows,
-            Some((row_of_place, _)) => rows.select(0, row_of_place),
+            Some((row_at, _)) => rows.select(0, row_at),
         };
         places.reshape([lists, longest, width])
     }
@@ -103,17 +108,17 @@ impl<'a> Pass<'a> {
         let places = lists.reshape([count * longest, width]);
         match self.padding().moves.clone() {
             None => places,
-            Some((_, place_of_row)) => places.select(0, place_of_row),
+            Some((_, position_of)) => places.select(0, position_of),
         }
     }
 
-    /// Places [lists, longest] of [`Pass::pad`] where no row stands; `None` if rows stand everywhere.
+    /// The padding of [`ForwardPass::pad`] as a mask [lists, longest]; `None` if there is none.
     pub fn empty(&mut self) -> Option<Tensor<2, Bool>> {
         self.padding().empty.clone()
     }
 
-    /// Tells the trainer what a running statistic should move towards. The parameter's name must be `running_mean` or
-    /// `running_variance`: then the parameter is not learned.
+    /// Reports to the trainer the value of a running statistic for this shard. The parameter's name must be `running_mean` or
+    /// `running_variance`; such a parameter is not learned.
     pub fn report(&mut self, parameter: &Param<Tensor<1>>, value: Tensor<1>) {
         self.statistics.push((parameter.id, floats(value)));
     }
@@ -128,7 +133,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The random numbers of layers that draw some, in the order of their calls.
+/// The random numbers of layers, in the order of their calls.
 pub(crate) struct Layers {
     train: Option<Stream>,
     layer: u32,
@@ -139,7 +144,7 @@ impl Layers {
         Layers { train, layer: 0 }
     }
 
-    /// Those of the next layer; none in prediction.
+    /// The random numbers of the next layer; none in prediction.
     pub(crate) fn next(&mut self) -> Option<Random> {
         let stream = self.train?;
         self.layer += 1;
@@ -148,14 +153,14 @@ impl Layers {
     }
 }
 
-/// Of 2¹⁶ numbers, those that dropout sets to 0.
-pub(crate) fn dropped(share: f64) -> u32 {
-    (share * 65_536.0).round().min(65_535.0) as u32
+/// How many of 2¹⁶ equally likely numbers mean that a unit is dropped.
+pub(crate) fn dropped(rate: f64) -> u32 {
+    (rate * 65_536.0).round().min(65_535.0) as u32
 }
 
-/// What dropout multiplies by: 0, or the inverse of the share that is kept.
-pub(crate) fn mask(to: &mut [f32], share: f64, mut random: Random) {
-    let dropped = dropped(share);
+/// The factors of dropout: 0, or the inverse of the fraction that is kept.
+pub(crate) fn mask(to: &mut [f32], rate: f64, mut random: Random) {
+    let dropped = dropped(rate);
     let kept = 65_536.0 / (65_536 - dropped) as f32;
     for four in to.chunks_mut(4) {
         let bits = random.bits();
@@ -187,11 +192,11 @@ impl Padding {
         if lengths.iter().all(|n| *n == longest) {
             return Padding { lists: lengths.len(), longest, moves: None, empty: None };
         }
-        let (mut row_of_place, mut place_of_row, mut empty) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut row_at, mut position_of, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for length in &lengths {
-            let (first_row, first_place) = (place_of_row.len(), row_of_place.len());
-            row_of_place.extend((0..longest).map(|i| (first_row + i.min(length - 1)) as i64));
-            place_of_row.extend((0..*length).map(|i| (first_place + i) as i64));
+            let (first_row, first_place) = (position_of.len(), row_at.len());
+            row_at.extend((0..longest).map(|i| (first_row + i.min(length - 1)) as i64));
+            position_of.extend((0..*length).map(|i| (first_place + i) as i64));
             empty.extend((0..longest).map(|i| i >= *length));
         }
         let numbers = |values: Vec<i64>| {
@@ -202,7 +207,7 @@ impl Padding {
         Padding {
             lists,
             longest,
-            moves: Some((numbers(row_of_place), numbers(place_of_row))),
+            moves: Some((numbers(row_at), numbers(position_of))),
             empty: Some(Tensor::from_data(TensorData::new(empty, [lists, longest]), device)),
         }
     }

@@ -1,36 +1,46 @@
-//! The table of networks. A new one is one file, one page and one line here.
+//! The networks and their catalog. A new network is a file beside this one, a page, and its two lines here.
 
 use toprank_core::{Architecture, Entry, ParamError, catalog};
 
-use crate::{context, gin, linear, mlp};
+use crate::onnx::ExportOnnx;
 
-/// A line whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
-macro_rules! line {
-    ($name:literal, $module:ident, $about:literal) => {
-        Entry {
+pub mod context;
+pub mod gin;
+pub mod linear;
+pub mod mlp;
+
+/// Each network by its name, type and one-line description: its page is `pages/NAME.md`, its module has `PARAMS`, its type `read`.
+macro_rules! networks {
+    ($($name:literal, $module:ident::$network:ident, $about:literal;)*) => {
+        /// Every network.
+        pub static MODELS: &[Entry<dyn Architecture>] = &[$(Entry {
             name: $name,
             family: "networks",
             about: $about,
-            page: include_str!(concat!("pages/", $name, ".md")),
+            page: include_str!(concat!("../pages/", $name, ".md")),
             params: $module::PARAMS,
-            make: $module::make,
+            make: |spec| Ok(Box::new($module::$network::read(spec)?)),
+        }),*];
+
+        /// The network that `text` names, as something to export.
+        pub(crate) fn exporter(text: &str) -> Result<Box<dyn ExportOnnx>, ParamError> {
+            let (spec, _) = catalog::make("model", MODELS, text)?;
+            match spec.name.as_str() {
+                $($name => Ok(Box::new($module::$network::read(&spec)?)),)*
+                name => unreachable!("{name} is not in the catalog it was found in"),
+            }
         }
     };
 }
 
-/// Every network.
-pub static MODELS: &[Entry<dyn Architecture>] = &[
-    line!("linear", linear, "a weighted sum of the features"),
-    line!("mlp", mlp, "layers of weighted sums with a bend between them, each item by itself"),
-    line!("context", context, "self-attention over the items of a list, then a score for each"),
-    line!(
-        "gin",
-        gin,
-        "items that are graphs, as molecules: nodes hear their neighbours, a graph is the sum of its nodes"
-    ),
-];
+networks! {
+    "linear", linear::LinearModel, "a weighted sum of the features";
+    "mlp", mlp::Mlp, "a multi-layer perceptron, which scores each item by itself";
+    "context", context::Context, "self-attention over the items of a list, then a score for each item";
+    "gin", gin::Gin, "message passing over items that are graphs, such as molecules";
+}
 
-/// The line of a name.
+/// The entry of a name.
 pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
     MODELS.iter().find(|line| line.name == name)
 }
@@ -41,7 +51,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Architecture>> {
 /// let mlp = toprank_neural::parse("mlp:hidden=64-32:dropout=0.1").unwrap().build(136, 1).unwrap();
 /// assert_eq!(mlp.parameters(), (136 + 1) * 64 + (64 + 1) * 32 + (32 + 1));
 /// let error = toprank_neural::parse("mlp:hiden=64").err().unwrap();
-/// let expected = "a parameter of mlp must be one of hidden, activation, dropout, norm, noise, output, start, but is hiden";
+/// let expected = "unknown parameter of mlp \"hiden\"; did you mean \"hidden\"?";
 /// assert_eq!(error.to_string(), expected);
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Architecture>, ParamError> {
@@ -56,8 +66,8 @@ mod tests {
     fn errors_name_the_parameter_and_what_is_allowed() {
         for (text, message) in [
             ("", "model must be name[:key=value]…, but is "),
-            ("mpl", "model must be one of linear, mlp, context, gin (did you mean mlp?), but is mpl"),
-            ("linear:bias=1", "a parameter of linear must be one of noise, output, but is bias"),
+            ("mpl", "unknown model \"mpl\"; did you mean \"mlp\"?"),
+            ("linear:bias=1", "unknown parameter of linear \"bias\"; expected one of noise, output"),
             ("mlp@3", "the cut-off of mlp must be left out: it has none, but is 3"),
             (
                 "mlp:hidden=0",
@@ -74,7 +84,7 @@ mod tests {
                 "mlp:activation=relo",
                 "activation must be one of relu, leaky-relu, elu, gelu, silu, tanh, sigmoid, but is relo",
             ),
-            ("context:blocks=0", "blocks must be a whole number from 1 to 64, but is 0"),
+            ("context:blocks=0", "blocks must be an integer from 1 to 64, but is 0"),
             ("context:width=10:heads=4", "heads must be a divisor of width (10), but is 4"),
         ] {
             assert_eq!(parse(text).err().map(|e| e.to_string()).as_deref(), Some(message), "{text}");
@@ -84,7 +94,7 @@ mod tests {
     #[test]
     fn every_page_says_formula_source_cost_and_every_parameter_with_its_default() {
         for line in MODELS {
-            for part in ["```text", "Source:", "Cost:", "Starts:", "toprank_neural::parse"] {
+            for part in ["```text", "Source:", "Cost:", "Initialisation:", "toprank_neural::parse"] {
                 assert!(line.page.contains(part), "the page of {} lacks {part:?}", line.name);
             }
             for param in line.params {

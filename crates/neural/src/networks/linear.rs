@@ -1,22 +1,18 @@
-#![doc = include_str!("pages/linear.md")]
+#![doc = include_str!("../pages/linear.md")]
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec};
+use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec, TrainingDefaults};
 
 use toprank_onnx::{Graph, Value};
 
 use crate::direct::Direct;
-use crate::onnx::{Said, Weights};
+use crate::onnx::{ExportOnnx, Weights};
 use crate::params::{NOISE, noise};
 use crate::squash::{OUTPUT, Output};
-use crate::{Network, Pass, RankModule, layers};
+use crate::{ForwardPass, Network, RankModule, layers};
 
 pub(crate) const PARAMS: &[Param] = &[NOISE, OUTPUT];
-
-pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Architecture>, ParamError> {
-    Ok(Box::new(LinearModel::read(spec)?))
-}
 
 /// A linear model; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +32,15 @@ impl Architecture for LinearModel {
         let network = Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?;
         Ok(self.output.after(Box::new(Direct::new(network, &[], 0.0, self.noise))))
     }
+
+    fn defaults(&self) -> TrainingDefaults {
+        TrainingDefaults { rate: 0.03, ..TrainingDefaults::BASE }
+    }
 }
 
-impl Said for LinearModel {
-    fn say(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Value {
-        weights.linear(graph, "output", rows)
+impl ExportOnnx for LinearModel {
+    fn export(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Option<Value> {
+        Some(weights.linear(graph, "output", rows))
     }
 
     fn output(&self) -> Output {
@@ -61,7 +61,7 @@ impl LinearModule {
 }
 
 impl RankModule for LinearModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut Pass) -> Tensor<2> {
+    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
         self.output.forward(pass.noise(rows, self.noise))
     }
 }
