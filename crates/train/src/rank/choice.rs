@@ -240,6 +240,6 @@ mod tests {
         assert_eq!(ndcg.metric.as_deref(), Some("ndcg@10"));
         assert_eq!(choose("ndcg@10", Some("song"), ModelKind::Network).unwrap().algorithm, "song");
         let error = choose("ndgc@10", None, ModelKind::Network).unwrap_err().to_string();
-        assert!(error.contains("toprank objectives"), "{error}");
+        assert_eq!(error, "unknown objective \"ndgc\"; did you mean \"ndcg\"?");
     }
 }

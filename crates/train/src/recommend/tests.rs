@@ -494,7 +494,7 @@ fn wrong_settings_name_what_was_found_and_what_is_allowed() {
             Settings { learning_rate: Some(0.0), ..Settings::default() },
             "learning-rate must be a number above 0, but is 0",
         ),
-        (Settings { model: Some("mlp".into()), ..Settings::default() }, "one of mf, neumf, two-tower"),
+        (Settings { model: Some("mlp".into()), ..Settings::default() }, "unknown model \"mlp\""),
         (
             Settings { feedback: Some("stars".into()), ..Settings::default() },
             "feedback must be one of implicit, ratings",
