@@ -30,7 +30,7 @@ const MOST_NAMED: usize = 20;
 #[command(next_help_heading = "Reading data")]
 pub struct Reading {
     /// Format of the data file (see `toprank formats`) [default: by extension, then by content]
-    #[arg(long, value_name = "NAME")]
+    #[arg(id = "input_format", long = "input-format", value_name = "NAME")]
     pub format: Option<String>,
     /// Accept rows of a list that are not adjacent and bring them together
     #[arg(long)]

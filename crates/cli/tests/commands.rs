@@ -232,7 +232,7 @@ fn data_and_scores_become_a_run_that_judges_the_same() {
     shell.file("scores.txt", "3\n2\n1\n2\n1\n1\n");
     shell.ok("convert test.txt model.run --scores scores.txt");
     assert_eq!(shell.read("model.run").lines().next(), Some("10 Q0 d1 1 3.0 toprank"));
-    shell.ok("convert model.run model.json --format run");
+    shell.ok("convert model.run model.json --input-format run");
     shell.file("qrels", "10 0 d1 2\n10 0 row3 1\n11 0 row5 1\n12 0 row6 0\n");
     let by_run = json(&shell.ok("evaluate --qrels qrels --run model.json --metrics ndcg@10,map --json"));
     let by_data =

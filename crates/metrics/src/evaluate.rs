@@ -35,6 +35,21 @@ pub struct MeasureResult {
 }
 
 impl MeasureResult {
+    /// The result of a measure from its values per list (NaN: excluded) and, perhaps, weights of the lists.
+    pub fn new(
+        measure: &Measure,
+        per_list: Vec<f64>,
+        counts: Counts,
+        item_weights: ItemWeights,
+        list_weights: Option<&[f32]>,
+    ) -> MeasureResult {
+        let metric = measure.metric();
+        let (name, better, average) = (measure.name().to_string(), metric.better(), metric.average());
+        let mut result = MeasureResult { name, mean: None, per_list, counts, item_weights, better, average };
+        result.mean = result.mean_of(list_weights);
+        result
+    }
+
     /// The mean of `per_list` under these list weights, as `mean` is; for callers that put results together.
     pub fn mean_of(&self, weights: Option<&[f32]>) -> Option<f64> {
         weighted_mean(&self.entered(), weights).map(|mean| self.average.leave(mean))
@@ -285,16 +300,8 @@ fn summarise(lists: &Lists, measure: &Measure, values: &[Option<f64>]) -> Measur
         (Some(_), true) => ItemWeights::Used,
         (Some(_), false) => ItemWeights::Ignored,
     };
-    let result = MeasureResult {
-        name: measure.name().to_string(),
-        mean: None,
-        counts: Counts { lists: lists.len(), used, empty },
-        per_list,
-        item_weights,
-        better: measure.metric().better(),
-        average: measure.metric().average(),
-    };
-    MeasureResult { mean: result.mean_of(lists.list_weights.as_deref()), ..result }
+    let counts = Counts { lists: lists.len(), used, empty };
+    MeasureResult::new(measure, per_list, counts, item_weights, lists.list_weights.as_deref())
 }
 
 /// Mean of the values that are numbers, each with its weight: a list that is excluded takes its weight with it.
