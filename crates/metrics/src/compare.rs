@@ -108,7 +108,7 @@ impl Comparison {
     /// let found = compare(&names, &[&mlp, &trees], None, &CompareOptions::with_tests("t").unwrap());
     /// let line = found.verdict(&found.pairs[0], "ndcg@10");
     /// assert!(line.starts_with("trees beats mlp on ndcg@10 by 0.1667 ["), "{line}");
-    /// assert!(line.ends_with("], p 0.0007 (Holm), 6/0/0"), "{line}");
+    /// assert!(line.ends_with("], p 0.0005 (Holm), 6/0/0"), "{line}");
     /// ```
     pub fn verdict(&self, pair: &PairResult, metric: &str) -> String {
         let difference = pair.effects.mean_difference;

@@ -129,5 +129,5 @@ def test_names_that_are_none_are_said_at_once():
         objective("sonng")
     with pytest.raises(ValueError, match="one metric"):
         metric("ndcg@5,map")
-    with pytest.raises(ValueError, match="did you mean ndcg"):
+    with pytest.raises(ValueError, match='did you mean "ndcg"'):
         metric("ndgc")
