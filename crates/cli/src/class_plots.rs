@@ -1,4 +1,4 @@
-//! Pictures of what was judged: ROC and precision-recall curves, reliability.
+//! Plots of what was evaluated: ROC and precision-recall curves, reliability.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub fn curves(path: &Path, title: &str, runs: &[NamedRun], measures: &Measures) 
     let mut base_rate = None;
     let mut draw = |name: &str, list: &List, policy: &Policy| -> Result<(), Failure> {
         let points = Thresholds::of(list, policy).map_err(|error| {
-            Failure::data(format!("{name}: the score of item {} is no number", error.item + 1))
+            Failure::data(format!("{name}: the score of item {} is not a number", error.item + 1))
         })?;
         let (Some(roc), Some(precision_recall)) = (points.roc(), points.precision_recall()) else {
             return Ok(());
@@ -86,7 +86,7 @@ fn emphasis(measures: &Measures) -> Result<toprank_plots::Emphasis, Failure> {
     Ok(emphasis)
 }
 
-/// Draws how often what was given a probability came true.
+/// Draws a reliability diagram.
 #[cfg(feature = "plots")]
 pub fn reliability(path: &Path, title: &str, runs: &[(String, Vec<[f64; 4]>)]) -> Result<(), Failure> {
     let point = |&[probability, fraction, low, high]: &[f64; 4]| toprank_plots::ReliabilityPoint {

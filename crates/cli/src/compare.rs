@@ -3,19 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toprank::metrics::compare::{CompareOptions, Comparison, PairResult, compare, correct_over_all};
+use toprank::metrics::bootstrap::{Interval, IntervalKind, Unit};
+use toprank::metrics::compare::{
+    CompareOptions, Comparison, PairResult, compare, correct_over_all, decides, p_text,
+};
+use toprank::metrics::rows::{self, ROW_TESTS};
 use toprank::metrics::significance::{Correction, TESTS, TukeyKind};
-use toprank::metrics::{Evaluation, evaluate};
+use toprank::metrics::{Average, Better, Evaluation, evaluate};
 
-use crate::evaluate::Bootstrap;
+use crate::evaluate::{Bootstrap, check_per_list, is_standard_output, methods};
 use crate::failure::Failure;
-use crate::judged::{Judged, Labels, Ranking};
+use crate::judged::{Basis, Judged, Labels, Ranking};
 use crate::reading::Reading;
 use crate::rules::{Measures, Rules};
 use crate::table::{Style, Table, catalog_help, csv_cell};
 use crate::{Common, note, print, print_json};
 
-/// Compare two or more rankings: tests, intervals, effect sizes, wins and losses
+/// Compare two or more rankings: verdicts, tests, intervals, effect sizes
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
 pub struct Compare {
@@ -27,27 +31,27 @@ pub struct Compare {
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10")]
     metrics: String,
-    /// Tests, separated by commas
-    #[arg(long, value_name = "TESTS", default_value = "t,wilcoxon,randomisation")]
-    tests: String,
+    /// Tests, separated by commas [default: t,wilcoxon,randomisation; on rows delong,bootstrap,permutation]
+    #[arg(long, value_name = "TESTS")]
+    tests: Option<String>,
     /// Correction of p values over all pairs and metrics: holm, bh (Benjamini–Hochberg), none
     #[arg(long, value_name = "METHOD", default_value = "holm")]
     correction: String,
     /// Tukey's HSD over all runs: randomised (shuffles within lists) or studentised
     #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "randomised")]
     tukey: Option<String>,
-    /// How many of the lists that differ most to show for each pair
+    /// Number of lists with the largest differences to show for each pair
     #[arg(long, value_name = "N", default_value_t = 5)]
     biggest: usize,
     /// Plot the per-list differences of the first pair and metric (.svg or .png)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Write the value of every list and run to a CSV file (- is standard output)
+    /// Write the value of every list and run to a CSV file; - prints the CSV instead of the report
     #[arg(long, value_name = "FILE")]
     per_list: Option<PathBuf>,
-    /// How to print
-    #[arg(long, value_enum, default_value = "table")]
-    output: Style,
+    /// Print style; --json is short for json
+    #[arg(long, value_enum, value_name = "STYLE", default_value = "table")]
+    format: Style,
     #[command(flatten)]
     bootstrap: Bootstrap,
     #[command(flatten)]
@@ -57,18 +61,22 @@ pub struct Compare {
 }
 
 fn after_help() -> String {
-    let listed = catalog_help(TESTS.iter().map(|entry| (entry.name, entry.about, entry.params)));
+    let over_lists = catalog_help(TESTS.iter().map(|entry| (entry.name, entry.about, entry.params)));
+    let over_rows = catalog_help(ROW_TESTS.iter().map(|entry| (entry.name, entry.about, entry.params)));
     format!(
-        "Tests:\n{listed}\nExamples:\n  \
-         toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt\n  \
-         toprank compare --qrels qrels.txt bm25=bm25.run dense=dense.run --like trec_eval -m map,ndcg@10 --plot d.svg\n  \
-         toprank compare --data test.txt a=feature:5 b=feature:12 c=scores.txt --tukey --output latex\n\n\
-         Differences are second − first. With --qrels every judged query counts: one that a run does not answer is an\n\
-         empty ranking."
+        "Tests over lists (queries, users):\n{over_lists}\nTests over rows (binary and multi-label data):\n{over_rows}\nExamples:\n  \
+         toprank compare --data test.txt -m ndcg@10 a=scores_a.txt b=scores_b.txt\n  \
+         toprank compare --qrels qrels.txt bm25=bm25.run dense=dense.run --like trec_eval -m map,ndcg_cut_10 --plot d.svg\n  \
+         toprank compare --data test.csv --label fraud -m auroc,auprc old=old.txt new=new.txt\n  \
+         toprank compare --data test.txt a=feature:5 b=feature:12 c=scores.txt --tukey --format latex\n\n\
+         Every verdict names the difference, its interval, the corrected p value of the first test that is defined, and\n\
+         wins/ties/losses over lists. Intervals of differences have the level of the correction, so that they agree with the\n\
+         corrected test; a verdict says where they do not. The first run is the baseline of the daggers in the table.\n\
+         With --qrels every judged query counts: one that a run does not answer is an empty ranking."
     )
 }
 
-/// One run, judged.
+/// One run, evaluated.
 struct Run<'a> {
     name: String,
     judged: Judged<'a>,
@@ -76,10 +84,17 @@ struct Run<'a> {
 }
 
 impl Compare {
-    /// Reads, judges, tests, prints.
+    /// Reads, evaluates, tests, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let measures = self.rules.measures(&self.metrics)?;
-        let mut options = self.options()?;
+        let options = self.options()?;
+        check_per_list(self.per_list.as_deref(), self.format.or_json(common))?;
+        if let Some(measure) = measures.all.iter().find(|m| m.metric().average() != Average::Arithmetic) {
+            return Err(Failure::usage(format!(
+                "{} is a geometric mean over lists and has no difference per list; compare map instead",
+                measure.name()
+            )));
+        }
         let named = self.runs.iter().map(|text| named(text)).collect::<Result<Vec<_>, _>>()?;
         if let Some(i) = (1..named.len()).find(|&i| named[..i].iter().any(|(name, _)| *name == named[i].0)) {
             return Err(Failure::usage(format!(
@@ -109,8 +124,53 @@ impl Compare {
             }
             runs.push(Run { name, judged, evaluation });
         }
+        let comparisons = self.compared(&basis, &runs, &measures, options)?;
+        if let Some(path) = &self.per_list {
+            write_per_list(path, &runs)?;
+        }
+        if let Some(path) = &self.plot {
+            plot(path, &runs, &comparisons, measures.all[0].name())?;
+        }
+        if self.per_list.as_deref().is_some_and(is_standard_output) {
+            return Ok(()); // standard output is the CSV's alone
+        }
+        let shown = Shown { comparisons: &comparisons, runs: &runs, measures: &measures };
+        match self.format.or_json(common) {
+            Style::Json => print_json(&report(&comparisons, &runs, &measures)),
+            Style::Csv => print(&shown.pairs().render(Style::Csv)),
+            style => print(&shown.text(style)),
+        }
+    }
+
+    /// One comparison per metric, its p values corrected over all of them.
+    fn compared(
+        &self,
+        basis: &Basis,
+        runs: &[Run],
+        measures: &Measures,
+        mut options: CompareOptions,
+    ) -> Result<Vec<Comparison>, Failure> {
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-        let weights = runs[0].judged.lists.list_weights.clone();
+        let lists = &runs[0].judged.lists;
+        if basis.unit(lists) == Unit::Rows {
+            if self.tukey.is_some() {
+                return Err(Failure::usage(
+                    "--tukey compares the values of lists; binary and multi-label data have tests over rows, see --tests",
+                ));
+            }
+            let any_auroc = measures.all.iter().any(|measure| measure.entry().name == "auroc");
+            let default = if any_auroc { "delong,bootstrap,permutation" } else { "bootstrap,permutation" };
+            let tests = rows::parse_tests(self.tests.as_deref().unwrap_or(default))?;
+            options.interval.kind = IntervalKind::Delong;
+            let scores: Vec<&[f64]> = runs.iter().map(|run| run.judged.scores.as_slice()).collect();
+            let found: Vec<Evaluation> = runs.iter().map(|run| run.evaluation.clone()).collect();
+            return rows::compare_rows(&names, lists, &scores, &measures.all, &found, &tests, &options)
+                .map_err(|error| basis.explain(&error));
+        }
+        if let Some(tests) = &self.tests {
+            options.tests = toprank::metrics::significance::parse(tests)?;
+        }
+        let weights = lists.list_weights.clone();
         let mut comparisons: Vec<Comparison> = (0..measures.all.len())
             .map(|m| {
                 let values: Vec<&[f64]> =
@@ -120,20 +180,11 @@ impl Compare {
             })
             .collect();
         correct_over_all(&mut comparisons);
-        if let Some(path) = &self.per_list {
-            write_per_list(path, &runs)?;
-        }
-        if let Some(path) = &self.plot {
-            plot(path, &runs, &comparisons, measures.all[0].name())?;
-        }
-        match if common.json { Style::Json } else { self.output } {
-            Style::Json => print_json(&report(&comparisons, &runs, &measures)),
-            style => print(&self.tables(&comparisons, &runs, &measures, style)),
-        }
+        Ok(comparisons)
     }
 
     fn options(&self) -> Result<CompareOptions, Failure> {
-        let mut options = CompareOptions::with_tests(&self.tests)?;
+        let mut options = CompareOptions::with_tests("t,wilcoxon,randomisation")?;
         options.correction = self.correction.parse::<Correction>()?;
         options.tukey = match self.tukey.as_deref() {
             None => None,
@@ -153,61 +204,186 @@ impl Compare {
         options.check()?;
         Ok(options)
     }
+}
 
-    fn tables(&self, comparisons: &[Comparison], runs: &[Run], measures: &Measures, style: Style) -> String {
-        let mut means = Table::new(["metric", "run", "mean", "interval", "lists"]).words(1);
-        let mut head: Vec<String> =
-            ["metric", "pair", "difference", "interval", "d", "win/tie/loss"].map(String::from).to_vec();
-        let tests: Vec<&str> = comparisons
-            .first()
-            .and_then(|comparison| comparison.pairs.first())
-            .map_or(Vec::new(), |pair| pair.tests.iter().map(|test| test.test.as_str()).collect());
-        let corrected = match self.correction.as_str() {
-            "none" => String::new(),
+/// What is printed for a reader.
+struct Shown<'a> {
+    comparisons: &'a [Comparison],
+    runs: &'a [Run<'a>],
+    measures: &'a Measures,
+}
+
+impl Shown<'_> {
+    fn each(&self) -> impl Iterator<Item = (&Comparison, &str)> {
+        self.comparisons.iter().zip(self.measures.all.iter().map(toprank::metrics::Measure::name))
+    }
+
+    fn text(&self, style: Style) -> String {
+        let mut parts =
+            vec![self.verdicts(style), self.matrix(style) + &self.legend(style), self.pairs().render(style)];
+        parts.extend(self.labels().map(|table| table.render(style)));
+        parts.extend(self.biggest().iter().map(|table| table.render(style)));
+        if style == Style::Table {
+            parts.push(self.methods() + &self.measures.policy_text());
+        }
+        parts.join("\n")
+    }
+
+    /// One line per metric and pair.
+    fn verdicts(&self, style: Style) -> String {
+        let line = |text: String| match style {
+            Style::Markdown => format!("- {text}\n"),
+            Style::Latex => format!("% {text}\n"),
+            _ => text + "\n",
+        };
+        self.each()
+            .flat_map(|(found, metric)| found.pairs.iter().map(move |pair| found.verdict(pair, metric)))
+            .map(line)
+            .collect()
+    }
+
+    /// Runs × metrics: the best mean stands out, a dagger marks a significant difference from the first run.
+    fn matrix(&self, style: Style) -> String {
+        let mut table = Table::new(std::iter::once("run").chain(self.each().map(|(_, metric)| metric)));
+        for (r, run) in self.runs.iter().enumerate() {
+            let cell = |(found, _): (&Comparison, &str)| {
+                let Some(mean) = found.runs[r].mean else { return "–".to_string() };
+                let means = found.runs.iter().filter_map(|run| run.mean);
+                let best = match found.better {
+                    Better::Higher => means.fold(f64::NEG_INFINITY, f64::max),
+                    Better::Lower => means.fold(f64::INFINITY, f64::min),
+                };
+                let text = format!("{mean:.4}");
+                let text = if mean == best { style.bold(&text) } else { text };
+                let pair = found.pairs.iter().find(|pair| pair.first_run == 0 && pair.second_run == r);
+                let p = pair.and_then(|pair| decides(&pair.tests)?.p_corrected);
+                let dagger = if p.is_some_and(|p| p <= 1.0 - found.level) { "†" } else { "" };
+                text + dagger
+            };
+            table.row(std::iter::once(run.name.clone()).chain(self.each().map(cell)));
+        }
+        table.render(style)
+    }
+
+    fn legend(&self, style: Style) -> String {
+        match style {
+            Style::Table => {
+                format!("* best; † differs from {} (corrected p ≤ {})\n", self.runs[0].name, self.alpha())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The level of significance.
+    fn alpha(&self) -> String {
+        let level = self.comparisons.first().map_or(0.95, |found| found.level);
+        let text = format!("{:.6}", 1.0 - level);
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    }
+
+    fn pairs(&self) -> Table {
+        let first = self.comparisons.first();
+        let (unit, correction) = first.map_or((Unit::Lists, Correction::None), |f| (f.unit, f.correction));
+        let corrected = match correction {
+            Correction::None => String::new(),
             method => format!(" ({method})"),
         };
-        head.extend(tests.iter().map(|test| format!("p {test}{corrected}")));
-        if self.tukey.is_some() {
-            head.push("p tukey".into());
+        let tests = first.and_then(|found| found.pairs.first()).map_or(&[][..], |pair| &pair.tests);
+        let mut head = ["metric", "pair", "difference"].map(String::from).to_vec();
+        head.push(format!("interval{corrected}"));
+        if unit == Unit::Lists {
+            head.extend(["d".to_string(), "win/tie/loss".to_string()]);
         }
-        let mut pairs = Table::new(head).words(1);
-        let mut biggest =
-            Table::new(["metric", "pair", "list", "first", "second", "difference"]).words(1).words(2);
-        for (comparison, measure) in comparisons.iter().zip(&measures.all) {
-            for run in &comparison.runs {
-                let mean = run.mean.map_or("–".into(), |mean| format!("{mean:.4}"));
-                let interval =
-                    run.interval.map_or("–".into(), |i| format!("[{:.4}, {:.4}]", i.low, i.high));
-                means.row([measure.name(), &run.name, &mean, &interval, &run.lists.to_string()]);
-            }
-            for (i, pair) in comparison.pairs.iter().enumerate() {
-                let mut row = pair_row(measure.name(), pair);
-                row.extend(pair.tests.iter().map(|test| p_text(test.p_corrected)));
-                if let Some(tukey) = &comparison.tukey {
-                    row.push(p_text(tukey.p[i]));
+        head.extend(tests.iter().map(|test| format!("p {}{corrected}", test.test)));
+        let tukey = first.is_some_and(|found| found.tukey.is_some());
+        head.extend(tukey.then(|| "p tukey".to_string()));
+        let mut table = Table::new(head).words(1);
+        for (found, metric) in self.each() {
+            for (i, pair) in found.pairs.iter().enumerate() {
+                let mut row = vec![metric.to_string(), pair_name(pair)];
+                row.extend(difference_cells(pair.effects.mean_difference, pair.interval));
+                if unit == Unit::Lists {
+                    let counts = &pair.win_tie_loss;
+                    row.push(pair.effects.cohen_dz.map_or("–".into(), |d| format!("{d:+.2}")));
+                    row.push(format!("{}/{}/{}", counts.win, counts.tie, counts.loss));
                 }
-                pairs.row(row);
-                for difference in &pair.biggest {
-                    biggest.row([
-                        measure.name().to_string(),
-                        pair_name(pair),
-                        runs[0].judged.names[difference.list].clone(),
+                row.extend(pair.tests.iter().map(|test| p_cell(test.p_corrected)));
+                row.extend(found.tukey.as_ref().map(|tukey| p_cell(tukey.p[i])));
+                table.row(row);
+            }
+        }
+        table
+    }
+
+    /// The labels of multi-label data one by one.
+    fn labels(&self) -> Option<Table> {
+        let pairs =
+            || self.each().flat_map(|(found, metric)| found.pairs.iter().map(move |pair| (metric, pair)));
+        let first = pairs().find_map(|(_, pair)| pair.labels.first())?;
+        let tests = first.tests.iter().map(|test| format!("p {}", test.test));
+        let head = ["metric", "pair", "label", "difference", "interval"].map(String::from);
+        let mut table = Table::new(head.into_iter().chain(tests)).words(1).words(2);
+        for (metric, pair) in pairs() {
+            for label in &pair.labels {
+                let name = self.runs[0].judged.names[label.list].clone();
+                let mut row = vec![metric.to_string(), pair_name(pair), name];
+                row.extend(difference_cells(label.mean_difference, label.interval));
+                row.extend(label.tests.iter().map(|test| p_cell(test.p_corrected)));
+                table.row(row);
+            }
+        }
+        Some(table)
+    }
+
+    /// For each pair the lists that differ most, under the names of the runs; nothing where one list is all there is.
+    fn biggest(&self) -> Vec<Table> {
+        let mut tables = Vec::new();
+        let pairs = self.comparisons.first().map_or(0, |found| found.pairs.len());
+        for p in 0..pairs {
+            let pair = &self.comparisons[0].pairs[p];
+            let head = ["metric", "list", &pair.first, &pair.second, "difference"];
+            let mut table = Table::new(head).words(1);
+            for (found, metric) in self.each().filter(|(found, _)| found.unit == Unit::Lists) {
+                for difference in &found.pairs[p].biggest {
+                    table.row([
+                        metric.to_string(),
+                        self.runs[0].judged.names[difference.list].clone(),
                         format!("{:.4}", difference.first),
                         format!("{:.4}", difference.second),
                         format!("{:+.4}", difference.difference),
                     ]);
                 }
             }
+            if !table.is_empty() {
+                tables.push(table);
+            }
         }
-        let mut text = format!("{}\n{}", means.render(style), pairs.render(style));
-        if !biggest.is_empty() {
-            text += &format!("\n{}", biggest.render(style));
-        }
-        if style == Style::Table {
-            text += &format!("\n{}", measures.policy_text());
+        tables
+    }
+
+    /// How intervals and p values were found.
+    fn methods(&self) -> String {
+        let pairs = self.each().filter_map(|(found, metric)| Some((metric, found.pairs.first()?.interval)));
+        let mut text = methods(pairs);
+        for (found, metric) in self.each() {
+            let Some(pair) = found.pairs.first() else { continue };
+            let tests = pair.tests.iter().filter(|test| test.outcome.p.is_some());
+            let tests: Vec<String> =
+                tests.map(|test| format!("{} ({})", test.test, test.outcome.method)).collect();
+            text += &format!("tests of {metric}: {}\n", tests.join(", "));
         }
         text
     }
+}
+
+/// A difference and its interval.
+fn difference_cells(difference: f64, interval: Option<Interval>) -> [String; 2] {
+    let interval = interval.map_or("–".into(), |i| format!("[{:+.4}, {:+.4}]", i.low, i.high));
+    [format!("{difference:+.4}"), interval]
+}
+
+fn p_cell(p: Option<f64>) -> String {
+    p.map_or("–".into(), p_text)
 }
 
 /// `NAME=FILE`, `NAME=feature:N`, `NAME=column:C`; without a name the file's own.
@@ -231,35 +407,18 @@ fn pair_name(pair: &PairResult) -> String {
     format!("{} − {}", pair.second, pair.first)
 }
 
-fn pair_row(measure: &str, pair: &PairResult) -> Vec<String> {
-    let counts = &pair.win_tie_loss;
-    vec![
-        measure.to_string(),
-        pair_name(pair),
-        format!("{:+.4}", pair.effects.mean_difference),
-        pair.interval.map_or("–".into(), |i| format!("[{:+.4}, {:+.4}]", i.low, i.high)),
-        pair.effects.cohen_dz.map_or("–".into(), |d| format!("{d:+.2}")),
-        format!("{}/{}/{}", counts.win, counts.tie, counts.loss),
-    ]
-}
-
-fn p_text(p: Option<f64>) -> String {
-    match p {
-        None => "–".into(),
-        Some(p) if p < 0.0001 => format!("{p:.1e}"),
-        Some(p) => format!("{p:.4}"),
-    }
-}
-
 fn report(comparisons: &[Comparison], runs: &[Run], measures: &Measures) -> Value {
     let names = &runs[0].judged.names;
     let comparison = |(comparison, measure): (&Comparison, &toprank::metrics::Measure)| {
         let mut value = json!(comparison);
         value["metric"] = json!(measure.name());
-        for pair in value["pairs"].as_array_mut().into_iter().flatten() {
-            for difference in pair["biggest"].as_array_mut().into_iter().flatten() {
-                let list = difference["list"].as_u64().unwrap_or_default() as usize;
-                difference["list"] = json!(names[list]);
+        for (i, pair) in value["pairs"].as_array_mut().into_iter().flatten().enumerate() {
+            pair["verdict"] = json!(comparison.verdict(&comparison.pairs[i], measure.name()));
+            for key in ["biggest", "labels"] {
+                for difference in pair.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
+                    let list = difference["list"].as_u64().unwrap_or_default() as usize;
+                    difference["list"] = json!(names[list]);
+                }
             }
         }
         value

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use toprank::core::Lists;
-use toprank::metrics::bootstrap::{self, Interval, IntervalOptions};
+use toprank::metrics::bootstrap::{Interval, IntervalKind, IntervalOptions, Unit};
 use toprank::metrics::probability::{Reliability, reliability};
-use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, pool};
+use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, intervals_over_lists, pool, rows};
 
 use crate::class_plots::{self, NamedRun};
 use crate::failure::Failure;
@@ -18,23 +18,29 @@ use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank evaluate --data test.txt --scores scores.txt --metrics ndcg@10,map --per-list out.csv
-  toprank evaluate --qrels qrels.test --run results.test --like trec_eval --metrics map,p@5,mrr,ndcg@10 --json
+  toprank evaluate --data test.txt --scores scores.txt -m ndcg@10,map --per-list out.csv
+  toprank evaluate --qrels qrels.test --run results.test --like trec_eval -m map,P_5,ndcg_cut_10 --json
   toprank evaluate --data test.csv --list query_id --label grade --score-column bm25 --by market
-  toprank evaluate --data test.txt --feature 110 --metrics ndcg@10,ndcg@10:gain=linear
-  toprank evaluate --data test.csv --label label --scores s.txt --metrics auroc,auprc,pauc:fpr=0.1,p:recall=0.8 --plot curves.svg
+  toprank evaluate --data test.txt --feature 110 -m ndcg@10,ndcg@10:gain=linear --format markdown
+  toprank evaluate --data test.csv --label label --scores s.txt -m auroc,auprc,pauc:fpr=0.1,p:recall=0.8 --plot curves.svg
   toprank evaluate --data test.csv --label label --scores new.txt --also old=old.txt -m auroc --plot both.svg
   toprank evaluate --data test.csv --label label --scores p.txt --probability --reliability-plot reliability.svg
 
-A scores file has one number a line, in the order of the data's rows (multi-label data: one number per label).
-Lists on which a metric is undefined leave its mean unless --empty says otherwise; the policy is always printed.
---plot draws ROC and precision–recall curves; the region of the first pauc metric is shaded, the recall of p:recall=… marked.
-With several lists they are drawn as one, labels of multi-label data each on its own (up to 14, one run).
+A scores file has one number per line, in the order of the data's rows (multi-label data: one number per label).
+A list on which a metric is undefined is excluded from its mean unless --empty says otherwise; the policy is always printed.
+Metrics may be named as trec_eval (P_5, all_trec), ir_measures (nDCG@10, P(rel=2)@5) and scikit-learn (roc_auc) name them.
+
+Intervals come from a bootstrap over lists. Binary data are one list and multi-label data one list per label: there rows are
+resampled (in binary data relevant and other rows separately), and AUROC has DeLong's interval. With fewer than 50 relevant
+rows intervals are too short.
+
+--plot draws ROC and precision-recall curves; the region of the first pauc metric is shaded, the recall of p:recall=… marked.
+Several lists are drawn as one, labels of multi-label data separately (up to 14, one run).
 --probability takes the scores as probabilities (of `toprank predict --probability`) and adds Brier score, log loss and the
-expected calibration error over 10 bins of equally many items; smaller is better. These judge numbers, not an order.
+expected calibration error over 10 bins of equally many items; smaller is better. These evaluate numbers, not an order.
 `toprank metrics` lists the metrics.";
 
-/// Judge one ranking: means, intervals, values per list, slices
+/// Evaluate one ranking: means, intervals, values per list, slices
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Evaluate {
@@ -43,40 +49,46 @@ pub struct Evaluate {
     #[command(flatten)]
     scores: ScoreSource,
     /// Run: query Q0 document rank score tag (or JSON, CSV, Parquet); goes with --qrels
-    #[arg(long, value_name = "FILE", group = "ranking", requires = "qrels", help_heading = "What is judged")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        group = "ranking",
+        requires = "qrels",
+        help_heading = "What is evaluated"
+    )]
     run: Option<String>,
     /// Smaller scores are better
-    #[arg(long, help_heading = "What is judged")]
+    #[arg(long, help_heading = "What is evaluated")]
     reverse: bool,
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,map,mrr")]
     metrics: String,
-    /// Write the value of every list to a CSV file (- is standard output)
+    /// Write the value of every list to a CSV file; - prints the CSV instead of the report
     #[arg(long, value_name = "FILE")]
     per_list: Option<PathBuf>,
-    /// One result per value of a column: of each list the items that have it
+    /// Add one result per value of a column, from the items of each list that have it
     #[arg(long, value_name = "COLUMN")]
     by: Option<String>,
-    /// Mean over lists (macro), or all lists as one (micro), for multi-label data
+    /// Take the mean over lists (macro), or evaluate all lists as one (micro)
     #[arg(long, value_enum, default_value = "macro")]
     average: Average,
     /// Draw ROC and precision–recall curves (.svg or .png)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// A further run in the picture, as NAME=FILE; may be given several times
+    /// Add a run to the plot, as NAME=FILE; may be repeated
     #[arg(long, value_name = "NAME=FILE", requires = "plot")]
     also: Vec<String>,
-    /// The scores are probabilities: judge them as such, too
+    /// Evaluate the scores as probabilities, too
     #[arg(long)]
     probability: bool,
-    /// Draw how often what was given a probability came true (.svg or .png)
+    /// Draw a reliability diagram: predicted probability against observed fraction (.svg or .png)
     #[arg(long, value_name = "FILE", requires = "probability")]
     reliability_plot: Option<PathBuf>,
     #[command(flatten)]
     bootstrap: Bootstrap,
-    /// How to print
-    #[arg(long, value_enum, default_value = "table")]
-    output: Style,
+    /// Print style; --json is short for json
+    #[arg(long, value_enum, value_name = "STYLE", default_value = "table")]
+    format: Style,
     #[command(flatten)]
     rules: Rules,
     #[command(flatten)]
@@ -92,17 +104,17 @@ enum Average {
     Micro,
 }
 
-/// The bootstrap interval over lists.
+/// Confidence intervals.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "Bootstrap interval over lists")]
+#[command(next_help_heading = "Intervals")]
 pub struct Bootstrap {
     /// Confidence level
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
     level: f64,
-    /// Resamples; 0 = no interval
+    /// Number of bootstrap resamples; 0 disables intervals
     #[arg(long, value_name = "N", default_value_t = 1000)]
     replicates: usize,
-    /// Seed of the resamples
+    /// Seed of resamples and random tests
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
@@ -128,32 +140,38 @@ impl Bootstrap {
 struct Part {
     evaluation: Evaluation,
     intervals: Vec<Option<Interval>>,
+    /// Of multi-label data: the interval of every list, measure by measure.
+    of_labels: Option<Vec<Vec<Option<Interval>>>>,
     lists: usize,
     items: usize,
 }
 
 impl Evaluate {
-    /// Reads, judges, prints.
+    /// Reads, evaluates, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let measures = self.rules.measures(&self.metrics)?;
         let intervals = self.bootstrap.options()?;
         let ranking = self.ranking()?;
+        check_per_list(self.per_list.as_deref(), self.format.or_json(common))?;
         class_plots::check_name("--plot", self.plot.as_ref())?;
         class_plots::check_name("--reliability-plot", self.reliability_plot.as_ref())?;
         let keep = self.scores.kept_column().into_iter().chain(self.by.clone()).collect();
         let basis = self.labels.read(&self.reading, keep, false, measures.policy.scores, common)?;
         let mut judged = basis.judge(&ranking, self.reverse, common)?;
         judged.weigh(measures.like);
+        let unit = basis.unit(&judged.lists);
         if self.average == Average::Micro {
             let (lists, scores) = pool(&judged.lists, &judged.scores);
             judged =
                 Judged { lists: std::borrow::Cow::Owned(lists), scores, names: vec!["all".into()], ..judged };
         }
-        let whole = part(&basis, &judged.lists, &judged.scores, &measures, intervals.as_ref())?;
+        // Queries evaluated as one list are neither independent rows nor several lists: no interval.
+        let intervals = intervals.filter(|_| unit == Unit::Rows || self.average == Average::Macro);
+        let whole = part(&basis, unit, &judged.lists, &judged.scores, &measures, intervals.as_ref())?;
         let slices = match &self.by {
             None => Vec::new(),
             Some(column) => slices(&basis.slices(column)?, &judged, |lists, scores| {
-                part(&basis, lists, scores, &measures, intervals.as_ref())
+                part(&basis, unit, lists, scores, &measures, intervals.as_ref())
             })?,
         };
         if let Some(path) = &self.per_list {
@@ -173,7 +191,10 @@ impl Evaluate {
             class_plots::reliability(path, &ranking.to_string(), &runs)?;
         }
         warn(&whole, &judged, common);
-        match if common.json { Style::Json } else { self.output } {
+        if self.per_list.as_deref().is_some_and(is_standard_output) {
+            return Ok(()); // standard output is the CSV's alone
+        }
+        match self.format.or_json(common) {
             Style::Json => {
                 let mut report = report(&whole, &slices, &judged, &measures);
                 if self.probability {
@@ -182,12 +203,14 @@ impl Evaluate {
                 print_json(&report)
             }
             style => {
-                let mut text = self.table(&whole, &slices).render(style);
+                let mut text = self.table(&whole, &slices, &judged.names).render(style);
                 if self.probability {
                     text += &("\n".to_string() + &probability_table(&probabilities).render(style));
                 }
                 if style == Style::Table {
                     text += &counts_line(&whole, &judged);
+                    let names = whole.evaluation.results.iter().map(|result| result.name.as_str());
+                    text += &methods(names.zip(whole.intervals.iter().copied()));
                     text += &measures.policy_text();
                 }
                 print(&text)
@@ -199,7 +222,7 @@ impl Evaluate {
         let run = || self.run.clone().map(Ranking::File);
         self.scores.ranking().or_else(run).ok_or_else(|| {
             Failure::usage(
-                "nothing to judge: expected --scores, --feature or --score-column with --data, or --run with --qrels",
+                "nothing to evaluate: expected --scores, --feature or --score-column with --data, or --run with --qrels",
             )
         })
     }
@@ -265,28 +288,42 @@ impl Evaluate {
         Ok(found)
     }
 
-    fn table(&self, whole: &Part, slices: &[(String, Part)]) -> Table {
+    fn table(&self, whole: &Part, slices: &[(String, Part)], names: &[String]) -> Table {
+        /// Labels that are listed one by one.
+        const MOST_LABELS: usize = 20;
         let level = format!("{:.4}", self.bootstrap.level * 100.0);
         let level = level.trim_end_matches('0').trim_end_matches('.');
+        let labels = whole.of_labels.as_ref().filter(|_| self.by.is_none() && names.len() <= MOST_LABELS);
         let mut head =
             vec!["metric".to_string(), "value".into(), format!("{level} % interval"), "lists".into()];
-        if let Some(column) = &self.by {
-            head.insert(0, column.clone());
-        }
-        let mut table = Table::new(head).words(usize::from(self.by.is_some()));
-        let all = ("all".to_string(), whole);
-        for (name, part) in std::iter::once((&all.0, all.1)).chain(slices.iter().map(|(n, p)| (n, p))) {
+        let part_of = self.by.clone().or_else(|| labels.map(|_| "label".to_string()));
+        head.splice(0..0, part_of.clone());
+        let mut table = Table::new(head).words(usize::from(part_of.is_some()));
+        let mut row = |name: &str,
+                       result: &MeasureResult,
+                       value: Option<f64>,
+                       interval: Option<Interval>,
+                       used: usize| {
+            let cells = [
+                result.name.clone(),
+                value.map_or("–".into(), |value| format!("{value:.4}")),
+                interval.map_or("–".into(), |i| format!("[{:.4}, {:.4}]", i.low, i.high)),
+                used.to_string(),
+            ];
+            table.row(part_of.as_ref().map(|_| name.to_string()).into_iter().chain(cells));
+        };
+        let all = if labels.is_some() { "mean" } else { "all" };
+        let parts =
+            std::iter::once((all, whole)).chain(slices.iter().map(|(name, part)| (name.as_str(), part)));
+        for (name, part) in parts {
             for (result, interval) in part.evaluation.results.iter().zip(&part.intervals) {
-                let mut row = vec![
-                    result.name.clone(),
-                    result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
-                    interval.as_ref().map_or("–".into(), |i| format!("[{:.4}, {:.4}]", i.low, i.high)),
-                    result.counts.used.to_string(),
-                ];
-                if self.by.is_some() {
-                    row.insert(0, name.clone());
-                }
-                table.row(row);
+                row(name, result, result.mean, *interval, result.counts.used);
+            }
+        }
+        for (q, name) in names.iter().enumerate().filter(|_| labels.is_some()) {
+            for (result, of_lists) in whole.evaluation.results.iter().zip(labels.into_iter().flatten()) {
+                let value = Some(result.per_list[q]).filter(|value| !value.is_nan());
+                row(name, result, value, of_lists[q], usize::from(value.is_some()));
             }
         }
         table
@@ -294,7 +331,8 @@ impl Evaluate {
 }
 
 fn probability_table(found: &[(String, Reliability)]) -> Table {
-    let mut table = Table::new(["probabilities", "Brier", "log loss", "calibration error", "share relevant"]);
+    let mut table =
+        Table::new(["probabilities", "Brier", "log loss", "calibration error", "fraction relevant"]);
     for (name, found) in found {
         let numbers = [found.brier, found.log_loss, found.ece, found.base_rate];
         table.row(std::iter::once(name.clone()).chain(numbers.iter().map(|number| format!("{number:.4}"))));
@@ -326,28 +364,61 @@ fn probability_json(found: &[(String, Reliability)]) -> Value {
 
 fn part(
     basis: &Basis,
+    unit: Unit,
     lists: &Lists,
     scores: &[f64],
     measures: &Measures,
-    intervals: Option<&IntervalOptions>,
+    options: Option<&IntervalOptions>,
 ) -> Result<Part, Failure> {
     let evaluation = evaluate(lists, scores, &measures.all).map_err(|error| basis.explain(&error))?;
-    let weights = lists.list_weights.as_deref();
-    let results = &evaluation.results;
-    let intervals = match intervals {
-        None => vec![None; results.len()],
-        Some(options) => {
-            let values: Vec<&[f64]> = results.iter().map(|result| result.per_list.as_slice()).collect();
-            let bounds = bootstrap::intervals(&values, weights, options);
-            // One list cannot say how much lists vary.
-            results
-                .iter()
-                .zip(bounds)
-                .map(|(result, bounds)| (result.counts.used > 1).then_some(bounds))
-                .collect()
+    let (mut intervals, mut of_labels) = (vec![None; evaluation.results.len()], None);
+    match (options, unit) {
+        (None, _) => {}
+        (Some(options), Unit::Lists) => {
+            intervals = intervals_over_lists(&evaluation.results, lists.list_weights.as_deref(), options);
         }
+        (Some(options), Unit::Rows) => {
+            let options = IntervalOptions { kind: IntervalKind::Delong, ..*options };
+            let found = rows::intervals(lists, scores, &measures.all, &evaluation, &options)
+                .map_err(|error| basis.explain(&error))?;
+            intervals = found.iter().map(|found| found.mean).collect();
+            of_labels = (lists.len() > 1).then(|| found.into_iter().map(|found| found.per_list).collect());
+        }
+    }
+    Ok(Part { evaluation, intervals, of_labels, lists: lists.len(), items: lists.entries() })
+}
+
+/// Whether a path stands for standard output.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Refuses two reports on one standard output.
+pub(crate) fn check_per_list(path: Option<&Path>, style: Style) -> Result<(), Failure> {
+    match path.is_some_and(is_standard_output) && style != Style::Table {
+        true => Err(Failure::usage(
+            "--per-list - prints the CSV alone on standard output; leave out --json and --format, or give --per-list a file",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// How intervals were found: one line per method, with the metrics it was used for.
+pub(crate) fn methods<'a>(intervals: impl Iterator<Item = (&'a str, Option<Interval>)>) -> String {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, interval) in intervals {
+        let Some(method) = interval.map(|interval| interval.method()) else { continue };
+        match found.iter_mut().find(|(known, _)| *known == method) {
+            Some((_, names)) => names.push(name),
+            None => found.push((method, vec![name])),
+        }
+    }
+    let alone = found.len() == 1;
+    let line = |(method, names): &(String, Vec<&str>)| match alone {
+        true => format!("intervals: {method}\n"),
+        false => format!("intervals of {}: {method}\n", names.join(", ")),
     };
-    Ok(Part { evaluation, intervals, lists: lists.len(), items: lists.entries() })
+    found.iter().map(line).collect()
 }
 
 /// One part per value of the column, by value: numbers in order, then words.
@@ -410,7 +481,7 @@ fn counts_line(whole: &Part, judged: &Judged) -> String {
         .collect();
     let mut line = format!("{}, {} items", counted(whole.lists, "list"), whole.items);
     if !empty.is_empty() {
-        line += &format!("; undefined lists: {}", empty.join(", "));
+        line += &format!("; undefined: {}", empty.join(", "));
     }
     if judged.lists.list_weights.is_some() {
         line += "; lists are weighted";
@@ -434,6 +505,20 @@ fn report(whole: &Part, slices: &[(String, Part)], judged: &Judged, measures: &M
     }
     let mut report = Map::new();
     values(&mut report, whole);
+    if let Some(of_labels) = &whole.of_labels {
+        let label = |(q, name): (usize, &String)| {
+            let results = || whole.evaluation.results.iter();
+            let number = |value: f64| if value.is_nan() { Value::Null } else { json!(value) };
+            let metrics: Map<String, Value> =
+                results().map(|result| (result.name.clone(), number(result.per_list[q]))).collect();
+            let intervals: Map<String, Value> = results()
+                .zip(of_labels)
+                .filter_map(|(result, of_lists)| Some((result.name.clone(), json!(of_lists[q]?))))
+                .collect();
+            (name.clone(), json!({"metrics": metrics, "intervals": intervals}))
+        };
+        report.insert("labels".into(), Value::Object(judged.names.iter().enumerate().map(label).collect()));
+    }
     report.insert("lists".into(), lists);
     report.insert("policy".into(), measures.policy_json());
     if !slices.is_empty() {

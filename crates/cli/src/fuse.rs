@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use toprank::data::{Run, Source, align, read_run, sink, write_run};
 use toprank::metrics::fusion::{self, FUSIONS, Scratch};
 
+use crate::evaluate::is_standard_output;
 use crate::failure::Failure;
 use crate::table::catalog_help;
-use crate::{Common, note};
+use crate::{Common, note, print_json};
 
 /// Fuse runs into one: reciprocal rank, CombSUM, CombMNZ, Borda and more
 #[derive(clap::Args, Debug)]
@@ -16,16 +18,16 @@ pub struct Fuse {
     /// Runs to fuse (TREC, JSON, CSV or Parquet)
     #[arg(required = true, num_args = 2..)]
     runs: Vec<String>,
-    /// Method, with parameters as in combsum:norm=zscore
-    #[arg(long, short, default_value = "rrf")]
+    /// Fusion method, with parameters as in combsum:norm=zscore
+    #[arg(long, value_name = "METHOD", default_value = "rrf")]
     method: String,
-    /// Run to write; - is standard output
+    /// File to write the fused run to; - is standard output (with --json as part of the report)
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Tag of the new run [default: the method]
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
-    /// Keep only the best N documents of each query
+    /// Keep only the top N documents of each query
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
 }
@@ -55,12 +57,39 @@ impl Fuse {
                 forget_below(out, depth);
             }
         }
-        let run = aligned.run(self.tag.as_deref().unwrap_or(&self.method), &fused)?;
-        sink::write_file(&self.output, |out| write_run(&run, out))?;
+        let tag = self.tag.as_deref().unwrap_or(&self.method);
+        let run = aligned.run(tag, &fused)?;
+        let to_file = !is_standard_output(&self.output);
+        if to_file || !common.json {
+            sink::write_file(&self.output, |out| write_run(&run, out))?;
+        }
         let (queries, documents) = (run.queries().len(), run.len());
         note(common, format!("fused {} runs: {queries} queries, {documents} documents", runs.len()));
-        Ok(())
+        if !common.json {
+            return Ok(());
+        }
+        let mut report = json!({
+            "method": self.method,
+            "tag": tag,
+            "runs": self.runs,
+            "queries": queries,
+            "documents": documents,
+        });
+        match to_file {
+            true => report["output"] = json!(self.output),
+            false => report["run"] = scores(&run),
+        }
+        print_json(&report)
     }
+}
+
+/// A run as `toprank evaluate` reads it from JSON: {query: {document: score}}.
+fn scores(run: &Run) -> Value {
+    let documents = |query: usize| {
+        Value::Object(run.documents(query).map(|(doc, score)| (doc.to_string(), json!(score))).collect())
+    };
+    let queries = run.queries().iter().enumerate();
+    Value::Object(queries.map(|(query, name)| (name.to_string(), documents(query))).collect())
 }
 
 /// Keeps the `depth` best scores (and what ties with the last of them), makes the others NaN.

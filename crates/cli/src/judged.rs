@@ -1,4 +1,4 @@
-//! What is judged: labels from a data file or from qrels, scores from a file, a run or a column.
+//! What is evaluated: labels from a data file or from qrels, scores from a file, a run or a column.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,8 @@ use clap::Args;
 use toprank::core::{Lists, ScoreBits};
 use toprank::data::scores::scores_of_entries;
 use toprank::data::{Dataset, JoinOptions, MissingLists, Names, Qrels, Source, join, read_qrels, read_run};
-use toprank::metrics::EvaluateError;
+use toprank::metrics::bootstrap::Unit;
+use toprank::metrics::{EvaluateError, rows};
 use toprank::objectives::GoalError;
 
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::{Common, note};
 
 /// Where the labels come from.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "What is judged")]
+#[command(next_help_heading = "What is evaluated")]
 pub struct Labels {
     /// Data file with labels (LETOR, CSV, Parquet, …; see `toprank formats`)
     #[arg(long, value_name = "FILE", required_unless_present = "qrels", conflicts_with = "qrels")]
@@ -24,25 +25,25 @@ pub struct Labels {
     /// TREC judgements: query iteration document relevance (or JSON, CSV, Parquet)
     #[arg(long, value_name = "FILE")]
     qrels: Option<String>,
-    /// With --qrels: queries that a run does not answer count as empty rankings (trec_eval -c)
+    /// With --qrels: count queries that a run does not answer as empty rankings (trec_eval -c)
     #[arg(long, requires = "qrels")]
     complete: bool,
-    /// With --qrels: judge only the best N documents of each query (trec_eval -M)
+    /// With --qrels: evaluate only the top N documents of each query (trec_eval -M)
     #[arg(long, value_name = "N", requires = "qrels")]
     depth: Option<u32>,
 }
 
 /// Where the scores come from, beside the labels of a data file.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "What is judged")]
+#[command(next_help_heading = "What is evaluated")]
 pub struct ScoreSource {
-    /// Scores file: one number a line, in the order of the data's rows
+    /// Scores file: one number per line, in the order of the data's rows
     #[arg(long, value_name = "FILE", group = "ranking")]
     scores: Option<String>,
-    /// A feature as a one-line baseline: its number or name
+    /// Rank by a feature, given by number or name
     #[arg(long, value_name = "NAME", group = "ranking", requires = "data")]
     feature: Option<String>,
-    /// Any numeric column of a table
+    /// Rank by a numeric column of a table
     #[arg(long, value_name = "COLUMN", group = "ranking", requires = "data")]
     score_column: Option<String>,
 }
@@ -170,14 +171,14 @@ impl Basis {
             }
             (Basis::Qrels { .. }, _) => {
                 return Err(Failure::usage(
-                    "a column can only be judged with --data; with --qrels give runs",
+                    "a column can only be evaluated with --data; with --qrels give runs",
                 ));
             }
             (Basis::Data { file, dataset }, ranking) => {
                 let outputs = dataset.outputs();
                 if outputs > 1 && !matches!(ranking, Ranking::File(_)) {
                     return Err(Failure::usage(format!(
-                        "{file} has {outputs} labels; one column cannot rank for all of them: give --scores with {outputs} numbers a line"
+                        "{file} has {outputs} labels; one column cannot rank for all of them: give --scores with {outputs} numbers per line"
                     )));
                 }
                 let of_entries = |by_row: Vec<f64>| dataset.lists.scores_of_entries(&by_row, 1);
@@ -201,6 +202,14 @@ impl Basis {
             judged.scores.iter_mut().for_each(|score| *score = -*score);
         }
         Ok(judged)
+    }
+
+    /// What intervals and tests draw: rows where lists are labels of one data set, lists where they are queries.
+    pub fn unit(&self, lists: &Lists) -> Unit {
+        match self {
+            Basis::Data { .. } if rows::are_units(lists) => Unit::Rows,
+            _ => Unit::Lists,
+        }
     }
 
     /// Where the labels come from, for a title.

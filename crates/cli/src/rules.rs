@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use toprank::core::Policy;
+use toprank::core::catalog::unknown;
 use toprank::metrics::{Measure, PRESETS, Preset};
 
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Rules (also per metric: ndcg@10:gain=linear:ties=worst)")]
 pub struct Rules {
-    /// Speak as another tool does: trec_eval, pytrec_eval, ranx, lightgbm, xgboost, catboost, sklearn
+    /// Match another tool's conventions: trec_eval, pytrec_eval, ranx, lightgbm, xgboost, catboost, sklearn
     #[arg(long, value_name = "TOOL")]
     pub like: Option<String>,
     /// Gain of a label: exp2 (2^y − 1), linear, or a table for labels 0/1/2/… such as 0/1/3
@@ -23,7 +24,7 @@ pub struct Rules {
     /// A list on which the metric is undefined: skip, zero, one
     #[arg(long, value_name = "RULE")]
     empty: Option<String>,
-    /// Labels from here on are relevant: 2, or '>0.5' for labels above [default: '>0']
+    /// Smallest relevant label: 2, or '>0.5' for labels above [default: '>0']
     #[arg(long, value_name = "LABEL")]
     relevant: Option<String>,
     /// Items the ideal order may use: judged (all), present (those in the list)
@@ -71,7 +72,7 @@ impl Rules {
             None => None,
             Some(name) => Some(Preset::find(name).ok_or_else(|| {
                 let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-                Failure::usage(format!("--like must be one of {}, but is {name}", known.join(", ")))
+                unknown("tool for --like", name, known)
             })?),
         };
         let given = self.given();

@@ -3,6 +3,8 @@
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use toprank::core::Param;
 
+use crate::Common;
+
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Style {
@@ -17,6 +19,22 @@ pub enum Style {
     Markdown,
     /// A LaTeX tabular (booktabs).
     Latex,
+}
+
+impl Style {
+    /// The style asked for by `--format`, or JSON if the global `--json` was given.
+    pub fn or_json(self, common: &Common) -> Style {
+        if common.json { Style::Json } else { self }
+    }
+
+    /// A text that stands out: bold in Markdown and LaTeX, with a star for a terminal.
+    pub fn bold(self, text: &str) -> String {
+        match self {
+            Style::Markdown => format!("**{text}**"),
+            Style::Latex => format!("\\textbf{{{text}}}"),
+            _ => format!("{text}*"),
+        }
+    }
 }
 
 /// A table of texts; the first column is aligned left, the others right unless they hold words.
@@ -123,6 +141,11 @@ pub fn csv_cell(text: &str) -> String {
 }
 
 fn latex_cell(text: &str) -> String {
+    // What `Style::bold` wrote stays as it is.
+    let bold = text.strip_prefix("\\textbf{").and_then(|rest| rest.split_once('}'));
+    if let Some((inside, rest)) = bold {
+        return format!("\\textbf{{{}}}{}", latex_cell(inside), latex_cell(rest));
+    }
     let mut out = String::new();
     for c in text.chars() {
         match c {
@@ -133,6 +156,7 @@ fn latex_cell(text: &str) -> String {
             '<' => out.push_str("$<$"),
             '>' => out.push_str("$>$"),
             '−' => out.push_str("$-$"),
+            '†' => out.push_str("$^\\dagger$"),
             _ => out.push(c),
         }
     }
@@ -177,5 +201,16 @@ mod tests {
         );
         assert!(example().render(Style::Latex).contains("a\\_1 & 0.5000 \\\\"));
         assert_eq!(example().render(Style::Table).lines().count(), 3);
+    }
+
+    #[test]
+    fn what_stands_out_does_so_in_every_style() {
+        let cell = |style: Style| {
+            let mut table = Table::new(["run", "ndcg"]);
+            table.row(["a".to_string(), style.bold("0.5") + "†"]);
+            table.render(style)
+        };
+        assert!(cell(Style::Markdown).contains("**0.5**†") && cell(Style::Table).contains("0.5*†"));
+        assert!(cell(Style::Latex).contains("a & \\textbf{0.5}$^\\dagger$ \\\\"), "{}", cell(Style::Latex));
     }
 }

@@ -1,9 +1,9 @@
-//! `toprank threshold`: from which score on is an alert raised?
+//! `toprank threshold`: choose a decision threshold.
 
 use serde_json::{Value, json};
 use toprank::core::{List, Policy};
 use toprank::metrics::pool;
-use toprank::metrics::threshold::{OperatingPoint, Share, Thresholds, Wish};
+use toprank::metrics::threshold::{Fraction, OperatingPoint, Thresholds, Wish};
 
 use crate::failure::Failure;
 use crate::judged::{Labels, ScoreSource};
@@ -19,13 +19,13 @@ Examples:
   toprank threshold --data valid.csv --label fraud --scores scores.txt --cost fp=1,fn=25
   toprank threshold --data test.csv --label fraud --scores test_scores.txt --at 1.734
 
-An alert is a row whose score is at least the threshold. Rows of equal score cannot be parted by a threshold: they are alerted
+An alert is a row whose score is at least the threshold. Rows of equal score cannot be separated by a threshold: they are alerted
 together or not at all, so a budget may not be used up; the next lower threshold is printed with its number of alerts.
 Intervals are Wilson's, for the threshold as it stands. A threshold that was chosen on the same rows looks a little too good on
-them: choose it on out-of-fold or validation scores, then judge it on test data with --at.
-Of multi-label data every label gets its own threshold; the lists of queries are taken as one.";
+them: choose it on out-of-fold or validation scores, then evaluate it on test data with --at.
+Of multi-label data every label gets its own threshold; the lists of queries are evaluated as one.";
 
-/// Find the operating point for a wanted recall, precision, number of alerts or cost, with its confusion table
+/// Choose a decision threshold for a recall, precision, number of alerts or cost
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("wish").required(true))]
@@ -34,25 +34,25 @@ pub struct Threshold {
     labels: Labels,
     #[command(flatten)]
     scores: ScoreSource,
-    /// At least this share of the relevant rows is found, with as few alerts as possible
-    #[arg(long, value_name = "SHARE", group = "wish")]
+    /// Find at least this fraction of the relevant rows with as few alerts as possible
+    #[arg(long, value_name = "FRACTION", group = "wish")]
     recall: Option<f64>,
-    /// At least this share of alerts is right, with as many alerts as possible
-    #[arg(long, value_name = "SHARE", group = "wish")]
+    /// Keep at least this precision with as many alerts as possible
+    #[arg(long, value_name = "FRACTION", group = "wish")]
     precision: Option<f64>,
-    /// At most so many alerts, a number (100) or a share of the rows (0.5%)
+    /// Raise at most this many alerts: a number (100) or a fraction of the rows (0.5%)
     #[arg(long, value_name = "N", group = "wish")]
     alerts: Option<String>,
-    /// The least cost, given what a false alert and a missed row cost: fp=1,fn=25
+    /// Minimise the cost, given the costs of a false alert and a missed row: fp=1,fn=25
     #[arg(long, value_name = "fp=A,fn=B", group = "wish")]
     cost: Option<String>,
-    /// What this threshold does
+    /// Evaluate this threshold
     #[arg(long, value_name = "SCORE", group = "wish", allow_negative_numbers = true)]
     at: Option<f64>,
     /// Confidence level of the intervals
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
     level: f64,
-    /// Labels from here on are relevant: 2, or '>0.5' for labels above [default: '>0']
+    /// Smallest relevant label: 2, or '>0.5' for labels above [default: '>0']
     #[arg(long, value_name = "LABEL")]
     relevant: Option<String>,
     #[command(flatten)]
@@ -99,7 +99,7 @@ impl Threshold {
             };
             (0..judged.lists.len()).map(answer).collect::<Result<Vec<_>, _>>()?
         } else {
-            note(common, format!("the {} lists are taken as one", judged.lists.len()));
+            note(common, format!("the {} lists are evaluated as one", judged.lists.len()));
             let (lists, scores) = pool(&judged.lists, &judged.scores);
             vec![self.answer(None, &lists.list(0, &scores), &policy, &wanted)?]
         };
@@ -117,7 +117,7 @@ impl Threshold {
     fn wanted(&self) -> Result<Wanted, Failure> {
         let share = |flag: &str, value: f64| match 0.0 < value && value <= 1.0 {
             true => Ok(value),
-            false => Err(Failure::usage(format!("--{flag} must be a share in (0, 1], but is {value}"))),
+            false => Err(Failure::usage(format!("--{flag} must be a fraction in (0, 1], but is {value}"))),
         };
         if let Some(recall) = self.recall {
             return Ok(Wanted::Wish(Wish::Recall(share("recall", recall)?)));
@@ -129,7 +129,7 @@ impl Threshold {
             let number = |text: &str, most: f64| {
                 text.trim().parse().ok().filter(|value: &f64| (0.0..=most).contains(value)).ok_or_else(|| {
                     Failure::usage(format!(
-                        "--alerts must be a number such as 100 or a share such as 0.5%, but is {text}"
+                        "--alerts must be a number such as 100 or a fraction such as 0.5%, but is {text}"
                     ))
                 })
             };
@@ -156,7 +156,7 @@ impl Threshold {
     ) -> Result<Answer, Failure> {
         let of = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let thresholds = Thresholds::of(list, policy).map_err(|error| {
-            Failure::data(format!("{of}the score of item {} is no number", error.item + 1))
+            Failure::data(format!("{of}the score of item {} is not a number", error.item + 1))
         })?;
         let all = thresholds.points()[thresholds.points().len() - 1];
         let chosen = match *wanted {
@@ -219,14 +219,14 @@ impl Threshold {
     }
 
     /// Name, value with interval, digits.
-    fn rates(&self, point: &OperatingPoint) -> [(&'static str, Option<Share>, usize); 5] {
-        let alone = |value: Option<f64>| value.map(|value| Share { value, low: f64::NAN, high: f64::NAN });
+    fn rates(&self, point: &OperatingPoint) -> [(&'static str, Option<Fraction>, usize); 5] {
+        let alone = |value: Option<f64>| value.map(|value| Fraction { value, low: f64::NAN, high: f64::NAN });
         [
             ("recall", point.recall_interval(self.level), 4),
             ("precision", point.precision_interval(self.level), 4),
             ("lift", point.lift_interval(self.level), 2),
             ("false positive rate", alone(point.false_positive_rate()), 4),
-            ("share alerted", alone(Some(point.alerts() / point.items())), 4),
+            ("fraction alerted", alone(Some(point.alerts() / point.items())), 4),
         ]
     }
 
@@ -237,7 +237,7 @@ impl Threshold {
     fn json(&self, answer: &Answer) -> Value {
         let Answer { name, point, next } = answer;
         let finite = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
-        let share = |share: Option<Share>| {
+        let share = |share: Option<Fraction>| {
             share.map(
                 |share| json!({"value": share.value, "low": finite(share.low), "high": finite(share.high)}),
             )

@@ -154,7 +154,7 @@ fn a_threshold_says_what_it_does_and_ties_stay_together() {
     assert!(text.contains("the next lower threshold 0.7 has 4 alerts"), "{text}");
     for (code, wish, words) in [
         (2, "", "--recall"),
-        (2, "--recall 1.5", "--recall must be a share"),
+        (2, "--recall 1.5", "--recall must be a fraction"),
         (2, "--recall 0.5 --alerts 3", "cannot be used"),
         (2, "--alerts many", "--alerts must be a number"),
         (2, "--cost fp=1", "--cost must be two numbers"),

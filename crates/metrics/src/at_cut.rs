@@ -1,4 +1,4 @@
-//! Counts in the first k places: precision, R-precision, recall, success, F1, judged.
+//! The family of metrics that count items in the first k places: precision, R-precision, recall, success, F1, judged.
 
 use toprank_core::{Param, ParamError, Policy, Short, Spec};
 
@@ -61,7 +61,7 @@ pub(crate) fn is_judged(label: f32) -> bool {
     label >= 0.0
 }
 
-/// What a share of the first k places is divided by.
+/// What a fraction of the first k places is divided by.
 fn divisor(cut: Option<u32>, short: Short, n: usize) -> f64 {
     match (cut, short) {
         (None, _) => n as f64,
@@ -115,7 +115,7 @@ impl Metric for Recall {
 impl Metric for Success {
     fn value(&self, ranked: &Ranked, policy: &Policy) -> Option<f64> {
         let (top, _) = hits(ranked, policy, self.cut)?;
-        Some(1.0 - top.chance_of_none())
+        Some(1.0 - top.probability_of_none())
     }
 
     fn depth(&self) -> Option<usize> {

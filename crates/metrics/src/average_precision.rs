@@ -16,7 +16,7 @@ pub struct AveragePrecision {
 /// Σ over the first `k` places of P(relevant there) × E[precision there | relevant there].
 ///
 /// A tie of m items, r of them relevant, from place a on, with R0 relevant items above it: place a + i holds a
-/// relevant item with chance r/m, and then (i − 1)(r − 1)/(m − 1) of the others above it in the tie are relevant.
+/// relevant item with probability r/m, and then (i − 1)(r − 1)/(m − 1) of the others above it in the tie are relevant.
 pub(crate) fn summed_precision(ranked: &Ranked, policy: &Policy, k: usize) -> f64 {
     let labels = ranked.labels();
     let is = |y: f32| policy.relevant.is(y);

@@ -8,12 +8,12 @@ resample is one replicate.
 mean*   = Σ_j w_{i_j} v_{i_j} / Σ_j w_{i_j},      i_j uniform in 0..n, j = 1..n
 percentile: the α/2 and 1 − α/2 quantiles of mean*                           (α = 1 − level)
 BCa:        the Φ(z₀ + (z₀ + z)/(1 − a (z₀ + z))) quantiles, z = Φ⁻¹(α/2), Φ⁻¹(1 − α/2)
-            z₀ = Φ⁻¹(share of replicates below the mean; those equal to it count half)
+            z₀ = Φ⁻¹(fraction of replicates below the mean; those equal to it count half)
             a  = Σ (m − m_i)³ / (6 (Σ (m − m_i)²)^{3/2}),   m_i: mean without list i,   m: mean of the m_i
 ```
 
 Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 14. Quantiles are
-interpolated linearly between order statistics (as numpy and scipy do); z₀ takes ties as scipy does. A share of 0
+interpolated linearly between order statistics (as numpy and scipy do); z₀ takes ties as scipy does. A fraction of 0
 or 1 is moved to half a replicate inside, where scipy answers NaN.
 
 Cost: O(replicates × lists) draws; 32 random bits a draw, without bias. Replicates are drawn in fixed blocks,
@@ -23,6 +23,7 @@ each from its own stream, so the interval depends on values, weights, seed and o
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
+use toprank_core::stream::Random;
 use toprank_core::{ParamError, Stream, ordered_sum};
 
 /// How an interval is read off the replicates; see the [module](self).
@@ -34,6 +35,8 @@ pub enum IntervalKind {
     /// Quantiles corrected for bias and skewness (bias-corrected and accelerated).
     #[default]
     Bca,
+    /// The normal interval of [`crate::rows::delong`], for AUROC over rows. Asked for anywhere else, it is BCa.
+    Delong,
 }
 
 /// What [`interval`] should make.
@@ -41,7 +44,7 @@ pub enum IntervalKind {
 /// | field        | default | range       | meaning                              |
 /// |--------------|---------|-------------|--------------------------------------|
 /// | `kind`       | `Bca`   |             | how the ends are read off            |
-/// | `level`      | `0.95`  | `(0, 1)`    | share of intervals to hold the truth |
+/// | `level`      | `0.95`  | `(0, 1)`    | fraction of intervals that hold the true value |
 /// | `replicates` | `2000`  | `[1, 10⁸]`  | resamples                            |
 /// | `seed`       | `1`     |             | of the draws                         |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,13 +84,30 @@ impl IntervalOptions {
         }
         Ok(())
     }
+
+    /// The level, or the default in place of one that is out of range.
+    pub(crate) fn usable_level(&self) -> f64 {
+        if self.level > 0.0 && self.level < 1.0 { self.level } else { 0.95 }
+    }
 }
 
 /// Replicates are kept to be sorted: 8 bytes each.
 pub(crate) const MOST_REPLICATES: usize = 100_000_000;
 
-/// A bootstrap interval of a mean.
+/// What is drawn, and therefore what a result can be generalised to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Lists: queries, users. Their values are independent of each other.
+    #[default]
+    Lists,
+    /// Rows: binary data are one list, multi-label data one list per label over the same rows.
+    Rows,
+}
+
+/// A confidence interval of a value or a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "IntervalInWords")]
 pub struct Interval {
     /// Lower end; NaN (JSON `null`) if there was no value.
     pub low: f64,
@@ -95,15 +115,123 @@ pub struct Interval {
     pub high: f64,
     /// Confidence level.
     pub level: f64,
-    /// How the ends were read off.
+    /// How the ends were found.
     pub kind: IntervalKind,
-    /// Resamples drawn.
+    /// Resamples drawn; 0 for an interval that needs none.
     pub replicates: usize,
+    /// What was drawn.
+    pub unit: Unit,
+    /// Whether relevant and other rows were drawn separately.
+    pub stratified: bool,
+}
+
+impl Interval {
+    /// How the interval was found, in words: the method, what was drawn, how often.
+    ///
+    /// ```
+    /// use toprank_metrics::bootstrap::{interval, IntervalOptions};
+    /// let interval = interval(&[0.2, 0.9, 0.4], None, &IntervalOptions::default());
+    /// assert_eq!(interval.method(), "BCa bootstrap over lists, 2000 resamples");
+    /// ```
+    pub fn method(&self) -> String {
+        let kind = match self.kind {
+            IntervalKind::Delong => return "DeLong".to_string(),
+            IntervalKind::Percentile => "percentile",
+            IntervalKind::Bca => "BCa",
+        };
+        let (stratified, unit) = match (self.unit, self.stratified) {
+            (Unit::Lists, _) => ("", "lists"),
+            (Unit::Rows, false) => ("", "rows"),
+            (Unit::Rows, true) => ("stratified ", "rows"),
+        };
+        format!("{stratified}{kind} bootstrap over {unit}, {} resamples", self.replicates)
+    }
+}
+
+/// An interval as JSON: with its method in words.
+#[derive(Serialize)]
+struct IntervalInWords {
+    low: f64,
+    high: f64,
+    level: f64,
+    kind: IntervalKind,
+    replicates: usize,
+    unit: Unit,
+    method: String,
+}
+
+impl From<Interval> for IntervalInWords {
+    fn from(interval: Interval) -> IntervalInWords {
+        let Interval { low, high, level, kind, replicates, unit, .. } = interval;
+        IntervalInWords { low, high, level, kind, replicates, unit, method: interval.method() }
+    }
+}
+
+/// What is known about the error of an estimate: an interval of any level can be read off.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Spread {
+    /// No variation was seen: both ends are the value (NaN: there is none).
+    Point { value: f64, like: Interval },
+    /// The estimate of every resample, sorted, and what corrects their quantiles (0, 0: nothing).
+    Resampled { sorted: Vec<f64>, bias: f64, acceleration: f64, like: Interval },
+    /// A normal distribution, cut off where no value can be.
+    Normal { value: f64, error: f64, range: (f64, f64), like: Interval },
+}
+
+impl Spread {
+    /// The interval at a confidence level.
+    pub(crate) fn interval(&self, level: f64) -> Interval {
+        let normal = Normal::standard();
+        let fractions = [(1.0 - level) / 2.0, f64::midpoint(1.0, level)];
+        match self {
+            Spread::Point { value, like } => Interval { low: *value, high: *value, level, ..*like },
+            Spread::Resampled { sorted, bias, acceleration, like } => {
+                let [low, high] = fractions.map(|fraction| {
+                    let fraction = match like.kind {
+                        IntervalKind::Percentile => fraction,
+                        _ => {
+                            let z = bias + normal.inverse_cdf(fraction);
+                            // Beyond the pole of the formula the quantile is the last one on that side.
+                            normal.cdf(bias + z / (1.0 - acceleration * z).max(1e-9))
+                        }
+                    };
+                    quantile(sorted, fraction)
+                });
+                Interval { low, high, level, ..*like }
+            }
+            Spread::Normal { value, error, range, like } => {
+                let [low, high] = fractions
+                    .map(|fraction| (value + normal.inverse_cdf(fraction) * error).clamp(range.0, range.1));
+                Interval { low, high, level, ..*like }
+            }
+        }
+    }
+
+    /// The spread of an estimate from its resamples; those that are not finite are left out. `slack` is the size of a
+    /// difference that is rounding.
+    pub(crate) fn resampled(
+        estimate: f64,
+        mut replicates: Vec<f64>,
+        acceleration: f64,
+        slack: f64,
+        like: Interval,
+    ) -> Spread {
+        replicates.retain(|value| value.is_finite());
+        if replicates.is_empty() {
+            return Spread::Point { value: f64::NAN, like };
+        }
+        replicates.sort_unstable_by(f64::total_cmp);
+        let bias = match like.kind {
+            IntervalKind::Percentile => 0.0,
+            _ => bias(estimate, &replicates, slack),
+        };
+        Spread::Resampled { sorted: replicates, bias, acceleration, like }
+    }
 }
 
 /// Bootstrap interval of the (weighted) mean of `values`, one value per list.
 ///
-/// A list leaves the sample if its value is not finite (skipped lists are NaN) or its weight is not a positive
+/// A list is excluded from the sample if its value is not finite (skipped lists are NaN) or its weight is not a positive
 /// number. One list, or lists of one value: both ends are that value. Options out of range (see
 /// [`IntervalOptions::check`]) are moved to the nearest allowed value.
 ///
@@ -117,12 +245,7 @@ pub struct Interval {
 /// assert!(0.3 < interval.low && interval.low < 0.5 && 0.6 < interval.high && interval.high < 0.8);
 /// ```
 pub fn interval(values: &[f64], weights: Option<&[f32]>, options: &IntervalOptions) -> Interval {
-    let (values, weights) = usable(values, weights);
-    let stream = Stream::new(options.seed, STREAM);
-    let replicates = options.replicates.clamp(1, MOST_REPLICATES);
-    read_off(&values, weights.as_deref(), options, || {
-        resampled_means(&values, weights.as_deref(), replicates, stream)
-    })
+    spread(values, weights, options).interval(options.usable_level())
 }
 
 /// The intervals of several measures of the same lists: what [`interval`] gives for each, to the bit, in about the
@@ -158,7 +281,8 @@ pub fn intervals(measures: &[&[f64]], weights: Option<&[f32]>, options: &Interva
         let sums = resampled_sums(&rows, replicates, stream);
         for (column, &m) in together.iter().enumerate() {
             let means = || sums.iter().map(|sum| sum[column] / sum[SHARED]).collect();
-            found[m] = Some(read_off(&used[column].0, list_weights, options, means));
+            let spread = spread_of(&used[column].0, list_weights, options, means);
+            found[m] = Some(spread.interval(options.usable_level()));
         }
     }
     found.into_iter().flatten().collect()
@@ -170,27 +294,48 @@ const STREAM: &str = "bootstrap interval";
 /// Measures that share draws: with the weights their sums fill half a cache line.
 const SHARED: usize = 3;
 
-fn read_off(
+/// What an interval of these options says about itself, without its ends.
+pub(crate) fn bare(options: &IntervalOptions, unit: Unit, stratified: bool) -> Interval {
+    Interval {
+        low: f64::NAN,
+        high: f64::NAN,
+        level: options.usable_level(),
+        kind: options.kind,
+        replicates: options.replicates.clamp(1, MOST_REPLICATES),
+        unit,
+        stratified,
+    }
+}
+
+/// The spread of the mean over lists, resampled by `means` if there is anything to resample.
+fn spread_of(
     values: &[f64],
     weights: Option<&[f64]>,
     options: &IntervalOptions,
     means: impl FnOnce() -> Vec<f64>,
-) -> Interval {
-    let replicates = options.replicates.clamp(1, MOST_REPLICATES);
-    let level = if options.level > 0.0 && options.level < 1.0 { options.level } else { 0.95 };
-    let done = |low, high| Interval { low, high, level, kind: options.kind, replicates };
-    let Some(&first) = values.first() else { return done(f64::NAN, f64::NAN) };
-    if values.iter().all(|&v| v == first) {
-        return done(first, first);
+) -> Spread {
+    let like = bare(options, Unit::Lists, false);
+    let value = values.first().copied().unwrap_or(f64::NAN);
+    if values.iter().all(|&v| v == value) {
+        return Spread::Point { value, like };
     }
-    let mean = weighted_mean(values, weights);
-    let mut means = means();
-    means.sort_unstable_by(f64::total_cmp);
-    let (low, high) = match options.kind {
-        IntervalKind::Percentile => ((1.0 - level) / 2.0, f64::midpoint(1.0, level)),
-        IntervalKind::Bca => bca_shares(values, weights, mean, &means, level),
+    let acceleration = match options.kind {
+        IntervalKind::Percentile => 0.0,
+        _ => acceleration(values, weights),
     };
-    done(quantile(&means, low), quantile(&means, high))
+    // Replicates that equal the mean up to rounding are ties.
+    let slack = 1e-12 * values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+    Spread::resampled(weighted_mean(values, weights), means(), acceleration, slack, like)
+}
+
+/// The spread of the (weighted) mean of `values`; see [`interval`].
+pub(crate) fn spread(values: &[f64], weights: Option<&[f32]>, options: &IntervalOptions) -> Spread {
+    let (values, weights) = usable(values, weights);
+    let stream = Stream::new(options.seed, STREAM);
+    let replicates = options.replicates.clamp(1, MOST_REPLICATES);
+    spread_of(&values, weights.as_deref(), options, || {
+        resampled_means(&values, weights.as_deref(), replicates, stream)
+    })
 }
 
 /// Values and weights of the lists that count: a finite value, a positive finite weight.
@@ -239,6 +384,21 @@ pub(crate) fn resampled_means(
     }
 }
 
+/// Two uniform draws in 0..n from 64 random bits, without bias. `uneven` is 2³² mod n: draws whose low half is below would
+/// favour some numbers and are drawn again (Lemire 2019).
+#[inline]
+pub(crate) fn two_below(random: &mut Random, n: u32, uneven: u32) -> [usize; 2] {
+    let bits = random.bits();
+    let mut draw = |half: u32| {
+        let mut product = u64::from(half) * u64::from(n);
+        while (product as u32) < uneven {
+            product = (random.bits() >> 32) * u64::from(n);
+        }
+        (product >> 32) as usize
+    };
+    [draw(bits as u32), draw((bits >> 32) as u32)]
+}
+
 /// The sums of `replicates` resamples of the rows, column by column.
 fn resampled_sums<const W: usize>(rows: &[[f64; W]], replicates: usize, stream: Stream) -> Vec<[f64; W]> {
     let n = u32::try_from(rows.len()).expect("fewer than 2^32 lists");
@@ -246,21 +406,10 @@ fn resampled_sums<const W: usize>(rows: &[[f64; W]], replicates: usize, stream: 
     if n == 0 {
         return totals;
     }
-    // Draws below this number of a word's low half would favour some lists (Lemire 2019).
-    let uneven = n.wrapping_neg() % n;
     totals.par_chunks_mut(BLOCK).enumerate().for_each(|(block, totals)| {
         let mut random = stream.of_list(block as u32).open();
-        let mut pair = || {
-            let bits = random.bits();
-            let mut draw = |half: u32| {
-                let mut product = u64::from(half) * u64::from(n);
-                while (product as u32) < uneven {
-                    product = (random.bits() >> 32) * u64::from(n);
-                }
-                (product >> 32) as usize
-            };
-            [draw(bits as u32), draw((bits >> 32) as u32)]
-        };
+        let uneven = n.wrapping_neg() % n;
+        let mut pair = || two_below(&mut random, n, uneven);
         for total in totals {
             // Two sums at once: the next addition need not wait for the last one.
             let mut sums = [[0.0; W]; 2];
@@ -278,36 +427,20 @@ fn resampled_sums<const W: usize>(rows: &[[f64; W]], replicates: usize, stream: 
     totals
 }
 
-/// The quantile of sorted numbers at `share`, interpolated linearly between order statistics.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+/// The quantile of sorted numbers at a fraction, interpolated linearly between order statistics.
+fn quantile(sorted: &[f64], fraction: f64) -> f64 {
+    let place = fraction.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
-/// The two shares at which BCa reads the sorted replicates.
-fn bca_shares(
-    values: &[f64],
-    weights: Option<&[f64]>,
-    mean: f64,
-    sorted_means: &[f64],
-    level: f64,
-) -> (f64, f64) {
-    let normal = Normal::standard();
-    // Replicates that equal the mean up to rounding are ties.
-    let slack = 1e-12 * values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-    let below = sorted_means.partition_point(|&m| m < mean - slack);
-    let up_to = sorted_means.partition_point(|&m| m <= mean + slack);
-    let count = sorted_means.len() as f64;
-    let share = ((below + up_to) as f64 / (2.0 * count)).clamp(0.5 / count, 1.0 - 0.5 / count);
-    let bias = normal.inverse_cdf(share);
-    let acceleration = acceleration(values, weights);
-    let at = |share: f64| {
-        let z = bias + normal.inverse_cdf(share);
-        // Beyond the pole of the formula the quantile is the last one on that side.
-        normal.cdf(bias + z / (1.0 - acceleration * z).max(1e-9))
-    };
-    (at((1.0 - level) / 2.0), at(f64::midpoint(1.0, level)))
+/// z₀ of BCa: the normal quantile of the fraction of replicates below the estimate.
+fn bias(estimate: f64, sorted: &[f64], slack: f64) -> f64 {
+    let below = sorted.partition_point(|&m| m < estimate - slack);
+    let up_to = sorted.partition_point(|&m| m <= estimate + slack);
+    let count = sorted.len() as f64;
+    let fraction = ((below + up_to) as f64 / (2.0 * count)).clamp(0.5 / count, 1.0 - 0.5 / count);
+    Normal::standard().inverse_cdf(fraction)
 }
 
 /// Acceleration from the means without one list; 0 if they are all equal.
@@ -450,7 +583,7 @@ mod tests {
             let values: Vec<f64> = (0..n).map(|i| f64::from(i == chosen)).collect();
             let means = resampled_means(&values, None, 20_000, Stream::new(5, "test"));
             let mean = means.iter().sum::<f64>() / means.len() as f64;
-            // 140,000 draws of chance 1/7: standard error 0.00094.
+            // 140,000 draws of probability 1/7: standard error 0.00094.
             assert!((mean - 1.0 / 7.0).abs() < 0.004, "list {chosen}: {mean}");
         }
     }

@@ -13,11 +13,11 @@ use crate::rank::Ranked;
 pub struct ExpectedReciprocalRank {
     /// Places that count; `None`: all.
     pub cut: Option<u32>,
-    /// What the chance to stop comes from.
+    /// What the probability of stopping comes from.
     pub stop: Stop,
 }
 
-/// Chance that a reader is satisfied by an item.
+/// Probability that a reader is satisfied by an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
     /// (2^label − 1)/2^max.
@@ -32,16 +32,16 @@ pub enum Stop {
 #[doc = include_str!("pages/rbp.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Rbp {
-    /// Chance to look at the next item.
+    /// Probability of continuing to the next item (persistence).
     pub persistence: f64,
-    /// Whether an item counts its share of the greatest gain of the list, instead of 1 or 0.
+    /// Whether an item counts its fraction of the greatest gain of the list, instead of 1 or 0.
     pub grades: bool,
 }
 
 #[doc = include_str!("pages/rbp-residual.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct RbpResidual {
-    /// Chance to look at the next item.
+    /// Probability of continuing to the next item (persistence).
     pub persistence: f64,
 }
 
@@ -52,11 +52,15 @@ pub(crate) const ERR_PARAMS: &[Param] = &[
         name: "stop",
         default: "grade",
         range: "grade or label",
-        about: "chance to stop at an item: (2^label - 1)/2^max, or the label itself",
+        about: "probability of stopping at an item: (2^label - 1)/2^max, or the label itself",
     },
 ];
-const PERSISTENCE: Param =
-    Param { name: "p", default: "0.8", range: "in (0, 1)", about: "chance to look at the next item" };
+const PERSISTENCE: Param = Param {
+    name: "p",
+    default: "0.8",
+    range: "in (0, 1)",
+    about: "probability of continuing to the next item (persistence)",
+};
 pub(crate) const RBP_PARAMS: &[Param] = &[
     PERSISTENCE,
     Param {
@@ -96,11 +100,11 @@ pub(crate) fn rbp_residual(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
 }
 
 /// Places of one tie that are worked out one by one; what a reader finds further down a longer tie is put between
-/// its bounds. The chance to get there at all is tiny unless hardly any item of the tie is relevant.
+/// its bounds. The probability of getting there at all is tiny unless hardly any item of the tie is relevant.
 const TIE_PLACES: usize = 1024;
 
 impl ExpectedReciprocalRank {
-    fn chance(&self, label: f32) -> f64 {
+    fn probability(&self, label: f32) -> f64 {
         let label = f64::from(label.max(0.0)); // an unjudged item stops nobody
         match self.stop {
             Stop::Grade { max } => (label.exp2() - 1.0) / max.exp2(),
@@ -110,8 +114,8 @@ impl ExpectedReciprocalRank {
 
     /// Σ over the tie's places of P(stop there)/rank for a reader who enters the tie, and P(passes the whole tie).
     ///
-    /// With q the chances to go on, p_i = mean over all i of them of their product: the chance to pass i items of
-    /// a random order, so p_{i−1} − p_i is the chance to stop at the i-th. Adding the t-th item to t − 1 others:
+    /// With q the probabilities of continuing, p_i = mean over all i of them of their product: the probability of passing i items of
+    /// a random order, so p_{i−1} − p_i is the probability of stopping at the i-th. Adding the t-th item to t − 1 others:
     /// p_i ← (1 − i/t)·p_i + (i/t)·q_t·p_{i−1}; nothing cancels.
     fn tie(&self, labels: &[f32], start: usize, free: usize, means: &mut Vec<f64>) -> (f64, f64) {
         let worked = free.min(TIE_PLACES);
@@ -120,12 +124,12 @@ impl ExpectedReciprocalRank {
         means[0] = 1.0;
         let mut through = 1.0;
         for (t, &label) in labels.iter().enumerate() {
-            let go_on = 1.0 - self.chance(label);
-            through *= go_on;
+            let continues = 1.0 - self.probability(label);
+            through *= continues;
             let t = (t + 1) as f64;
             for i in (1..=worked.min(t as usize)).rev() {
-                let share = i as f64 / t;
-                means[i] = (1.0 - share) * means[i] + share * go_on * means[i - 1];
+                let fraction = i as f64 / t;
+                means[i] = (1.0 - fraction) * means[i] + fraction * continues * means[i - 1];
             }
         }
         let mut value = 0.0;
@@ -142,8 +146,8 @@ impl ExpectedReciprocalRank {
 
 impl Metric for ExpectedReciprocalRank {
     fn value(&self, ranked: &Ranked, _policy: &Policy) -> Option<f64> {
-        // Defined as soon as any judged item can satisfy; the chance decides that, not the yes or no of relevance.
-        if !ranked.judged().any(|label| self.chance(label) > 0.0) {
+        // Defined as soon as any judged item can satisfy; the probability decides that, not the yes or no of relevance.
+        if !ranked.judged().any(|label| self.probability(label) > 0.0) {
             return None;
         }
         let labels = ranked.labels();
@@ -151,9 +155,9 @@ impl Metric for ExpectedReciprocalRank {
         let (mut value, mut arrives) = (0.0, 1.0);
         for group in ranked.groups().take_while(|group| group.start < k) {
             if group.len() == 1 {
-                let chance = self.chance(labels[group.start]);
-                value += arrives * chance / (group.start + 1) as f64;
-                arrives *= 1.0 - chance;
+                let stops = self.probability(labels[group.start]);
+                value += arrives * stops / (group.start + 1) as f64;
+                arrives *= 1.0 - stops;
             } else {
                 let free = group.end.min(k) - group.start;
                 let (found, through) =
@@ -182,7 +186,7 @@ impl Metric for ExpectedReciprocalRank {
                 Labels { max: max as f32, whole: false, expected: "a label up to err's parameter max" }
             }
             Stop::Label => {
-                Labels { max: 1.0, whole: false, expected: "a chance, at most 1, as err:stop=label asks" }
+                Labels { max: 1.0, whole: false, expected: "a probability, at most 1, for err:stop=label" }
             }
         }
     }

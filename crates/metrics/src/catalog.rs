@@ -1,20 +1,20 @@
-//! The table of metrics. A new metric is one file, one page and one line here; the command's listing, its help and
-//! the contract tests read only this.
+//! The table of metrics. A new metric is its code (a file of its own or that of its family), one page and one line here; the
+//! command's listing, its help and the contract tests read only this.
 
 use toprank_core::{Entry, Param};
 
 use crate::metric::Metric;
 use crate::{
     Auroc, AveragePrecision, Bpref, Dcg, F1, Judged, Kendall, Ndcg, Pairs, PapAtK, PartialAuroc,
-    ReciprocalRank, Spearman, Success, TopPush, at_cut, cascade, precision_recall, push, roc,
+    ReciprocalRank, Spearman, Success, TopPush, at_cut, cascade, geometric, precision_recall, push, roc,
 };
 
 /// The cut-off of `name@k`, shared by all metrics that have one.
 pub(crate) const CUT: Param = Param {
     name: "@",
     default: "all",
-    range: "a whole number from 1 on",
-    about: "how many places from the top count",
+    range: "an integer ≥ 1",
+    about: "number of items from the top that count",
 };
 
 const GRADED: &str = "graded gain";
@@ -59,25 +59,26 @@ pub static METRICS: &[Entry<dyn Metric>] = &[
     cut_entry!("dcg", GRADED, Dcg, "gains discounted by rank"),
     entry!("err", GRADED, "expected reciprocal rank at which a reader is satisfied", cascade::ERR_PARAMS, cascade::err),
     cut_entry!("map", RELEVANCE, AveragePrecision, "average precision (its mean over lists is MAP)"),
+    entry!("gm-map", RELEVANCE, "geometric mean over lists of average precision", geometric::GM_MAP_PARAMS, geometric::gm_map),
     cut_entry!("mrr", RELEVANCE, ReciprocalRank, "reciprocal rank of the first relevant item"),
-    entry!("p", RELEVANCE, "precision: share of relevant items at the top, or at a recall", precision_recall::P_PARAMS, precision_recall::p),
-    entry!("recall", RELEVANCE, "share of the relevant items found at the top, or at a precision", precision_recall::RECALL_PARAMS, precision_recall::recall),
-    cut_entry!("success", RELEVANCE, Success, "1 if a relevant item stands at the top"),
+    entry!("p", RELEVANCE, "precision: fraction of relevant items at the top, or at a recall", precision_recall::P_PARAMS, precision_recall::p),
+    entry!("recall", RELEVANCE, "fraction of the relevant items found at the top, or at a precision", precision_recall::RECALL_PARAMS, precision_recall::recall),
+    cut_entry!("success", RELEVANCE, Success, "1 if a relevant item is at the top"),
     cut_entry!("f1", RELEVANCE, F1, "harmonic mean of precision and recall at the top"),
     entry!("rprec", RELEVANCE, "precision at rank R, the number of relevant items", at_cut::RPREC_PARAMS, at_cut::rprec),
-    entry!("rbp", RELEVANCE, "rank-biased precision of a reader who goes on with chance p", cascade::RBP_PARAMS, cascade::rbp),
-    entry!("iprec", RELEVANCE, "greatest precision from a recall on", precision_recall::IPREC_PARAMS, precision_recall::iprec),
+    entry!("rbp", RELEVANCE, "rank-biased precision of a reader who continues with probability p (persistence)", cascade::RBP_PARAMS, cascade::rbp),
+    entry!("iprec", RELEVANCE, "highest precision at this recall or beyond", precision_recall::IPREC_PARAMS, precision_recall::iprec),
     entry!("11pt", RELEVANCE, "interpolated precision averaged over eleven recalls", precision_recall::ELEVEN_PARAMS, precision_recall::eleven_point),
-    plain_entry!("bpref", INCOMPLETE, Bpref, "relevant items above judged other ones"),
-    cut_entry!("judged", INCOMPLETE, Judged, "share of the top that is judged"),
+    plain_entry!("bpref", INCOMPLETE, Bpref, "relevant items above judged non-relevant ones"),
+    cut_entry!("judged", INCOMPLETE, Judged, "fraction of the top that is judged"),
     entry!("rbp-residual", INCOMPLETE, "how much rbp could rise if unjudged items were relevant (lower is better)", cascade::RESIDUAL_PARAMS, cascade::rbp_residual),
-    plain_entry!("auroc", AREAS, Auroc, "chance that a relevant item stands above another one"),
+    plain_entry!("auroc", AREAS, Auroc, "probability that a relevant item is ranked above another one"),
     entry!("pauc", AREAS, "area under a part of the ROC curve", roc::PAUC_PARAMS, |spec| Ok(Box::new(PartialAuroc::from_args(&spec.args)?))),
     entry!("auprc", AREAS, "area under the precision-recall curve", precision_recall::AUPRC_PARAMS, precision_recall::auprc),
     cut_entry!("pap", PUSHES, PapAtK, "pairs in order among the K highest of each class"),
-    plain_entry!("top-push", PUSHES, TopPush, "share of relevant items above the highest other one"),
-    entry!("p-norm-push", PUSHES, "how far others stand above relevant items (lower is better)", push::PUSH_PARAMS, push::p_norm_push),
-    plain_entry!("pairs", PAIRS, Pairs, "share of pairs of different label in order"),
+    plain_entry!("top-push", PUSHES, TopPush, "fraction of relevant items above the highest other one"),
+    entry!("p-norm-push", PUSHES, "how far other items are ranked above relevant ones (lower is better)", push::PUSH_PARAMS, push::p_norm_push),
+    plain_entry!("pairs", PAIRS, Pairs, "fraction of pairs of different label in order"),
     plain_entry!("kendall", PAIRS, Kendall, "Kendall's tau-b of scores and labels"),
     plain_entry!("spearman", PAIRS, Spearman, "Spearman's rho of scores and labels"),
 ];
@@ -86,14 +87,34 @@ pub static METRICS: &[Entry<dyn Metric>] = &[
 pub static ALIASES: &[(&str, &str)] = &[
     ("ap", "map"),
     ("mauprc", "map"),
+    ("mean_average_precision", "map"),
+    ("gm_map", "gm-map"),
+    ("gmap", "gm-map"),
     ("rr", "mrr"),
     ("recip_rank", "mrr"),
     ("precision", "p"),
+    ("set_p", "p"),
+    ("setp", "p"),
+    ("r", "recall"),
+    ("set_recall", "recall"),
+    ("setr", "recall"),
+    ("set_f", "f1"),
+    ("setf", "f1"),
     ("hit", "success"),
     ("hits", "success"),
+    ("hr", "success"),
+    ("hit_rate", "success"),
     ("auc", "auroc"),
+    ("roc_auc", "auroc"),
+    ("roc_auc_score", "auroc"),
+    ("average_precision", "auprc"),
+    ("average_precision_score", "auprc"),
+    ("ndcg_score", "ndcg"),
+    ("dcg_score", "dcg"),
     ("r-prec", "rprec"),
     ("tau", "kendall"),
+    ("kendalltau", "kendall"),
+    ("spearmanr", "spearman"),
     ("11pt_avg", "11pt"),
     ("iprec_at_recall", "iprec"),
 ];
@@ -104,10 +125,14 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn Metric>> {
     METRICS.iter().find(|entry| entry.name == name)
 }
 
-/// Names that look like `name`, nearest first: for the message about an unknown one.
+/// Every name and alias, names first: for the message about an unknown one.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias))
+}
+
+/// Names that look like `name`, nearest first.
 pub fn nearest(name: &str) -> Vec<&'static str> {
-    let known = METRICS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
-    toprank_core::catalog::nearest(name, known)
+    toprank_core::catalog::nearest(name, known())
 }
 
 #[cfg(test)]

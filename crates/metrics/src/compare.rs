@@ -7,10 +7,10 @@ run is higher. Each run's own mean is over the lists it has a value for; a pair'
 */
 
 use crate::Better;
-use crate::bootstrap::{Interval, IntervalOptions, interval, usable, weighted_mean};
+use crate::bootstrap::{Interval, IntervalOptions, Spread, Unit, interval, spread, usable, weighted_mean};
 use crate::significance::{
     self, Correction, Effects, NamedTest, Outcome, Pairs, Tukey, TukeyKind, WinTieLoss, biggest, correct,
-    effects, tukey, win_tie_loss,
+    effects, interval_levels, tukey, win_tie_loss,
 };
 use serde::Serialize;
 use toprank_core::ParamError;
@@ -85,9 +85,84 @@ pub struct Comparison {
     pub pairs: Vec<PairResult>,
     /// How p values were corrected over the pairs.
     pub correction: Correction,
+    /// Confidence level before the correction; 1 − level is the level of significance.
+    pub level: f64,
+    /// What was drawn: lists, or rows.
+    pub unit: Unit,
+    /// Which direction of the measure is better.
+    #[serde(skip)]
+    pub better: Better,
     /// Tukey's HSD, if asked for; its p values are in the order of `pairs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tukey: Option<Tukey>,
+}
+
+impl Comparison {
+    /// What a pair's numbers say, in one line: who wins on the metric by how much, the interval, the corrected p of the first
+    /// defined test, and wins/ties/losses over lists where there are several.
+    ///
+    /// ```
+    /// use toprank_metrics::compare::{compare, CompareOptions};
+    /// let names = ["mlp".to_string(), "trees".to_string()];
+    /// let (mlp, trees) = ([0.1, 0.5, 0.2, 0.4, 0.3, 0.2], [0.3, 0.6, 0.4, 0.5, 0.5, 0.4]);
+    /// let found = compare(&names, &[&mlp, &trees], None, &CompareOptions::with_tests("t").unwrap());
+    /// let line = found.verdict(&found.pairs[0], "ndcg@10");
+    /// assert!(line.starts_with("trees beats mlp on ndcg@10 by 0.1667 ["), "{line}");
+    /// assert!(line.ends_with("], p 0.0005 (Holm), 6/0/0"), "{line}");
+    /// ```
+    pub fn verdict(&self, pair: &PairResult, metric: &str) -> String {
+        let difference = pair.effects.mean_difference;
+        let Some(p) = decides(&pair.tests).and_then(|test| test.p_corrected) else {
+            return format!(
+                "{} − {} on {metric}: {difference:+.4}; no test is defined",
+                pair.second, pair.first
+            );
+        };
+        let second_wins = (difference > 0.0) == (self.better == Better::Higher);
+        let found = p <= 1.0 - self.level && difference != 0.0;
+        let (winner, loser) = match second_wins {
+            true => (&pair.second, &pair.first),
+            false => (&pair.first, &pair.second),
+        };
+        let mut line = match found {
+            true => format!("{winner} beats {loser} on {metric} by {:.4}", difference.abs()),
+            false => format!(
+                "no significant difference on {metric}: {} − {} {difference:+.4}",
+                pair.second, pair.first
+            ),
+        };
+        if let Some(Interval { low, high, .. }) = pair.interval {
+            let (low, high) = if found && difference < 0.0 { (-high, -low) } else { (low, high) };
+            line += &format!(" [{low:.4}, {high:.4}]");
+        }
+        line += &format!(", p {}", p_text(p));
+        if self.correction != Correction::None {
+            line += &format!(" ({})", self.correction);
+        }
+        if pair.lists > 1 {
+            let WinTieLoss { win, tie, loss } = pair.win_tie_loss;
+            let (win, loss) = if found && !second_wins { (loss, win) } else { (win, loss) };
+            line += &format!(", {win}/{tie}/{loss}");
+        }
+        if found && self.better == Better::Lower {
+            line += " (lower is better)";
+        }
+        if pair.interval_agrees == Some(false) {
+            let holds = if found { "includes" } else { "leaves out" };
+            line += &format!("; the interval {holds} 0 and disagrees with the test");
+        }
+        line
+    }
+}
+
+/// A p value as it is printed: four digits, or its size if it is smaller.
+///
+/// ```
+/// use toprank_metrics::compare::p_text;
+/// assert_eq!([p_text(0.04321), p_text(0.0000123)], ["0.0432", "1.2e-5"]);
+/// ```
+pub fn p_text(p: f64) -> String {
+    if p < 0.0001 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }
 
 /// One run's mean.
@@ -120,18 +195,41 @@ pub struct PairResult {
     pub second: String,
     /// Lists on which both have a value.
     pub lists: usize,
-    /// Lists left out.
+    /// Lists excluded.
     pub skipped: usize,
     /// Mean difference and standardised differences.
     #[serde(flatten)]
     pub effects: Effects,
-    /// Bootstrap interval of the mean difference; `None` without lists.
+    /// Interval of the mean difference; `None` without lists. Its level is that of the correction (see
+    /// [`significance::interval_levels`]), so that it agrees with the corrected test.
     pub interval: Option<Interval>,
+    /// Whether the interval leaves out 0 exactly where the first defined test finds a difference; `None` without a test.
+    pub interval_agrees: Option<bool>,
+    #[serde(skip)]
+    pub(crate) spread: Option<Spread>,
     /// On how many lists the second run is better, equal, worse (see [`CompareOptions::better`]).
     #[serde(flatten)]
     pub win_tie_loss: WinTieLoss,
     /// The lists that differ most, largest first.
     pub biggest: Vec<ListDifference>,
+    /// Outcome of each test.
+    pub tests: Vec<TestResult>,
+    /// Of multi-label data: the labels one by one; their p values are corrected over all labels, pairs and measures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<LabelResult>,
+}
+
+/// Two runs compared on one label.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabelResult {
+    /// Index of the label's list.
+    pub list: usize,
+    /// Second − first.
+    pub mean_difference: f64,
+    /// Interval of the difference, at the level of the correction over labels.
+    pub interval: Option<Interval>,
+    #[serde(skip)]
+    pub(crate) spread: Spread,
     /// Outcome of each test.
     pub tests: Vec<TestResult>,
 }
@@ -199,7 +297,15 @@ pub fn compare(
         }
     }
     let tukey = options.tukey.map(|kind| tukey(per_list, weights, kind, options.seed));
-    let mut found = Comparison { runs, pairs, correction: options.correction, tukey };
+    let mut found = Comparison {
+        runs,
+        pairs,
+        correction: options.correction,
+        level: options.interval.usable_level(),
+        unit: Unit::Lists,
+        better: options.better,
+        tukey,
+    };
     correct_over_all(std::slice::from_mut(&mut found));
     found
 }
@@ -219,15 +325,50 @@ pub fn compare(
 /// ```
 pub fn correct_over_all(comparisons: &mut [Comparison]) {
     let Some(first) = comparisons.first() else { return };
-    let method = first.correction;
-    for test in 0..first.pairs.first().map_or(0, |pair| pair.tests.len()) {
-        let pairs = comparisons.iter().flat_map(|found| &found.pairs);
-        let raw: Vec<Option<f64>> = pairs.map(|pair| pair.tests[test].outcome.p).collect();
-        let pairs = comparisons.iter_mut().flat_map(|found| &mut found.pairs);
-        for (pair, p) in pairs.zip(correct(&raw, method)) {
-            pair.tests[test].p_corrected = p;
+    let (method, level) = (first.correction, first.level);
+    let mut pairs: Vec<&mut PairResult> = comparisons.iter_mut().flat_map(|found| &mut found.pairs).collect();
+    let levels = correct_tests(pairs.iter_mut().map(|pair| pair.tests.as_mut_slice()), method, level);
+    for (pair, corrected) in pairs.iter_mut().zip(levels) {
+        pair.interval = pair.spread.as_ref().map(|spread| spread.interval(corrected));
+        let decided = decides(&pair.tests).and_then(|test| test.p_corrected);
+        pair.interval_agrees = pair.interval.zip(decided).map(|(interval, p)| {
+            let apart = interval.low > 0.0 || interval.high < 0.0;
+            apart == (p <= 1.0 - level)
+        });
+    }
+    let mut labels: Vec<&mut LabelResult> = pairs.into_iter().flat_map(|pair| &mut pair.labels).collect();
+    let levels = correct_tests(labels.iter_mut().map(|label| label.tests.as_mut_slice()), method, level);
+    for (label, corrected) in labels.into_iter().zip(levels) {
+        label.interval = Some(label.spread.interval(corrected));
+    }
+}
+
+/// The test that decides: the first one that is defined.
+pub fn decides(tests: &[TestResult]) -> Option<&TestResult> {
+    tests.iter().find(|test| test.outcome.p.is_some())
+}
+
+/// Corrects each test's p values over all comparisons; returns the level of each one's interval.
+fn correct_tests<'a>(
+    comparisons: impl Iterator<Item = &'a mut [TestResult]>,
+    method: Correction,
+    level: f64,
+) -> Vec<f64> {
+    let mut comparisons: Vec<&mut [TestResult]> = comparisons.collect();
+    let mut levels = vec![level; comparisons.len()];
+    for test in 0..comparisons.iter().map(|tests| tests.len()).max().unwrap_or(0) {
+        let raw: Vec<Option<f64>> =
+            comparisons.iter().map(|tests| tests.get(test).and_then(|test| test.outcome.p)).collect();
+        let own = interval_levels(&raw, method, level);
+        for (i, p) in correct(&raw, method).into_iter().enumerate() {
+            let Some(result) = comparisons[i].get_mut(test) else { continue };
+            result.p_corrected = p;
+            if comparisons[i][..test].iter().all(|earlier| earlier.outcome.p.is_none()) {
+                levels[i] = own[i];
+            }
         }
     }
+    levels
 }
 
 fn run_mean(name: &str, values: &[f64], weights: Option<&[f32]>, drawn: &IntervalOptions) -> RunMean {
@@ -249,30 +390,50 @@ fn pair_result(
     options: &CompareOptions,
     drawn: &IntervalOptions,
 ) -> PairResult {
-    let (a, b) = (per_list[first_run], per_list[second_run]);
-    let pairs = Pairs::new(a, b, weights);
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    let values = [per_list[first_run], per_list[second_run]];
+    let pairs = Pairs::new(values[0], values[1], weights);
+    let differences: Vec<f64> = values[0].iter().zip(values[1]).map(|(a, b)| b - a).collect();
     let result = |(spec, test): &NamedTest| TestResult {
         test: spec.to_string(),
         outcome: test.run(&pairs, options.seed),
         p_corrected: None,
     };
-    let listed = |(list, difference)| ListDifference { list, first: a[list], second: b[list], difference };
     PairResult {
         first_run,
         second_run,
+        spread: (!pairs.is_empty()).then(|| spread(&differences, weights, drawn)),
+        tests: options.tests.iter().map(result).collect(),
+        ..pair_of_lists(values, weights, options, options.better)
+    }
+}
+
+/// What the values per list say about a pair; names, interval and tests are the caller's.
+pub(crate) fn pair_of_lists(
+    [a, b]: [&[f64]; 2],
+    weights: Option<&[f32]>,
+    options: &CompareOptions,
+    better: Better,
+) -> PairResult {
+    let pairs = Pairs::new(a, b, weights);
+    let listed = |(list, difference)| ListDifference { list, first: a[list], second: b[list], difference };
+    PairResult {
+        first_run: 0,
+        second_run: 0,
         first: String::new(),
         second: String::new(),
         lists: pairs.len(),
         skipped: pairs.skipped,
         effects: effects(&pairs),
-        interval: (!pairs.is_empty()).then(|| interval(&differences, weights, drawn)),
-        win_tie_loss: match (win_tie_loss(&pairs, options.tie_tolerance), options.better) {
+        interval: None,
+        interval_agrees: None,
+        spread: None,
+        win_tie_loss: match (win_tie_loss(&pairs, options.tie_tolerance), better) {
             (counts, Better::Higher) => counts,
             (WinTieLoss { win, tie, loss }, Better::Lower) => WinTieLoss { win: loss, tie, loss: win },
         },
         biggest: biggest(&pairs, options.biggest).into_iter().map(listed).collect(),
-        tests: options.tests.iter().map(result).collect(),
+        tests: Vec::new(),
+        labels: Vec::new(),
     }
 }
 

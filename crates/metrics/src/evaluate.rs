@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use toprank_core::{Lists, ListsError, Ragged, ScoreBits, Ties, ordered_sum};
 
+use crate::bootstrap::{Interval, IntervalOptions, intervals};
 use crate::measure::Measure;
-use crate::metric::{Better, Labels};
+use crate::metric::{Average, Better, Labels};
 use crate::rank::Work;
 
 /// Values of several measures on the same lists.
@@ -21,7 +22,7 @@ pub struct MeasureResult {
     pub name: String,
     /// Mean over the lists used, weighted by list weights; `None` if no list is used or all weigh nothing.
     pub mean: Option<f64>,
-    /// One value per list; NaN where the list was left out.
+    /// One value per list; NaN where the list is excluded from the mean.
     pub per_list: Vec<f64>,
     /// How many lists went which way.
     pub counts: Counts,
@@ -29,6 +30,61 @@ pub struct MeasureResult {
     pub item_weights: ItemWeights,
     /// Which way is better.
     pub better: Better,
+    /// How the values of lists become the mean.
+    pub average: Average,
+}
+
+impl MeasureResult {
+    /// The result of a measure from its values per list (NaN: excluded) and, perhaps, weights of the lists.
+    pub fn new(
+        measure: &Measure,
+        per_list: Vec<f64>,
+        counts: Counts,
+        item_weights: ItemWeights,
+        list_weights: Option<&[f32]>,
+    ) -> MeasureResult {
+        let metric = measure.metric();
+        let (name, better, average) = (measure.name().to_string(), metric.better(), metric.average());
+        let mut result = MeasureResult { name, mean: None, per_list, counts, item_weights, better, average };
+        result.mean = result.mean_of(list_weights);
+        result
+    }
+
+    /// The mean of `per_list` under these list weights, as `mean` is; for callers that put results together.
+    pub fn mean_of(&self, weights: Option<&[f32]>) -> Option<f64> {
+        weighted_mean(&self.entered(), weights).map(|mean| self.average.leave(mean))
+    }
+
+    /// The values of lists as they enter an arithmetic mean.
+    fn entered(&self) -> Vec<f64> {
+        self.per_list.iter().map(|&value| self.average.enter(value)).collect()
+    }
+}
+
+/// Bootstrap intervals over lists of every measure; `None` where fewer than two lists have a value: one list cannot say how
+/// much lists vary.
+///
+/// ```
+/// use toprank_core::{Lists, Policy};
+/// use toprank_metrics::{Measure, evaluate, intervals_over_lists};
+/// let lists = Lists::from_lengths(&[2, 2, 2], vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
+/// let measures = Measure::parse_all("mrr,gm-map", &Policy::default()).unwrap();
+/// let found = evaluate(&lists, &[0.2, 0.1, 0.2, 0.1, 0.2, 0.1], &measures).unwrap();
+/// let ends = intervals_over_lists(&found.results, None, &Default::default());
+/// assert!(ends[1].unwrap().low >= 0.5 && ends[1].unwrap().high <= 1.0);
+/// ```
+pub fn intervals_over_lists(
+    results: &[MeasureResult],
+    weights: Option<&[f32]>,
+    options: &IntervalOptions,
+) -> Vec<Option<Interval>> {
+    let values: Vec<Vec<f64>> = results.iter().map(MeasureResult::entered).collect();
+    let views: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+    let shown = |(result, interval): (&MeasureResult, Interval)| {
+        let [low, high] = [interval.low, interval.high].map(|end| result.average.leave(end));
+        (result.counts.used > 1).then_some(Interval { low, high, ..interval })
+    };
+    results.iter().zip(intervals(&views, weights, options)).map(shown).collect()
 }
 
 /// How many lists went which way.
@@ -38,7 +94,7 @@ pub struct Counts {
     pub lists: usize,
     /// Lists in the mean.
     pub used: usize,
-    /// Lists on which the measure is undefined (left out, or counted 0 or 1 as the policy says).
+    /// Lists on which the measure is undefined (excluded from the mean, or counted 0 or 1 as the policy says).
     pub empty: usize,
 }
 
@@ -53,7 +109,7 @@ pub enum ItemWeights {
     Ignored,
 }
 
-/// Data that cannot be judged.
+/// Data that cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvaluateError {
     /// A score that is not a number.
@@ -67,7 +123,7 @@ pub enum EvaluateError {
         entry: usize,
     },
     /// A label on which a measure is not defined.
-    #[error("the label {found} of list {list} is nothing {measure} can use; expected {expected}")]
+    #[error("the label {found} of list {list} is invalid for {measure}; expected {expected}")]
     Label {
         /// The measure.
         measure: String,
@@ -97,7 +153,7 @@ pub enum EvaluateError {
 const BLOCK_ENTRIES: usize = 1 << 14;
 const BLOCK_LISTS: usize = 1 << 12;
 
-/// Judges `scores` (one per entry) by every measure.
+/// Evaluates `scores` (one per entry) by every measure.
 ///
 /// The result does not depend on the number of threads, to the bit: each value comes from one list, and the means
 /// are ordered sums. Cost: O(n log n) per list and distinct (ties, scores) rule, plus what each metric's page says.
@@ -131,7 +187,7 @@ pub fn evaluate(lists: &Lists, scores: &[f64], measures: &[Measure]) -> Result<E
         .into_par_iter()
         .map_init(Work::default, |work, (block, values)| {
             for (q, row) in block.zip(values.chunks_mut(width.max(1))) {
-                judge_list(lists, scores, q, measures, &orders, work, row)?;
+                evaluate_list(lists, scores, q, measures, &orders, work, row)?;
             }
             Ok(())
         })
@@ -169,7 +225,7 @@ fn orders(measures: &[Measure]) -> Vec<Order> {
     orders
 }
 
-fn judge_list(
+fn evaluate_list(
     lists: &Lists,
     scores: &[f64],
     q: usize,
@@ -244,17 +300,11 @@ fn summarise(lists: &Lists, measure: &Measure, values: &[Option<f64>]) -> Measur
         (Some(_), true) => ItemWeights::Used,
         (Some(_), false) => ItemWeights::Ignored,
     };
-    MeasureResult {
-        name: measure.name().to_string(),
-        mean: weighted_mean(&per_list, lists.list_weights.as_deref()),
-        counts: Counts { lists: lists.len(), used, empty },
-        per_list,
-        item_weights,
-        better: measure.metric().better(),
-    }
+    let counts = Counts { lists: lists.len(), used, empty };
+    MeasureResult::new(measure, per_list, counts, item_weights, lists.list_weights.as_deref())
 }
 
-/// Mean of the values that are numbers, each with its weight: a list that is left out takes its weight with it.
+/// Mean of the values that are numbers, each with its weight: a list that is excluded takes its weight with it.
 ///
 /// ```
 /// use toprank_metrics::weighted_mean;
@@ -269,7 +319,7 @@ pub fn weighted_mean(values: &[f64], weights: Option<&[f32]>) -> Option<f64> {
     (total > 0.0).then(|| sum / total)
 }
 
-/// All lists as one list, for micro means (multi-label data: every label's items judged together).
+/// All lists as one list, for micro means (multi-label data: the items of every label evaluated together).
 ///
 /// A list's weight becomes a factor of its items' weights. Names are known within a list only, so ties by name fall
 /// back to the order given.
@@ -298,6 +348,8 @@ pub fn pool(lists: &Lists, scores: &[f64]) -> (Lists, Vec<f64>) {
         .map(|missed| Ragged { offsets: vec![0, missed.values.len() as u64], values: missed.values.clone() });
     let pooled = Lists {
         offsets: vec![0, entries as u64],
+        // Labels share their rows: intervals draw a row for all of them.
+        rows: lists.rows.clone(),
         labels: lists.labels.clone(),
         item_weights,
         missed,

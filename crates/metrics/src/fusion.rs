@@ -83,12 +83,12 @@ pub fn check(scores: &[&[f64]], fused: &[f64]) -> Result<(), ParamError> {
 ///
 /// ```
 /// let error = toprank_metrics::fusion::parse("condorcet").err().unwrap();
-/// assert!(error.to_string().starts_with("fusion must be one of rrf, combsum,"));
+/// assert!(error.to_string().starts_with("unknown fusion method \"condorcet\"; expected one of rrf, combsum,"));
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn Fusion>, ParamError> {
     let mut spec = Spec::parse(text).map_err(|error| as_kind(error, "fusion"))?;
     spec.name = spec.name.replace(['-', '_'], "");
-    make(FUSIONS, "fusion", &spec)
+    make(FUSIONS, "fusion method", &spec)
 }
 
 const PAGE: &str = "\

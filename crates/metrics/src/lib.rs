@@ -1,4 +1,4 @@
-//! **How good is this order?** Metrics of one list, evaluation of many, presets that speak as other tools do,
+//! **How good is this order?** Metrics of one list, evaluation of many, presets that match other tools' conventions,
 //! significance tests, rank fusion; thresholds on scores and the quality of probabilities.
 //!
 //! Invariants:
@@ -21,8 +21,10 @@ mod dcg;
 mod evaluate;
 pub mod fusion;
 mod gain;
+mod geometric;
 mod measure;
 mod metric;
+mod names;
 mod pairwise;
 mod precision_recall;
 mod presets;
@@ -31,6 +33,7 @@ mod push;
 mod rank;
 mod reciprocal_rank;
 mod roc;
+pub mod rows;
 pub mod significance;
 #[cfg(test)]
 mod testing;
@@ -40,14 +43,16 @@ pub use at_cut::{F1, Judged, Precision, RPrecision, Recall, Success};
 pub use average_precision::AveragePrecision;
 pub use bpref::Bpref;
 pub use cascade::{ExpectedReciprocalRank, Rbp, RbpResidual, Stop};
-pub use catalog::{ALIASES, METRICS, find, nearest};
+pub use catalog::{ALIASES, METRICS, find, known, nearest};
 pub use dcg::{Dcg, Ndcg};
 pub use evaluate::{
-    Counts, EvaluateError, Evaluation, ItemWeights, MeasureResult, evaluate, pool, weighted_mean,
+    Counts, EvaluateError, Evaluation, ItemWeights, MeasureResult, evaluate, intervals_over_lists, pool,
+    weighted_mean,
 };
 pub use gain::{Discounts, MAX_EXP2_LABEL, best_dcg, gain_of};
+pub use geometric::GeometricMap;
 pub use measure::Measure;
-pub use metric::{Better, Labels, Metric, TieRule};
+pub use metric::{Average, Better, Labels, Metric, TieRule};
 pub use pairwise::{Kendall, Pairs, Spearman};
 pub use precision_recall::{
     Auprc, ElevenPoint, Form, InterpolatedPrecision, PrecisionAtRecall, RecallAtPrecision,

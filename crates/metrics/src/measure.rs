@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use toprank_core::catalog::unknown;
 use toprank_core::{Empty, Entry, List, ParamError, Policy, Spec};
 
-use crate::catalog::{find, nearest};
+use crate::catalog::{find, known};
 use crate::metric::Metric;
+use crate::names;
 use crate::presets::Preset;
 use crate::rank::{NotANumber, Work};
 
@@ -19,7 +21,7 @@ use crate::rank::{NotANumber, Work};
 /// assert_eq!(measures[0].policy().ties, Ties::Worst);
 /// assert_eq!(measures[1].name(), "map");
 /// let error = Measure::parse_all("ncdg@10", &Policy::default()).unwrap_err();
-/// assert!(error.to_string().contains("ndcg"), "{error}");
+/// assert_eq!(error.to_string(), "unknown metric \"ncdg\"; did you mean \"ndcg\"?");
 /// ```
 #[derive(Clone)]
 pub struct Measure {
@@ -39,9 +41,10 @@ impl std::fmt::Debug for Measure {
 }
 
 impl Measure {
-    /// Reads measures separated by commas; what an entry does not say, `base` decides.
+    /// Reads measures separated by commas; what an entry does not say, `base` decides. Names of trec_eval, ir_measures and
+    /// scikit-learn are understood in any case of letters: `P_5`, `nDCG@10`, `P(rel=2)@5`, `roc_auc`, `all_trec`.
     pub fn parse_all(text: &str, base: &Policy) -> Result<Vec<Measure>, ParamError> {
-        let specs = Spec::parse_all(text)?;
+        let specs = names::read(text)?;
         specs.iter().map(|spec| Measure::new(spec, base, &[], &[])).collect::<Result<_, _>>().map(once_each)
     }
 
@@ -60,7 +63,7 @@ impl Measure {
         like: &Preset,
         rules: &[(String, String)],
     ) -> Result<Vec<Measure>, ParamError> {
-        let specs = Spec::parse_all(text)?;
+        let specs = names::read(text)?;
         let measures = specs.iter().map(|spec| {
             let entry = lookup(spec)?;
             Measure::new(spec, &like.policy(), like.overrides(entry.name), rules)
@@ -120,7 +123,7 @@ impl Measure {
         Ok(self.metric.value(&ranked, &self.policy))
     }
 
-    /// A value as it enters the mean; `None`: the list is left out.
+    /// A value as it enters the mean; `None`: the list is excluded from the mean.
     pub fn settle(&self, value: Option<f64>) -> Option<f64> {
         value.or(match self.policy.empty {
             Empty::Skip => None,
@@ -142,12 +145,7 @@ fn once_each(measures: Vec<Measure>) -> Vec<Measure> {
 }
 
 fn lookup(spec: &Spec) -> Result<&'static Entry<dyn Metric>, ParamError> {
-    find(&spec.name).ok_or_else(|| {
-        let near = nearest(&spec.name);
-        let hint =
-            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-        ParamError::new("metric", &spec.name, &format!("one of those that `toprank metrics` lists{hint}"))
-    })
+    find(&spec.name).ok_or_else(|| unknown("metric", &spec.name, known()))
 }
 
 fn check_parameters(spec: &Spec, entry: &Entry<dyn Metric>) -> Result<(), ParamError> {
@@ -156,7 +154,7 @@ fn check_parameters(spec: &Spec, entry: &Entry<dyn Metric>) -> Result<(), ParamE
         return Err(ParamError::new(
             &format!("the cut-off of {}", entry.name),
             &cut.to_string(),
-            "left out: this metric judges the whole list",
+            "omitted: this metric evaluates the whole list",
         ));
     }
     let known = |key: &str| (key != "@" && own.contains(&key)) || Policy::KEYS.contains(&key);
@@ -182,10 +180,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_allowed() {
-        assert_eq!(
-            message("ncdg@10"),
-            "metric must be one of those that `toprank metrics` lists (did you mean ndcg, dcg?), but is ncdg"
-        );
+        assert_eq!(message("ncdg@10"), "unknown metric \"ncdg\"; did you mean \"ndcg\"?");
         assert!(
             message("ndcg:gains=linear").contains("one of gain, ties, empty"),
             "{}",

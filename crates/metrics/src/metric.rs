@@ -37,6 +37,11 @@ pub trait Metric: Send + Sync {
         Better::Higher
     }
 
+    /// How the values of lists become one number.
+    fn average(&self) -> Average {
+        Average::Arithmetic
+    }
+
     /// What [`toprank_core::Ties::Averaged`] means for it on a list with (`weighted`) or without item weights.
     fn tie_rule(&self, _weighted: bool) -> TieRule {
         TieRule::Expected
@@ -57,6 +62,43 @@ pub enum Better {
     Lower,
 }
 
+/// How the values of lists become one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Average {
+    /// The weighted mean.
+    Arithmetic,
+    /// exp of the weighted mean of ln max(value, floor).
+    Geometric {
+        /// Smallest value of a list: one list of value 0 would make the mean 0.
+        floor: f64,
+    },
+}
+
+impl Average {
+    /// The value of a list as it enters an arithmetic mean.
+    pub fn enter(self, value: f64) -> f64 {
+        match self {
+            Average::Arithmetic => value,
+            // f64::max would take a skipped list (NaN) for the floor.
+            Average::Geometric { floor } => {
+                if value < floor {
+                    floor.ln()
+                } else {
+                    value.ln()
+                }
+            }
+        }
+    }
+
+    /// The number that a mean of entered values stands for.
+    pub fn leave(self, mean: f64) -> f64 {
+        match self {
+            Average::Arithmetic => mean,
+            Average::Geometric { .. } => mean.exp(),
+        }
+    }
+}
+
 /// What averaged ties mean for a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieRule {
@@ -73,7 +115,7 @@ pub enum TieRule {
 pub struct Labels {
     /// The greatest label.
     pub max: f32,
-    /// Only whole numbers.
+    /// Only integers.
     pub whole: bool,
     /// What to say when a label is refused: what is expected and what to do.
     pub expected: &'static str,
@@ -103,7 +145,7 @@ impl Labels {
 }
 
 /// Number of relevant items among the first `places` and in the tie that reaches over that border:
-/// `(certain, tied_relevant, tied_places, free_places)`. Of the tied items `free_places` stand above the border,
+/// `(certain, tied_relevant, tied_places, free_places)`. Of the tied items `free_places` are above the border,
 /// any of them equally likely.
 pub(crate) struct Top {
     /// Relevant items that are above the border in every order.
@@ -112,7 +154,7 @@ pub(crate) struct Top {
     pub tied: usize,
     /// Relevant ones among them.
     pub tied_hits: usize,
-    /// How many of the tied items stand above the border.
+    /// How many of the tied items are above the border.
     pub free: usize,
 }
 
@@ -147,8 +189,8 @@ impl Top {
         self.certain as f64 + tied
     }
 
-    /// Chance that no hit stands above the border.
-    pub(crate) fn chance_of_none(&self) -> f64 {
+    /// Probability that no hit is above the border.
+    pub(crate) fn probability_of_none(&self) -> f64 {
         if self.certain > 0 {
             return 0.0;
         }
@@ -159,7 +201,7 @@ impl Top {
     }
 }
 
-/// Chance that none of `draws` items drawn without replacement from `n`, `hits` of which are hits, is a hit.
+/// Probability that none of `draws` items drawn without replacement from `n`, `hits` of which are hits, is a hit.
 pub(crate) fn no_hit(n: usize, hits: usize, draws: usize) -> f64 {
     let misses = n - hits;
     if draws > misses {

@@ -51,12 +51,12 @@ pub struct InterpolatedPrecision {
     pub count: Count,
 }
 
-/// How a share of the relevant items becomes a number of them.
+/// How a fraction of the relevant items becomes a number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// The nearest whole number (trec_eval 10).
+    /// The nearest integer (trec_eval 10).
     Nearest,
-    /// share · R + 0.9 without its fraction (trec_eval up to 9, pytrec_eval).
+    /// ⌊fraction · R + 0.9⌋ (trec_eval up to 9, pytrec_eval).
     Up,
 }
 
@@ -69,10 +69,10 @@ impl Count {
         }
     }
 
-    fn of(self, share: f64, total: usize) -> usize {
+    fn of(self, fraction: f64, total: usize) -> usize {
         match self {
-            Count::Nearest => (share * total as f64).round() as usize,
-            Count::Up => (share * total as f64 + 0.9) as usize,
+            Count::Nearest => (fraction * total as f64).round() as usize,
+            Count::Up => (fraction * total as f64 + 0.9) as usize,
         }
     }
 }
@@ -98,7 +98,7 @@ pub(crate) const P_PARAMS: &[Param] = &[
         name: "recall",
         default: "none",
         range: "in (0, 1]",
-        about: "judge at the first threshold with this recall instead of at a cut-off",
+        about: "evaluate at the first threshold with this recall instead of at a cut-off",
     },
 ];
 pub(crate) const RECALL_PARAMS: &[Param] = &[
@@ -107,7 +107,7 @@ pub(crate) const RECALL_PARAMS: &[Param] = &[
         name: "precision",
         default: "none",
         range: "in (0, 1]",
-        about: "judge at the lowest threshold with this precision instead of at a cut-off",
+        about: "evaluate at the lowest threshold with this precision instead of at a cut-off",
     },
 ];
 const COUNT: Param = Param {
@@ -145,7 +145,7 @@ pub(crate) fn recall(spec: &Spec) -> Result<Box<dyn Metric>, ParamError> {
 fn no_cut(spec: &Spec, key: &str, found: &str) -> Result<(), ParamError> {
     match spec.cut {
         None => Ok(()),
-        Some(k) => Err(ParamError::new(key, found, &format!("left out beside the cut-off @{k}"))),
+        Some(k) => Err(ParamError::new(key, found, &format!("omitted beside the cut-off @{k}"))),
     }
 }
 
@@ -197,7 +197,7 @@ fn precision(at: Step) -> f64 {
     if at.pos > 0.0 { at.pos / (at.pos + at.neg) } else { 0.0 }
 }
 
-/// Expected sum of precisions at the relevant items of a tie (the rule of `map`), unjudged items left out.
+/// Expected sum of precisions at the relevant items of a tie (the rule of `map`), unjudged items excluded.
 fn expected_precisions(before: Step, after: Step) -> f64 {
     let r = after.pos - before.pos;
     let m = r + after.neg - before.neg;

@@ -1,14 +1,14 @@
 /*!
-How good are these probabilities? Brier score, log loss and reliability: outside the catalog of metrics, which judge an order
+How good are these probabilities? Brier score, log loss and reliability: outside the catalog of metrics, which evaluate an order
 and do not change when a constant is added to all scores.
 
 ```text
 Brier = Σ w (p − y)² / Σ w        log loss = −Σ w (y ln p + (1 − y) ln(1 − p)) / Σ w        y = 1 for relevant, else 0
-ECE = Σ_bins (W_b / W) |mean p of the bin − share of relevant items in it|
+ECE = Σ_bins (W_b / W) |mean p of the bin − fraction of relevant items in it|
 ```
 
 Bins hold almost equally many items, equal probabilities together: with bins of equal width nearly all items of a rare class
-would fall into the first. Unjudged items are left out. The log loss is infinite where p is 0 or 1 and wrong.
+would fall into the first. Unjudged items are excluded. The log loss is infinite where p is 0 or 1 and wrong.
 
 Source: Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950; Naeini, Cooper,
 Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
@@ -26,7 +26,7 @@ assert!((found.ece - (0.2 + 0.3) / 2.0).abs() < 1e-12); // |0.8 − 1| and |0.2 
 
 use toprank_core::{List, Policy};
 
-use crate::threshold::{Share, wilson};
+use crate::threshold::{Fraction, wilson};
 
 /// Items of similar probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,8 +35,8 @@ pub struct Bin {
     pub weight: f64,
     /// Mean probability.
     pub probability: f64,
-    /// Share of relevant items, with Wilson's 95 % interval.
-    pub relevant: Share,
+    /// Fraction of relevant items, with Wilson's 95 % interval.
+    pub relevant: Fraction,
 }
 
 /// How good the probabilities of a list are.
@@ -48,7 +48,7 @@ pub struct Reliability {
     pub log_loss: f64,
     /// Expected calibration error over the bins; 0 is perfect.
     pub ece: f64,
-    /// Share of relevant items.
+    /// Fraction of relevant items.
     pub base_rate: f64,
     /// From the lowest probability up.
     pub bins: Vec<Bin>,
@@ -63,7 +63,7 @@ pub struct NotAProbability {
     pub score: f64,
 }
 
-/// Judges the scores of a list as probabilities, in `bins` bins at most; `None` without a judged item. Cost: O(n log n).
+/// Evaluates the scores of a list as probabilities, in `bins` bins at most; `None` without a judged item. Cost: O(n log n).
 pub fn reliability(
     list: &List,
     policy: &Policy,
@@ -121,7 +121,7 @@ impl Bin {
         Bin {
             weight,
             probability: sum(&|item| item.0 * item.2) / weight,
-            relevant: Share { value, low, high },
+            relevant: Fraction { value, low, high },
         }
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         assert!((found.log_loss - -(0.75f64.ln())).abs() < 1e-15);
         assert_eq!(found.ece, 0.25);
         assert_eq!(found.base_rate, 0.5);
-        // The share itself, told to everybody, is calibrated and knows nothing.
+        // The fraction of relevant items as everybody's probability is calibrated and says nothing.
         let constant = of(&[0.5; 4], &[0.0, 1.0, 1.0, 0.0], 10);
         assert_eq!((constant.ece, constant.brier, constant.bins.len()), (0.0, 0.25, 1));
         assert_eq!(of(&[1.0, 0.0], &[1.0, 0.0], 2).log_loss, 0.0);

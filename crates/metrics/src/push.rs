@@ -60,7 +60,7 @@ impl Metric for TopPush {
         let total = both_classes(ranked, policy, false)?;
         let mut above = 0.0;
         for Step { pos, neg } in steps(ranked, policy, false) {
-            // Of q tied others, the highest leaves each tied relevant item above it with chance 1/(q + 1).
+            // Of q tied others, the highest leaves each tied relevant item above it with probability 1/(q + 1).
             above += pos / (neg + 1.0);
             if neg > 0.0 {
                 break;
@@ -98,7 +98,7 @@ impl Metric for PNormPush {
 /// Expected number of pairs in order between the first `a` of `r` relevant and the first `b` of `q` other items,
 /// all of them tied.
 ///
-/// X relevant items stand above the j-th other with chance C(x+j−1, x)·C(r−x+q−j, r−x)/C(r+q, r); of the first a
+/// X relevant items are above the j-th other with probability C(x+j−1, x)·C(r−x+q−j, r−x)/C(r+q, r); of the first a
 /// relevant ones min(X, a) are then in order with it.
 fn tied_pairs(r: usize, q: usize, a: usize, b: usize) -> f64 {
     if b == q {
@@ -111,14 +111,14 @@ fn tied_pairs(r: usize, q: usize, a: usize, b: usize) -> f64 {
         return (r * b) as f64 - r as f64 * (0..=q).map(|x| x.min(b) as f64).sum::<f64>() / (q + 1) as f64;
     }
     let mut pairs = 0.0;
-    // Chance of x = 0 for j = 1: the first of all is an other item, q/(r + q).
+    // Probability of x = 0 for j = 1: the first of all is an other item, q/(r + q).
     let mut none = q as f64 / (r + q) as f64;
     for j in 1..=b {
-        let (mut chance, mut below, mut mean) = (none, 0.0, 0.0);
+        let (mut probability, mut below, mut mean) = (none, 0.0, 0.0);
         for x in 0..a {
-            below += chance;
-            mean += chance * x as f64;
-            chance *= ((x + j) * (r - x)) as f64 / ((x + 1) * (r - x + q - j)) as f64;
+            below += probability;
+            mean += probability * x as f64;
+            probability *= ((x + j) * (r - x)) as f64 / ((x + 1) * (r - x + q - j)) as f64;
         }
         pairs += mean + (1.0 - below) * a as f64;
         none *= (q - j) as f64 / (r + q - j) as f64;

@@ -127,6 +127,54 @@ impl Work {
         })
     }
 
+    /// The item at each place of the list that was ranked last.
+    pub(crate) fn items_in_order(&self) -> impl Iterator<Item = u32> {
+        let low = usize::BITS - self.keys.len().saturating_sub(1).leading_zeros();
+        let mask = (1u64 << low) - 1;
+        self.keys.iter().map(move |key| (key & mask) as u32)
+    }
+
+    /// A list that is in order already, place by place: `(label, weight, times, starts a new score)`, where `times` says
+    /// how often the item is in the list. Weights are kept if `weighted`.
+    pub(crate) fn repeated<'a>(
+        &'a mut self,
+        places: impl Iterator<Item = (f32, f32, u32, bool)>,
+        weighted: bool,
+        ties: Ties,
+        missed: &'a [f32],
+    ) -> Ranked<'a> {
+        self.labels.clear();
+        self.weights.clear();
+        self.ends.clear();
+        for (label, weight, times, new) in places {
+            let end = self.labels.len() as u32;
+            if new && end > self.ends.last().copied().unwrap_or(0) {
+                self.ends.push(end);
+            }
+            for _ in 0..times {
+                self.labels.push(label);
+                if weighted {
+                    self.weights.push(weight);
+                }
+            }
+        }
+        let n = self.labels.len() as u32;
+        if n > self.ends.last().copied().unwrap_or(0) {
+            self.ends.push(n);
+        }
+        // No two items of one score: as `rank` says it.
+        let ends: &[u32] = if self.ends.len() == n as usize { &[] } else { &self.ends };
+        Ranked {
+            labels: &self.labels,
+            weights: weighted.then_some(self.weights.as_slice()),
+            missed,
+            ends,
+            averaged: ties == Ties::Averaged,
+            scratch: &self.scratch,
+            items: &self.items,
+        }
+    }
+
     fn fill_keys(&mut self, scores: &[f64], bits: ScoreBits, mask: u64) -> Result<(), NotANumber> {
         let mut not_a_number = false;
         self.keys.clear();

@@ -28,13 +28,13 @@ impl Metric for ReciprocalRank {
             let m = group.len();
             let r = labels[group.clone()].iter().filter(|y| is(y)).count();
             if r > 0 {
-                // Chance that the first relevant item of the tie is its i-th: r/m, then × (misses left)/(items left).
-                let mut chance = r as f64 / m as f64;
+                // Probability that the first relevant item of the tie is its i-th: r/m, then × (misses left)/(items left).
+                let mut probability = r as f64 / m as f64;
                 let mut value = 0.0;
                 for i in 0..(m - r + 1).min(k - group.start) {
-                    value += chance / (group.start + i + 1) as f64;
+                    value += probability / (group.start + i + 1) as f64;
                     if i + 1 < m {
-                        chance *= (m - r - i) as f64 / (m - i - 1) as f64;
+                        probability *= (m - r - i) as f64 / (m - i - 1) as f64;
                     }
                 }
                 return Some(value);

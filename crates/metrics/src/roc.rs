@@ -28,7 +28,7 @@ pub enum Scale {
     Raw,
     /// The area divided by the region's: 1 is perfect.
     Mean,
-    /// McClish: ½ for chance, 1 is perfect.
+    /// McClish: ½ for a random order, 1 is perfect.
     McClish,
 }
 
@@ -55,7 +55,7 @@ pub(crate) const PAUC_PARAMS: &[Param] = &[
         name: "scale",
         default: "mean",
         range: "raw, mean or mcclish",
-        about: "the area, the area by the region's size, or McClish's standardised area (chance = 1/2)",
+        about: "the area, the area by the region's size, or McClish's standardised area (random order: 1/2)",
     },
 ];
 
@@ -124,9 +124,9 @@ impl Metric for PartialAuroc {
             Scale::Raw => area,
             Scale::Mean => (area / region).min(1.0),
             Scale::McClish => {
-                let chance = self.under((0.0, 0.0), (1.0, 1.0));
-                // A region where chance is perfect (FPR near 1) leaves nothing to standardise.
-                if region > chance { 0.5 * (1.0 + (area - chance) / (region - chance)) } else { 0.5 }
+                let random = self.under((0.0, 0.0), (1.0, 1.0));
+                // A region where a random order is perfect (FPR near 1) leaves nothing to standardise.
+                if region > random { 0.5 * (1.0 + (area - random) / (region - random)) } else { 0.5 }
             }
         })
     }

@@ -3,7 +3,7 @@ Thresholds on a score: every operating point of a list, the one that meets a wis
 
 An alert is an item whose score is **at least** the threshold. Only scores that occur are thresholds, and items of equal
 score are alerted together or not at all: a threshold cannot part them, so a budget of 100 alerts may be met by 97.
-Unjudged items have no class and are left out; judged items that were not retrieved are below every threshold.
+Unjudged items have no class and are excluded; judged items that were not retrieved are below every threshold.
 
 ```
 use toprank_core::{List, Policy};
@@ -20,7 +20,7 @@ assert_eq!(point.lift(), Some(2.0 / 3.0 / 0.5));
 They cover their level on average, where Clopper and Pearson's always cover more, and stay within [0, 1] at counts of 0, where
 a normal approximation has no width. With item weights the count is Kish's effective one, (Σw)²/Σw². A threshold that was
 chosen on the same data is a little too good on them, whatever the interval: choose it on validation or out-of-fold scores and
-judge it on others with [`Thresholds::at`].
+evaluate it on others with [`Thresholds::at`].
 
 Source: Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22, 1927.
 */
@@ -50,10 +50,10 @@ pub struct OperatingPoint {
     squares: (f64, f64),
 }
 
-/// A share with its bounds.
+/// A fraction with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
-    /// The share as counted.
+pub struct Fraction {
+    /// The fraction as counted.
     pub value: f64,
     /// Lower bound.
     pub low: f64,
@@ -77,24 +77,24 @@ impl OperatingPoint {
         self.alerts() + self.false_negatives + self.true_negatives
     }
 
-    /// Share of relevant items that are alerted.
+    /// Fraction of relevant items that are alerted.
     pub fn recall(&self) -> Option<f64> {
-        share(self.true_positives, self.positives())
+        fraction(self.true_positives, self.positives())
     }
 
-    /// Share of alerts that are relevant.
+    /// Fraction of alerts that are relevant.
     pub fn precision(&self) -> Option<f64> {
-        share(self.true_positives, self.alerts())
+        fraction(self.true_positives, self.alerts())
     }
 
-    /// Share of the other items that are alerted.
+    /// Fraction of the other items that are alerted.
     pub fn false_positive_rate(&self) -> Option<f64> {
-        share(self.false_positives, self.false_positives + self.true_negatives)
+        fraction(self.false_positives, self.false_positives + self.true_negatives)
     }
 
-    /// Precision by the share of relevant items in the data: how much better than alerting at random.
+    /// Precision by the fraction of relevant items in the data: how much better than alerting at random.
     pub fn lift(&self) -> Option<f64> {
-        Some(self.precision()? / share(self.positives(), self.items())?)
+        Some(self.precision()? / fraction(self.positives(), self.items())?)
     }
 
     /// What the errors cost.
@@ -103,34 +103,34 @@ impl OperatingPoint {
     }
 
     /// Recall with Wilson's interval at `level`.
-    pub fn recall_interval(&self, level: f64) -> Option<Share> {
+    pub fn recall_interval(&self, level: f64) -> Option<Fraction> {
         interval(self.true_positives, self.positives(), self.squares.1, level)
     }
 
     /// Precision with Wilson's interval at `level`.
-    pub fn precision_interval(&self, level: f64) -> Option<Share> {
+    pub fn precision_interval(&self, level: f64) -> Option<Fraction> {
         interval(self.true_positives, self.alerts(), self.squares.0, level)
     }
 
-    /// Lift with the interval of the precision; the share of relevant items counts as known.
-    pub fn lift_interval(&self, level: f64) -> Option<Share> {
-        let base = share(self.positives(), self.items())?;
-        let Share { value, low, high } = self.precision_interval(level)?;
-        (base > 0.0).then_some(Share { value: value / base, low: low / base, high: high / base })
+    /// Lift with the interval of the precision; the fraction of relevant items counts as known.
+    pub fn lift_interval(&self, level: f64) -> Option<Fraction> {
+        let base = fraction(self.positives(), self.items())?;
+        let Fraction { value, low, high } = self.precision_interval(level)?;
+        (base > 0.0).then_some(Fraction { value: value / base, low: low / base, high: high / base })
     }
 }
 
-fn share(part: f64, of: f64) -> Option<f64> {
+fn fraction(part: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| part / of)
 }
 
-fn interval(part: f64, of: f64, squares: f64, level: f64) -> Option<Share> {
-    let value = share(part, of)?;
+fn interval(part: f64, of: f64, squares: f64, level: f64) -> Option<Fraction> {
+    let value = fraction(part, of)?;
     let (low, high) = wilson(value, of * of / squares, level);
-    Some(Share { value, low, high })
+    Some(Fraction { value, low, high })
 }
 
-/// Wilson's score interval of a share `p` that was seen in `n` trials, at `level` in (0, 1).
+/// Wilson's score interval of a fraction `p` that was seen in `n` trials, at `level` in (0, 1).
 ///
 /// ```
 /// let (low, high) = toprank_metrics::threshold::wilson(0.0, 10.0, 0.95);
@@ -367,13 +367,13 @@ mod tests {
 
     #[test]
     fn wilson_covers_its_level_on_average_and_never_far_less() {
-        // Exact coverage: the chances of all counts whose interval holds p.
+        // Exact coverage: the probabilities of all counts whose interval holds p.
         let (n, level) = (40usize, 0.95);
         let bounds: Vec<(f64, f64)> = (0..=n).map(|k| wilson(k as f64 / n as f64, n as f64, level)).collect();
         let choose = |k: usize| (0..k).map(|i| (n - i) as f64 / (k - i) as f64).product::<f64>();
         let coverage = |p: f64| -> f64 {
-            let chance = |k: usize| choose(k) * p.powi(k as i32) * (1.0 - p).powi((n - k) as i32);
-            (0..=n).filter(|&k| bounds[k].0 <= p && p <= bounds[k].1).map(chance).sum()
+            let probability = |k: usize| choose(k) * p.powi(k as i32) * (1.0 - p).powi((n - k) as i32);
+            (0..=n).filter(|&k| bounds[k].0 <= p && p <= bounds[k].1).map(probability).sum()
         };
         let all: Vec<f64> = (1..200).map(|i| coverage(f64::from(i) / 200.0)).collect();
         let mean = all.iter().sum::<f64>() / all.len() as f64;

@@ -1,16 +1,17 @@
 //! `toprank.evaluate`: how good is one ranking?
 //!
-//! Lists are judged in parts of a few million items, so that labels are never copied whole and Ctrl-C is heard between
+//! Lists are evaluated in parts of a few million items, so that labels are never copied whole and Ctrl-C is heard between
 //! two parts. A value comes from one list alone and means are made at the end, so the parts change no bit.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use toprank::core::Policy;
-use toprank::metrics::bootstrap::{Interval, IntervalOptions, intervals};
+use toprank::core::catalog::unknown;
+use toprank::metrics::bootstrap::{Interval, IntervalKind, IntervalOptions};
 use toprank::metrics::{
-    Better, EvaluateError, ItemWeights, Measure, MeasureResult, PRESETS, Preset, evaluate as judge,
-    weighted_mean,
+    Better, EvaluateError, Evaluation, ItemWeights, Measure, MeasureResult, PRESETS, Preset,
+    evaluate as evaluate_lists, intervals_over_lists, rows,
 };
 
 use crate::arrays::{Array, Columns};
@@ -27,9 +28,8 @@ pub fn measures(
 ) -> PyResult<(Vec<Measure>, Policy)> {
     let preset = like
         .map(|name| {
-            let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            let expected = format!("like must be one of {}, but is {name}", known.join(", "));
-            Preset::find(name).ok_or_else(|| refused(expected))
+            let known = PRESETS.iter().map(|preset| preset.name);
+            Preset::find(name).ok_or_else(|| refused(unknown("tool for like", name, known)))
         })
         .transpose()?;
     let mut policy = preset.map(Preset::policy).unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn measures(
     Ok((all, policy))
 }
 
-/// Judges scores by every measure; a dictionary that `toprank.Evaluation` wraps.
+/// Evaluates scores by every measure; a dictionary that `toprank.Evaluation` wraps.
 #[pyfunction]
 #[pyo3(signature = (labels, scores, offsets, metrics, like, rules, item_weights, list_weights, replicates, level, seed))]
 #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_judge.py alone, by keyword")]
@@ -67,8 +67,20 @@ pub fn evaluate<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (measures, policy) = measures(metrics, like, &rules)?;
     let columns = Columns::new(&labels, &offsets, item_weights.as_ref(), list_weights.as_ref())?;
-    let results = in_parts(py, columns, scores.as_slice()?, &measures)?;
-    let bounds = bounds(py, &results, columns.list_weights, replicates, level, seed)?;
+    let scores = scores.as_slice()?;
+    let results = in_parts(py, columns, scores, &measures)?;
+    let bounds = match (interval_options(replicates, level, seed)?, columns.len()) {
+        (None, _) => vec![None; results.len()],
+        // One list: its rows are what can be drawn.
+        (Some(options), 1) => {
+            let options = IntervalOptions { kind: IntervalKind::Delong, ..options };
+            let found = Evaluation { results: results.clone() };
+            let of_rows =
+                py.detach(|| rows::intervals(&columns.lists(), scores, &measures, &found, &options));
+            of_rows.map_err(refused)?.into_iter().map(|found| found.mean).collect()
+        }
+        (Some(options), _) => py.detach(|| intervals_over_lists(&results, columns.list_weights, &options)),
+    };
     let report = PyDict::new(py);
     report.set_item("policy", policy.to_string())?;
     report.set_item("like", like)?;
@@ -78,27 +90,14 @@ pub fn evaluate<'py>(
     Ok(report)
 }
 
-/// Bootstrap intervals; none where one list alone has a value.
-pub fn bounds(
-    py: Python,
-    results: &[MeasureResult],
-    weights: Option<&[f32]>,
-    replicates: usize,
-    level: f64,
-    seed: u64,
-) -> PyResult<Vec<Option<Interval>>> {
+/// How intervals are made; `None`: none are wanted.
+pub fn interval_options(replicates: usize, level: f64, seed: u64) -> PyResult<Option<IntervalOptions>> {
     if replicates == 0 {
-        return Ok(vec![None; results.len()]);
+        return Ok(None);
     }
     let options = IntervalOptions { level, replicates, seed, ..IntervalOptions::default() };
     options.check().map_err(refused)?;
-    let values: Vec<&[f64]> = results.iter().map(|result| result.per_list.as_slice()).collect();
-    let bounds = py.detach(|| intervals(&values, weights, &options));
-    Ok(results
-        .iter()
-        .zip(bounds)
-        .map(|(result, bounds)| (result.counts.used > 1).then_some(bounds))
-        .collect())
+    Ok(Some(options))
 }
 
 /// Results as a list of dictionaries.
@@ -113,6 +112,7 @@ pub fn shown(
         line.set_item("metric", result.name)?;
         line.set_item("mean", result.mean)?;
         line.set_item("interval", bounds.map(|bounds| (bounds.low, bounds.high)))?;
+        line.set_item("method", bounds.map(|bounds| bounds.method()))?;
         line.set_item("used", result.counts.used)?;
         line.set_item("undefined", result.counts.empty)?;
         line.set_item("higher_is_better", result.better == Better::Higher)?;
@@ -142,7 +142,7 @@ fn in_parts(
         let start = offsets[first] as usize;
         let part = py.detach(|| {
             let scores = &scores[start..offsets[end] as usize];
-            judge(&columns.part(first, end), scores, measures).map(|evaluation| evaluation.results)
+            evaluate_lists(&columns.part(first, end), scores, measures).map(|evaluation| evaluation.results)
         });
         let part = part.map_err(|error| refused(moved(error, first, start)))?;
         match &mut all {
@@ -154,7 +154,7 @@ fn in_parts(
     }
     let mut all = all.unwrap_or_default();
     for result in &mut all {
-        result.mean = weighted_mean(&result.per_list, columns.list_weights);
+        result.mean = result.mean_of(columns.list_weights);
     }
     Ok(all)
 }

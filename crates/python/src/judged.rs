@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use toprank::data::{JoinOptions, MissingLists, Qrels, ReadError, Run, Source, join, read_qrels, read_run};
-use toprank::metrics::evaluate;
+use toprank::metrics::{evaluate, intervals_over_lists};
 
 use crate::errors::{refused, unreadable};
-use crate::evaluate::{bounds, measures, shown};
+use crate::evaluate::{interval_options, measures, shown};
 
 /// A file, or (query, document, number) row by row.
 #[derive(FromPyObject)]
@@ -38,7 +38,7 @@ impl Rows {
     }
 }
 
-/// Judges a run by judgements; a dictionary that `toprank.Evaluation` wraps.
+/// Evaluates a run by judgements; a dictionary that `toprank.Evaluation` wraps.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_judge.py alone")]
 pub fn evaluate_run<'py>(
@@ -62,7 +62,10 @@ pub fn evaluate_run<'py>(
         return Err(refused("no query of the run is in the qrels; expected at least one query name in both"));
     }
     let results = py.detach(|| evaluate(&joined.lists, &joined.scores, &measures)).map_err(refused)?.results;
-    let bounds = bounds(py, &results, None, replicates, level, seed)?;
+    let bounds = match interval_options(replicates, level, seed)? {
+        None => vec![None; results.len()],
+        Some(options) => py.detach(|| intervals_over_lists(&results, None, &options)),
+    };
     let report = PyDict::new(py);
     report.set_item("policy", policy.to_string())?;
     report.set_item("like", like)?;

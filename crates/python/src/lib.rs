@@ -31,6 +31,7 @@ fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(judged::evaluate_run, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::compare_rows, module)?)?;
     module.add_function(wrap_pyfunction!(walks::pagerank, module)?)?;
     module.add_function(wrap_pyfunction!(walks::learn_walk, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;

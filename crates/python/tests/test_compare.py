@@ -59,7 +59,8 @@ def test_a_clear_difference_is_found_and_noise_is_not():
     assert all(test["p_corrected"] > 0.01 for test in pairs["noise", "other noise"]["tests"])
     frame = pytest.importorskip("pandas") and found.to_frame()
     assert list(frame["second"]) == ["other noise", "good", "good"]
-    assert "good − noise" in repr(found)
+    assert any(line.startswith("good beats noise on ndcg@5 by 0.") for line in found.verdicts)
+    assert "no significant difference on ndcg@5: other noise − noise" in repr(found)
 
 
 def test_the_comparison_is_that_of_the_command(lists, command, tmp_path):
@@ -79,6 +80,26 @@ def test_the_comparison_is_that_of_the_command(lists, command, tmp_path):
             assert repr(pair["mean_difference"]) in text and repr(pair["interval"]["low"]) in text
 
 
+def test_one_list_is_compared_row_by_row_as_the_command_does(command, tmp_path):
+    random = np.random.default_rng(4)
+    labels = (np.arange(240) % 4 == 0).astype(int)
+    runs = {"poor": random.normal(size=240), "good": labels * 1.5 + random.normal(size=240)}
+    found = toprank.compare(runs, labels, metrics="roc_auc,average_precision", replicates=300)
+    (tmp_path / "d.csv").write_text("x,label\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
+    for name, scores in runs.items():
+        (tmp_path / name).write_text("".join(f"{score!r}\n" for score in scores.tolist()))
+    call = "compare --data d.csv --label label -m auroc,auprc poor=poor good=good --replicates 300 --json".split()
+    report = json.loads(subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True).stdout)
+    for comparison, theirs in zip(found.metrics.values(), report["comparisons"], strict=True):
+        ours, theirs = comparison["pairs"][0], theirs["pairs"][0]
+        assert ours["tests"] == theirs["tests"] and ours["interval"] == theirs["interval"]
+        assert ours["interval"]["low"] > 0 and ours["verdict"] == theirs["verdict"]
+    assert found.verdicts[0].startswith("good beats poor on auroc by 0.")
+    assert found.metrics["auroc"]["pairs"][0]["interval"]["method"] == "DeLong"
+    with pytest.raises(ValueError, match="unknown test over rows"):
+        toprank.compare(runs, labels, metrics="auroc", tests="t")
+
+
 def test_runs_that_cannot_be_compared_are_refused():
     with pytest.raises(TypeError, match="runs: found list"):
         toprank.compare([[1, 2], [2, 1]], [1, 0])
@@ -86,5 +107,7 @@ def test_runs_that_cannot_be_compared_are_refused():
         toprank.compare({"a": [1, 2]}, [1, 0])
     with pytest.raises(ValueError, match="tukey must be"):
         toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], tukey="yes")
+    with pytest.raises(ValueError, match="tukey compares the values of lists"):
+        toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], tukey="randomised")
     with pytest.raises(ValueError, match="correction must be none, holm or bh"):
         toprank.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], correction="bonferroni")

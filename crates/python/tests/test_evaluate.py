@@ -85,6 +85,17 @@ def test_a_frame_of_results_has_a_line_per_metric_or_list():
     assert result.to_frame(per_list=True).shape == (sizes.size, 2)
 
 
+def test_one_list_has_intervals_over_its_rows():
+    labels = [1, 0] * 60
+    scores = [((37 * i) % 101) + 30 * y for i, y in enumerate(labels)]
+    result = toprank.evaluate(labels, scores, metrics=["roc_auc", "P_20"])
+    assert list(result) == ["auroc", "p@20"]
+    for metric, method in (("auroc", "DeLong"), ("p@20", "stratified BCa bootstrap over rows, 1000 resamples")):
+        low, high = result.interval[metric]
+        assert low < result[metric] < high
+        assert result.results[metric].method == method and method in repr(result)
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
     [
@@ -99,9 +110,9 @@ def test_a_frame_of_results_has_a_line_per_metric_or_list():
         ({"group": None, "qid": [1, 2, 1, 2]}, ValueError, "qid 1 appears again at item 2"),
         ({"group": None, "qid": [1, 1]}, ValueError, "one name of a list for each of 4 items"),
         ({"qid": [1, 1, 2, 2]}, ValueError, "both given"),
-        ({"metrics": "ncdg"}, ValueError, "did you mean ndcg"),
+        ({"metrics": "ncdg"}, ValueError, 'unknown metric "ncdg"; did you mean "ndcg"'),
         ({"metrics": []}, ValueError, "names no metric"),
-        ({"like": "excel"}, ValueError, "like must be one of trec_eval"),
+        ({"like": "excel"}, ValueError, 'unknown tool for like "excel"; expected one of trec_eval'),
         ({"policy": {"ties": "random"}}, ValueError, "ties must be averaged, trec, input or worst, but is random"),
         ({"list_weight": [1, -1]}, ValueError, "list_weight: number 1 is -1.0"),
         ({"item_weight": [1]}, ValueError, "item_weight: found 1 numbers, expected 4"),

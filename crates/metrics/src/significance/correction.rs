@@ -9,14 +9,25 @@ use toprank_core::ParamError;
 pub enum Correction {
     /// As they are.
     None,
-    /// The chance of any false finding stays below the level, under any dependence.
+    /// The probability of any false finding stays below the level, under any dependence.
     /// Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
     /// 1979.
     #[default]
     Holm,
-    /// The expected share of false findings among all findings stays below the level (independent or positively
+    /// The expected fraction of false findings among all findings stays below the level (independent or positively
     /// dependent tests). Source: Benjamini, Hochberg, "Controlling the false discovery rate", JRSS B 57(1), 1995.
     Bh,
+}
+
+impl std::fmt::Display for Correction {
+    /// The name as a reader knows it: Holm, Benjamini–Hochberg; nothing for none.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Correction::None => "",
+            Correction::Holm => "Holm",
+            Correction::Bh => "Benjamini–Hochberg",
+        })
+    }
 }
 
 impl std::str::FromStr for Correction {
@@ -71,6 +82,37 @@ pub fn correct(p_values: &[Option<f64>], method: Correction) -> Vec<Option<f64>>
         }
     }
     corrected
+}
+
+/// The confidence level of each difference's interval that goes with its corrected p value, so that interval and test
+/// agree where they measure the same thing.
+///
+/// ```text
+/// α = 1 − level;  m tests, sorted p₁ ≤ … ≤ p_m
+/// none: level      Holm: 1 − α/(m − i + 1) for the i-th      BH: 1 − R α/m, R = max(1, number of findings at α)
+/// ```
+/// An undefined test keeps `level`. Sources: Holm 1979; Benjamini, Yekutieli, "False discovery rate-adjusted multiple
+/// confidence intervals for selected parameters", JASA 100, 2005.
+///
+/// ```
+/// use toprank_metrics::significance::{interval_levels, Correction};
+/// let levels = interval_levels(&[Some(0.01), None, Some(0.04)], Correction::Holm, 0.95);
+/// assert_eq!(levels, [1.0 - (1.0 - 0.95) / 2.0, 0.95, 1.0 - (1.0 - 0.95) / 1.0]);
+/// ```
+pub fn interval_levels(p_values: &[Option<f64>], method: Correction, level: f64) -> Vec<f64> {
+    let mut levels = vec![level; p_values.len()];
+    let mut order: Vec<usize> = (0..p_values.len()).filter(|&i| p_values[i].is_some()).collect();
+    order.sort_by(|&a, &b| p_values[a].unwrap_or(1.0).total_cmp(&p_values[b].unwrap_or(1.0)));
+    let (m, alpha) = (order.len(), 1.0 - level);
+    let findings = correct(p_values, method).iter().flatten().filter(|p| **p <= alpha).count().max(1);
+    for (place, &i) in order.iter().enumerate() {
+        levels[i] = match method {
+            Correction::None => level,
+            Correction::Holm => 1.0 - alpha / (m - place) as f64,
+            Correction::Bh => 1.0 - alpha * findings as f64 / m as f64,
+        };
+    }
+    levels
 }
 
 #[cfg(test)]

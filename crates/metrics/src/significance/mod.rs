@@ -1,5 +1,5 @@
 /*!
-Significance: could the difference of two runs over the same lists be chance?
+Significance: could the difference of two runs over the same lists be random?
 
 Every test looks at [`Pairs`], the differences second − first of one measure list by list, and answers with an
 [`Outcome`]. [`TESTS`] is the one table of them: the command, the listing and the contract tests read it.
@@ -23,7 +23,7 @@ mod ranks;
 mod student;
 mod tukey;
 
-pub use correction::{Correction, correct};
+pub use correction::{Correction, correct, interval_levels};
 pub use effect::{Effects, WinTieLoss, biggest, effects, win_tie_loss};
 pub use monte_carlo::{Bootstrap, Randomisation};
 pub use ranks::{Sign, Wilcoxon};
@@ -32,6 +32,7 @@ pub use tukey::{Tukey, TukeyKind, studentised_range_sf, tukey};
 
 use crate::bootstrap::weighted_mean;
 use serde::Serialize;
+use toprank_core::catalog::unknown;
 use toprank_core::{Entry, Param, ParamError, Spec, ordered_sum};
 
 /// Differences up to this size are rounding of equal values: measures lie in [0, 1] or near it, and the rounding
@@ -143,13 +144,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn new(statistic: f64, p: f64, lists: usize, method: impl Into<String>) -> Outcome {
+    pub(crate) fn new(statistic: f64, p: f64, lists: usize, method: impl Into<String>) -> Outcome {
         // A tail smaller than the smallest number is not 0.
         let p = p.clamp(f64::MIN_POSITIVE, 1.0);
         Outcome { statistic: Some(statistic), p: Some(p), lists, method: method.into() }
     }
 
-    fn undefined(lists: usize, why: &str) -> Outcome {
+    pub(crate) fn undefined(lists: usize, why: &str) -> Outcome {
         Outcome { statistic: None, p: None, lists, method: format!("undefined: {why}") }
     }
 }
@@ -229,9 +230,9 @@ pub static TESTS: &[Entry<dyn Test>] = &[
     },
 ];
 
-const RANGE: &str = "a whole number in [1, 100000000]";
+pub(crate) const RANGE: &str = "an integer in [1, 100000000]";
 
-fn replicates(spec: &Spec, default: u32) -> Result<usize, ParamError> {
+pub(crate) fn replicates(spec: &Spec, default: u32) -> Result<usize, ParamError> {
     let ok = |n: f64| n.fract() == 0.0 && (1.0..=1e8).contains(&n);
     Ok(spec.args.number("n", f64::from(default), RANGE, ok)? as usize)
 }
@@ -239,19 +240,23 @@ fn replicates(spec: &Spec, default: u32) -> Result<usize, ParamError> {
 /// A test and how it was written.
 pub type NamedTest = (Spec, Box<dyn Test>);
 
-/// Reads tests separated by commas, such as `t,wilcoxon,randomisation:n=10000`; `randomization` is understood.
+/// A test over rows and how it was written; see [`crate::rows`].
+pub type NamedRowTest = (Spec, crate::rows::RowTest);
+
+/// Reads tests separated by commas, such as `t,wilcoxon,randomisation:n=10000`; `randomization` and `permutation` are
+/// understood.
 ///
 /// ```
 /// let error = toprank_metrics::significance::parse("anova").err().unwrap();
 /// assert_eq!(
 ///     error.to_string(),
-///     "test must be one of t, wilcoxon, sign, randomisation, bootstrap, but is anova"
+///     "unknown test \"anova\"; expected one of t, wilcoxon, sign, randomisation, bootstrap"
 /// );
 /// ```
 pub fn parse(text: &str) -> Result<Vec<NamedTest>, ParamError> {
     let mut tests = Vec::new();
     for mut spec in Spec::parse_all(text).map_err(|error| as_kind(error, "test"))? {
-        if spec.name == "randomization" {
+        if ["randomization", "permutation"].contains(&spec.name.as_str()) {
             spec.name = "randomisation".to_string();
         }
         let test = make(TESTS, "test", &spec)?;
@@ -260,7 +265,7 @@ pub fn parse(text: &str) -> Result<Vec<NamedTest>, ParamError> {
     Ok(tests)
 }
 
-/// The grammar speaks of metrics; here the entry is another thing.
+/// An error of the grammar, which names metrics, about another kind of entry.
 pub(crate) fn as_kind(error: ParamError, kind: &str) -> ParamError {
     if error.param == "metric" { ParamError::new(kind, &error.found, "name[:key=value]…") } else { error }
 }
@@ -268,8 +273,7 @@ pub(crate) fn as_kind(error: ParamError, kind: &str) -> ParamError {
 /// Makes the entry that `spec` names, refusing names, cut-offs and parameters the table does not know.
 pub(crate) fn make<T: ?Sized>(table: &[Entry<T>], kind: &str, spec: &Spec) -> Result<Box<T>, ParamError> {
     let Some(entry) = table.iter().find(|entry| entry.name == spec.name) else {
-        let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
-        return Err(ParamError::new(kind, &spec.name, &format!("one of {}", names.join(", "))));
+        return Err(unknown(kind, &spec.name, table.iter().map(|entry| entry.name)));
     };
     if let Some(k) = spec.cut {
         return Err(ParamError::new(&format!("{kind} {}", spec.name), &format!("@{k}"), "without a cut-off"));

@@ -19,7 +19,7 @@ Cost: O(n log n).";
 pub(super) const SIGN_PAGE: &str = "\
 Sign test, two-sided: is the number of wins that of a fair coin?
 
-  p = min(1, 2 P(X ≤ min(wins, losses))),   X binomial with wins + losses trials of chance 1/2
+  p = min(1, 2 P(X ≤ min(wins, losses))),   X binomial with wins + losses trials of probability 1/2
 
 Differences of 0 (up to 1e-12) are dropped. p is that of scipy.stats.binomtest. Weights are not used.
 Undefined without lists; all differences 0: p = 1. Cost: O(n).";

@@ -207,7 +207,7 @@ fn the_biggest_differences_come_first_and_keep_their_list() {
 #[test]
 fn what_the_table_does_not_know_is_refused() {
     for (text, message) in [
-        ("randomisation:n=0", "n must be a whole number in [1, 100000000], but is 0"),
+        ("randomisation:n=0", "n must be an integer in [1, 100000000], but is 0"),
         ("randomization:exact=maybe", "exact must be yes or no, but is maybe"),
         ("t:n", "test must be name[:key=value]…, but is t:n"),
         ("t:n=5", "a parameter of t must be none, but is n"),

@@ -11,7 +11,7 @@ studentised:  p_ij = P(Q_{k, (n−1)(k−1)} ≥ |m_i − m_j| / √(MSE / n)), 
 Sources: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
 experiments", TOIS 2012 (randomised); Tukey, "The problem of multiple comparisons", 1953 (studentised).
 
-Both control the chance of any false finding among the pairs. With two runs the randomised one is Fisher's
+Both control the probability of any false finding among the pairs. With two runs the randomised one is Fisher's
 randomisation test and the studentised one the paired t test.
 
 Lists count on which every run has a value. The randomised test takes list weights (means are weighted); the

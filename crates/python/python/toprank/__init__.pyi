@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 
-MetricName = Literal["ndcg", "dcg", "err", "map", "ap", "mauprc", "mrr", "rr", "recip_rank", "p", "precision", "recall", "success", "hit", "hits", "f1", "rprec", "r-prec", "rbp", "iprec", "iprec_at_recall", "11pt", "11pt_avg", "bpref", "judged", "rbp-residual", "auroc", "auc", "pauc", "auprc", "pap", "top-push", "p-norm-push", "pairs", "kendall", "tau", "spearman"]
+MetricName = Literal["ndcg", "ndcg_score", "dcg", "dcg_score", "err", "map", "ap", "mauprc", "mean_average_precision", "gm-map", "gm_map", "gmap", "mrr", "rr", "recip_rank", "p", "precision", "set_p", "setp", "recall", "r", "set_recall", "setr", "success", "hit", "hits", "hr", "hit_rate", "f1", "set_f", "setf", "rprec", "r-prec", "rbp", "iprec", "iprec_at_recall", "11pt", "11pt_avg", "bpref", "judged", "rbp-residual", "auroc", "auc", "roc_auc", "roc_auc_score", "pauc", "auprc", "average_precision", "average_precision_score", "pap", "top-push", "p-norm-push", "pairs", "kendall", "tau", "kendalltau", "spearman", "spearmanr"]
 
 ObjectiveName = Literal["song", "song-v1", "song-v2", "song-minibatch", "song-storm", "ap", "soprc", "listwise-ce", "precision", "recall", "p-norm-push", "auroc", "pauc-kl", "tpauc-kl", "top-push-kl", "k-song", "k-song-v1", "k-song-v2", "k-song-rank", "top-ap", "precision-threshold", "recall-threshold", "precision-at-recall", "pauc-bilevel", "tpauc-bilevel", "pap", "top-push-bilevel", "auroc-minmax", "auroc-margin", "pauc-cvar", "tpauc-minmax", "top-push", "p-norm-push-minmax", "squared", "logistic", "cross-entropy", "focal", "ordinal", "ranknet", "ranksvm", "squared-hinge", "margin", "bpr", "lambdarank", "lambdamart", "lambda-map", "lambda-mrr", "lambda-err", "lambda-p", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2pp", "listnet", "softmax", "listmle", "p-listmle", "rankcosine", "xe-ndcg", "approx-ndcg", "gumbel-ndcg", "approx-mrr", "neural-ndcg", "neural-ndcg-stochastic", "pirank", "smoothi", "softrank", "yetirank", "global-contrastive", "nca", "log-nca", "sup-con", "smooth-ap", "fast-ap", "contrastive", "triplet", "multi-similarity"]
 
@@ -75,6 +75,9 @@ class Comparison:
         ...
     def to_frame(self) -> Any:
         """A pandas table: difference (second − first), its interval, wins, ties, losses, corrected p values."""
+    @property
+    def verdicts(self) -> list[str]:
+        """One line per metric and pair: who wins by how much, the interval, the corrected p value, wins/ties/losses."""
 
 class Evaluation(Mapping[str, float]):
     """Means by metric; `values` has intervals and values per list, `to_frame()` a pandas table."""
@@ -88,7 +91,7 @@ class Evaluation(Mapping[str, float]):
         ...
     @property
     def interval(self) -> dict[str, tuple[float, float] | None]:
-        """The bootstrap interval of each mean."""
+        """The confidence interval of each mean; `results[metric].method` says how it was found."""
     @property
     def mean(self) -> dict[str, float]:
         """The mean of each metric."""
@@ -548,32 +551,37 @@ class Value:
     used: int
     undefined: int
     higher_is_better: bool
+    method: str | None
 
 __version__: str
 
-def compare(runs: Mapping[str, Any], labels: Any, *, metrics: str | Iterable[str] = ('ndcg@10', 'map'), tests: str | Iterable[str] = ('t', 'randomisation'), correction: str = 'holm', tukey: str | None = None, biggest: int = 10, level: float = 0.95, replicates: int = 2000, seed: int = 1, **judging: Any) -> Comparison:
+def compare(runs: Mapping[str, Any], labels: Any, *, metrics: str | Iterable[str] = ('ndcg@10', 'map'), tests: str | Iterable[str] | None = None, correction: str = 'holm', tukey: str | None = None, biggest: int = 10, level: float = 0.95, replicates: int = 2000, seed: int = 1, **judging: Any) -> Comparison:
     """Compares runs on the same lists: means, differences with intervals, paired tests, corrected p values.
 
     runs: scores by the name of the run; labels: as for `evaluate`. With judgements as labels (dictionary or file) runs are
     dictionaries or files too, and a query that a run does not answer is an empty ranking.
-    tests: of every pair, "t", "wilcoxon", "sign", "randomisation:n=10000", "bootstrap"; correction: "holm", "bh", "none".
+    tests: of every pair, "t", "wilcoxon", "sign", "randomisation:n=10000", "bootstrap" (default: "t", "randomisation"). Of one
+    list (binary data) rows are drawn: "delong" (AUROC), "bootstrap", "permutation:n=10000" (default: all three).
+    correction: of p values over all pairs and metrics, "holm", "bh", "none"; intervals of differences have its level.
     The other arguments are those of `evaluate`: group, qid, like, policy, list_weight …
 
     >>> toprank.compare({"bm25": old, "mlp": new}, labels, qid=query, metrics="ndcg@10").to_frame()
     """
 
 def evaluate(labels: Any, scores: Any, *, group: Any = None, qid: Any = None, metrics: str | Iterable[str] = ('ndcg@10', 'map', 'mrr'), like: str | None = None, policy: str | Mapping[str, Any] | None = None, item_weight: Any = None, list_weight: Any = None, unjudged: bool = False, complete: bool = False, depth: int | None = None, level: float = 0.95, replicates: int = 1000, seed: int = 1) -> Evaluation:
-    """Judges scores: means, bootstrap intervals and values per list.
+    """Evaluates scores: means, confidence intervals and values per list.
 
     labels, scores: one number per item, higher is better; or judgements and a run: {query: {document: number}} or a file.
     group: sizes of the lists; qid: the name of each item's list; neither: all items are one list (binary data).
-    metrics: names as the command takes them: "ndcg@10", "pauc:fpr=0.1", "ndcg@10:gain=linear:ties=worst".
+    metrics: names as the command takes them: "ndcg@10", "pauc:fpr=0.1", "ndcg@10:gain=linear:ties=worst"; those of trec_eval
+    ("P_5"), ir_measures ("nDCG@10") and scikit-learn ("roc_auc") are understood, results have our names.
     like: another tool's conventions; one of `toprank.presets()`.
     policy: rules for all metrics, {"ties": "worst", "empty": "zero"}; they are stronger than `like`.
     unjudged: True takes the label NaN as "not judged" instead of refusing it.
-    complete: judged queries that a run does not answer are empty rankings (trec_eval -c) instead of left out.
-    depth: judge only that many documents of each query of a run (trec_eval -M).
-    replicates: resamples of the interval; 0: no interval.
+    complete: judged queries that a run does not answer are empty rankings (trec_eval -c) instead of being excluded.
+    depth: evaluate only that many documents of each query of a run (trec_eval -M).
+    replicates: resamples of the interval; 0: no interval. Several lists are resampled; of one list its rows are, relevant and
+    other ones separately, and AUROC has DeLong's interval. With fewer than 50 relevant rows intervals are too short.
 
     >>> toprank.evaluate([1, 0, 0, 2], [0.9, 0.8, 0.3, 0.7], group=[2, 2], metrics="mrr")["mrr"]
     1.0

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from . import _toprank
-from ._judge import Evaluation, evaluate
+from ._arrays import labels_of, scores_of, weights_of
+from ._judge import Evaluation, evaluate, metrics_text, rules_of
 
 
 class Comparison:
@@ -39,18 +41,18 @@ class Comparison:
     def __repr__(self) -> str:
         lines = []
         for metric, comparison in self.metrics.items():
-            for run in comparison["runs"]:
-                mean = "–" if run["mean"] is None else f"{run['mean']:.4f}"
-                lines.append(f"{metric}  {run['name']}  {mean}")
-            for pair in comparison["pairs"]:
-                tests = ", ".join(f"p {t['test']} {_p(t['p_corrected'])}" for t in pair["tests"])
-                difference = f"{pair['mean_difference']:+.4f}"
-                lines.append(f"{metric}  {pair['second']} − {pair['first']}  {difference}  {tests}")
-        return "\n".join(lines)
+            means = (f"{run['name']} {_mean(run['mean'])}" for run in comparison["runs"])
+            lines.append(f"{metric}: {', '.join(means)}")
+        return "\n".join(self.verdicts + lines)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """One line per metric and pair: who wins by how much, the interval, the corrected p value, wins/ties/losses."""
+        return [pair["verdict"] for comparison in self.metrics.values() for pair in comparison["pairs"]]
 
 
-def _p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+def _mean(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def comparisons_by_metric(
@@ -71,7 +73,7 @@ def compare(
     labels: Any,
     *,
     metrics: str | Iterable[str] = ("ndcg@10", "map"),
-    tests: str | Iterable[str] = ("t", "randomisation"),
+    tests: str | Iterable[str] | None = None,
     correction: str = "holm",
     tukey: str | None = None,
     biggest: int = 10,
@@ -84,7 +86,9 @@ def compare(
 
     runs: scores by the name of the run; labels: as for `evaluate`. With judgements as labels (dictionary or file) runs are
     dictionaries or files too, and a query that a run does not answer is an empty ranking.
-    tests: of every pair, "t", "wilcoxon", "sign", "randomisation:n=10000", "bootstrap"; correction: "holm", "bh", "none".
+    tests: of every pair, "t", "wilcoxon", "sign", "randomisation:n=10000", "bootstrap" (default: "t", "randomisation"). Of one
+    list (binary data) rows are drawn: "delong" (AUROC), "bootstrap", "permutation:n=10000" (default: all three).
+    correction: of p values over all pairs and metrics, "holm", "bh", "none"; intervals of differences have its level.
     The other arguments are those of `evaluate`: group, qid, like, policy, list_weight …
 
     >>> toprank.compare({"bm25": old, "mlp": new}, labels, qid=query, metrics="ndcg@10").to_frame()
@@ -98,16 +102,35 @@ def compare(
         for name, scores in runs.items()
     }
     first = next(iter(evaluations.values()))
+    tests = tests if tests is None or isinstance(tests, str) else ",".join(tests)
+    rest = correction, tukey
+    if first.lists == 1 and not isinstance(labels, (str, os.PathLike, Mapping)):
+        labels = labels_of(labels, judging.get("unjudged", False))
+        text = _toprank.compare_rows(
+            list(map(str, runs)),
+            labels,
+            [scores_of(scores, labels.size) for scores in runs.values()],
+            metrics_text(metrics),
+            judging.get("like"),
+            rules_of(judging.get("policy")),
+            weights_of(judging.get("item_weight"), labels.size, "item_weight"),
+            tests,
+            *rest,
+            level,
+            replicates,
+            seed,
+        )
+        return Comparison(evaluations, json.loads(text))
     values = [[evaluation.per_list[metric] for evaluation in evaluations.values()] for metric in first]
     weights = judging.get("list_weight")
     text = _toprank.compare(
         list(map(str, runs)),
+        list(first),
         values,
         [value.higher_is_better for value in first.results.values()],
         None if weights is None else np.ascontiguousarray(weights, dtype=np.float32),
-        tests if isinstance(tests, str) else ",".join(tests),
-        correction,
-        tukey,
+        tests or "t,randomisation",
+        *rest,
         biggest,
         level,
         replicates,

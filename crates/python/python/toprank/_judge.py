@@ -22,12 +22,14 @@ class Value:
     mean: float
     """Mean over the lists that have a value; NaN if none has."""
     interval: tuple[float, float] | None
-    """Bootstrap interval of the mean; None for one list."""
+    """Confidence interval of the mean; None if none was asked for or there is too little to draw from."""
     per_list: np.ndarray
     """One value per list; NaN where the metric is undefined and the policy leaves the list out."""
     used: int
     undefined: int
     higher_is_better: bool
+    method: str | None = None
+    """How the interval was found: "BCa bootstrap over lists, 1000 resamples", "DeLong" …"""
 
     def __float__(self) -> float:
         return self.mean
@@ -53,6 +55,7 @@ class Evaluation(Mapping[str, float]):
                 line["used"],
                 line["undefined"],
                 line["higher_is_better"],
+                line["method"],
             )
 
     def __getitem__(self, metric: str) -> float:
@@ -71,7 +74,7 @@ class Evaluation(Mapping[str, float]):
 
     @property
     def interval(self) -> dict[str, tuple[float, float] | None]:
-        """The bootstrap interval of each mean."""
+        """The confidence interval of each mean; `results[metric].method` says how it was found."""
         return {name: value.interval for name, value in self.results.items()}
 
     @property
@@ -101,7 +104,13 @@ class Evaluation(Mapping[str, float]):
             ends = "" if value.interval is None else "  [{:.4f}, {:.4f}]".format(*value.interval)
             lines.append(f"{value.metric:{width}}  {value.mean:.4f}{ends}  {value.used} list{'' if value.used == 1 else 's'}")
         like = f"like {self.like}: " if self.like else ""
-        return "\n".join([*lines, f"policy: {like}{self.policy}"])
+        methods: dict[str, list[str]] = {}
+        for value in self.results.values():
+            if value.method is not None:
+                methods.setdefault(value.method, []).append(value.metric)
+        alone = len(methods) == 1
+        found = [f"intervals{'' if alone else ' of ' + ', '.join(names)}: {method}" for method, names in methods.items()]
+        return "\n".join([*lines, *found, f"policy: {like}{self.policy}"])
 
 
 def metrics_text(metrics: str | Iterable[str]) -> str:
@@ -136,17 +145,19 @@ def evaluate(
     replicates: int = 1000,
     seed: int = 1,
 ) -> Evaluation:
-    """Judges scores: means, bootstrap intervals and values per list.
+    """Evaluates scores: means, confidence intervals and values per list.
 
     labels, scores: one number per item, higher is better; or judgements and a run: {query: {document: number}} or a file.
     group: sizes of the lists; qid: the name of each item's list; neither: all items are one list (binary data).
-    metrics: names as the command takes them: "ndcg@10", "pauc:fpr=0.1", "ndcg@10:gain=linear:ties=worst".
+    metrics: names as the command takes them: "ndcg@10", "pauc:fpr=0.1", "ndcg@10:gain=linear:ties=worst"; those of trec_eval
+    ("P_5"), ir_measures ("nDCG@10") and scikit-learn ("roc_auc") are understood, results have our names.
     like: another tool's conventions; one of `toprank.presets()`.
     policy: rules for all metrics, {"ties": "worst", "empty": "zero"}; they are stronger than `like`.
     unjudged: True takes the label NaN as "not judged" instead of refusing it.
-    complete: judged queries that a run does not answer are empty rankings (trec_eval -c) instead of left out.
-    depth: judge only that many documents of each query of a run (trec_eval -M).
-    replicates: resamples of the interval; 0: no interval.
+    complete: judged queries that a run does not answer are empty rankings (trec_eval -c) instead of being excluded.
+    depth: evaluate only that many documents of each query of a run (trec_eval -M).
+    replicates: resamples of the interval; 0: no interval. Several lists are resampled; of one list its rows are, relevant and
+    other ones separately, and AUROC has DeLong's interval. With fewer than 50 relevant rows intervals are too short.
 
     >>> toprank.evaluate([1, 0, 0, 2], [0.9, 0.8, 0.3, 0.7], group=[2, 2], metrics="mrr")["mrr"]
     1.0

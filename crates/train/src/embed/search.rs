@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use toprank_core::Lists;
 use toprank_core::matrix::{View, product};
 use toprank_embeddings::{Best, pick};
-use toprank_metrics::{Counts, Evaluation, ItemWeights, Measure, MeasureResult, evaluate, weighted_mean};
+use toprank_metrics::{Counts, Evaluation, ItemWeights, Measure, MeasureResult, evaluate};
 
 use crate::error::TrainError;
 
@@ -141,15 +141,9 @@ impl Search<'_> {
                 counts[m].empty += result.counts.empty;
             }
         }
-        let results =
-            measures.iter().zip(values).zip(counts).map(|((measure, per_list), counts)| MeasureResult {
-                name: measure.name().to_string(),
-                mean: weighted_mean(&per_list, None),
-                per_list,
-                counts,
-                item_weights: ItemWeights::Absent,
-                better: measure.metric().better(),
-            });
+        let results = measures.iter().zip(values).zip(counts).map(|((measure, per_list), counts)| {
+            MeasureResult::new(measure, per_list, counts, ItemWeights::Absent, None)
+        });
         Ok(Evaluation { results: results.collect() })
     }
 }

@@ -9,7 +9,7 @@ whole lists, a block of users at a time.
 use toprank_core::stream::Random;
 use toprank_core::{Choices, Lists, Ragged, Stream};
 use toprank_embeddings::{Best, Ranker};
-use toprank_metrics::{Counts, Evaluation, Measure, MeasureResult, evaluate, weighted_mean};
+use toprank_metrics::{Counts, Evaluation, Measure, MeasureResult, evaluate};
 
 use crate::error::TrainError;
 
@@ -126,14 +126,8 @@ pub fn evaluate_part(
     }
     let results =
         measures.iter().zip(values).zip(counts).enumerate().map(|(m, ((measure, per_list), counts))| {
-            MeasureResult {
-                name: measure.name().to_string(),
-                mean: weighted_mean(&per_list, None),
-                per_list,
-                counts,
-                item_weights: weights.get(m).map_or(toprank_metrics::ItemWeights::Absent, |weights| *weights),
-                better: measure.metric().better(),
-            }
+            let weights = weights.get(m).map_or(toprank_metrics::ItemWeights::Absent, |weights| *weights);
+            MeasureResult::new(measure, per_list, counts, weights, None)
         });
     let evaluation = Evaluation { results: results.collect() };
     Ok(PartEvaluation { beyond: beyond(&recommended, seen, &users, k), evaluation, users })
