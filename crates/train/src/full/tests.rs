@@ -285,39 +285,3 @@ fn bad_settings_and_graphs_are_refused() {
     let error = WalkOracle::new(&graphs, &[0, 1], Walk::default(), &goal("margin")).err().unwrap();
     assert!(error.to_string().contains("without judgements"), "{error}");
 }
-
-#[test]
-fn the_houses_trainer_trains_a_walk_with_any_sampler_and_keeps_it_positive() {
-    use crate::engine::Examples;
-    use crate::{Course, Settings, Trainer};
-    use std::sync::Arc;
-    let (graphs, _) = graphs(6, 30);
-    let graphs = Arc::new(graphs);
-    let train = graphs.lists(&(0..20).collect::<Vec<_>>(), false);
-    let valid = graphs.lists(&(20..30).collect::<Vec<_>>(), false);
-    let settings = Settings {
-        objective: Some("song".into()),
-        sampler: Some("lists:batch=8".into()),
-        rate: Some(0.05),
-        epochs: Some(30),
-        transforms: Some("none".into()),
-        ..Settings::default()
-    };
-    let Ok(config) = settings.resolve() else { return };
-    let walk = Walk { score: Score::Scaled, ..Walk::default() };
-    let model = toprank_walks::WalkModel::new(graphs.clone(), walk, 1e-10);
-    let features: &dyn toprank_core::Features = &*graphs;
-    let mut trainer = Trainer::new(
-        &config,
-        Box::new(model),
-        Examples { lists: &train, features },
-        Some(Examples { lists: &valid, features }),
-    )
-    .unwrap();
-    trainer.run(&mut (), None).unwrap();
-    let records = trainer.records();
-    let (first, last) = (records[0].loss, records[records.len() - 1].loss);
-    assert!(last < first, "{first} {last}");
-    assert!(trainer.parameters().iter().all(|p| *p > 0.0));
-    assert!(trainer.best().is_some());
-}
