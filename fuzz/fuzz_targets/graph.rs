@@ -10,7 +10,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for name in ["fuzz.txt", "fuzz.csv"] {
         for (weight, undirected) in [(None, true), (Some("3".to_string()), false)] {
             let options = EdgeOptions { weight, undirected, ..EdgeOptions::default() };
-            let Ok(graph) = read_edges(&source(name, bytes), &options) else { continue };
+            let Ok(read) = read_edges(&source(name, bytes), &options) else { continue };
+            let graph = read.graph;
             assert_eq!(graph.inward().offsets.len(), graph.nodes() + 1);
             let degrees: u64 = graph.out_degree().iter().map(|degree| u64::from(*degree)).sum();
             assert_eq!(degrees, graph.edges() as u64);
@@ -29,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for name in ["edges.tsv", "nodes.tsv", "judgements.tsv", "seeds.tsv"] {
         let path = folder.join(name);
         match tables.next() {
-            Some(bytes) => std::fs::write(path, bytes).expect("room"),
+            Some(bytes) => std::fs::write(path, bytes).expect("a file can be written"),
             None => drop(std::fs::remove_file(path)),
         }
     }

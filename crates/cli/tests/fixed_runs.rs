@@ -133,7 +133,7 @@ const RUNS: [(&str, &str, &str); 12] = [
     ),
     (
         "trees-multilabel",
-        "train --data table.csv --labels label,second --features a,b,c --objective auroc --model trees:one-side=0.3-0.2 --trees 15 --leaves 7 --seed 7",
+        "train --data table.csv --labels label,second --features a,b,c --objective auroc --model trees:goss=0.3-0.2 --trees 15 --leaves 7 --seed 7",
         "predict --model m --data other.csv --labels label,second --features a,b,c -o s",
     ),
     (

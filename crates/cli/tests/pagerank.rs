@@ -62,6 +62,20 @@ fn weights_seeds_and_dangling_rules_change_what_they_say() {
 }
 
 #[test]
+fn comments_are_counted_and_names_that_start_like_one_are_nodes() {
+    let shell = Toprank::new();
+    shell.file("links.tsv", "# links\n\n%41\tb\nb\t%41\nb\tc\n");
+    let out = json(&shell.ok("pagerank rank --edges links.tsv --json"));
+    assert_eq!((out["nodes"].as_u64(), out["edges"].as_u64()), (Some(3), Some(3)));
+    assert_eq!(out["comment_lines"].as_u64(), Some(1));
+    shell.file("tags.csv", "source,target\n#rust,#go\n#go,#rust\n#go,c\n");
+    shell.file("seeds.txt", "# tags\n#rust\n");
+    let out = json(&shell.ok("pagerank rank --edges tags.csv --seeds seeds.txt --restart 1 --json"));
+    assert_eq!((out["nodes"].as_u64(), out["comment_lines"].as_u64()), (Some(3), Some(0)));
+    assert_eq!((out["top"][0]["name"].as_str(), out["top"][0]["score"].as_f64()), (Some("#rust"), Some(1.0)));
+}
+
+#[test]
 fn bad_input_of_rank_is_told_in_words() {
     let shell = Toprank::new();
     shell.file("edges.csv", EDGES);

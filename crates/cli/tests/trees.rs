@@ -157,7 +157,9 @@ fn words_keep_their_meaning_in_a_file_that_counts_them_otherwise() {
     // Another colour comes first here.
     shell.file("test.csv", &table(words, 1));
     let read = "--label label --categorical colour --quiet";
-    shell.ok(&format!("train --data train.csv {read} --model trees:least-rows=5 --objective logistic --trees 30 -o m.toprank"));
+    shell.ok(&format!(
+        "train --data train.csv {read} --model trees:min-rows=5 --objective logistic --trees 30 -o m.toprank"
+    ));
     shell.ok(&format!("predict --model m.toprank --data test.csv {read} -o s.txt"));
     let value =
         json(&shell.ok(&format!("evaluate --data test.csv {read} --scores s.txt --metrics auroc --json")));

@@ -46,8 +46,6 @@ pub struct ModelInput<'a> {
     pub rows: &'a [u32],
     /// List d is `rows[offsets[d]..offsets[d + 1]]`. A model that scores each row by itself ignores them.
     pub offsets: &'a [usize],
-    /// The number of each list in its data set; empty where lists mean nothing to the model.
-    pub lists: &'a [u32],
 }
 
 /// A differentiable function of a flat slice of parameters.

@@ -63,7 +63,7 @@ impl ReadError {
         ReadError::new(Fault::Options, file, found.as_ref(), expected.as_ref())
     }
 
-    /// The system said no. A damaged compressed file is a fault of the data, not of the system.
+    /// An I/O error of the operating system. A damaged compressed file is a fault of the data instead.
     pub fn io(file: &str, error: &std::io::Error) -> ReadError {
         use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
         match error.kind() {
@@ -92,7 +92,7 @@ impl ReadError {
         self
     }
 
-    /// Says what to do.
+    /// Adds what to do.
     #[must_use]
     pub fn advice(mut self, advice: impl Into<String>) -> ReadError {
         self.0.advice = advice.into();
@@ -104,7 +104,7 @@ impl ReadError {
         self.0.fault
     }
 
-    /// True if the reader of our output has gone away, as `head` does: no reason to complain.
+    /// True if the reader of our output closed the pipe, as `head` does; commands end silently then.
     pub fn is_broken_pipe(&self) -> bool {
         self.0.broken_pipe
     }

@@ -1,5 +1,5 @@
 /*!
-Names that get numbers, and rows that get lists: every reader whose lists have names uses these two.
+Interning of names and grouping of rows into lists, for every reader whose lists have names.
 
 A list whose rows are not adjacent comes back after it ended. By default that is an error of the reader; with
 `regroup` the rows are brought together, lists in order of first appearance, rows in file order within a list.

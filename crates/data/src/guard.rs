@@ -1,4 +1,4 @@
-//! Panics of other people's decoders as errors: caught, and without a word on stderr.
+//! Panics of third-party decoders turned into errors, without output on standard error.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -11,7 +11,7 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// Runs a decoder that was written for files of honest writers; `None` if it panicked.
+/// Runs a decoder that may panic on damaged files; `None` if it panicked.
 ///
 /// The caller must not use afterwards what `decode` may have left half done.
 ///

@@ -3,8 +3,8 @@
 //!
 //! Invariants:
 //! - every reader returns the same [`Dataset`] or a [`ReadError`] that names file, line, what was found and what
-//!   was expected; no input makes it panic or take memory without bound;
-//! - missing stays missing (NaN); nothing is imputed while reading;
+//!   was expected; no input makes it panic or allocate without bound;
+//! - missing values stay missing (NaN); nothing is imputed while reading;
 //! - a list is never split, and the rows keep the order of the file;
 //! - no metric and no model is known here.
 //!

@@ -2,7 +2,7 @@
 Lines of a text, one at a time, for every format whose speed does not matter as much as LETOR's.
 
 Line ends may be LF or CRLF; a byte-order mark at the start is dropped, UTF-16 is refused by name; the last line
-needs no newline; a line longer than [`LONGEST`] is an error, so that no file takes memory without bound.
+needs no newline; a line longer than [`LONGEST`] is an error, so that no file allocates without bound.
 */
 
 use std::io::{self, Read};

@@ -20,7 +20,7 @@ impl Names {
         Names::default()
     }
 
-    /// No name yet, with room for `names` names of `bytes` bytes in all.
+    /// No name yet, with capacity for `names` names of `bytes` bytes in all.
     pub fn with_capacity(names: usize, bytes: usize) -> Names {
         Names { text: String::with_capacity(bytes), ends: Vec::with_capacity(names) }
     }
@@ -68,7 +68,7 @@ impl Names {
         self.len().checked_sub(1).map(|last| self.get(last))
     }
 
-    /// Takes all names out and keeps the memory for others.
+    /// Removes all names and keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
@@ -96,7 +96,7 @@ impl Names {
         self.text.capacity() + self.ends.capacity() * size_of::<u64>()
     }
 
-    /// Gives spare memory back.
+    /// Frees spare memory.
     pub fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();

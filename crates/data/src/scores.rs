@@ -1,9 +1,8 @@
 /*!
-Scores files: what a model said, one number a line, in the order of the data's rows.
+Score files: one number a line, in the order of the data's rows.
 
-Several outputs (multi-label data) stand on one line, divided by blanks, tabs or commas; `nan` where a row is not judged for a
-label. Lines that start with `#` are
-skipped, blank lines may end the file.
+Several outputs (multi-label data) stand on one line, separated by blanks, tabs or commas; `nan` where a row is not judged
+for a label. Lines that start with `#` are skipped, blank lines may end the file.
 */
 
 use crate::dataset::Dataset;

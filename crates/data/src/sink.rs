@@ -1,5 +1,5 @@
 /*!
-Where bytes go: a file that appears whole or not at all, packed by its extension, or standard output.
+Output: a file that appears whole or not at all, compressed by its extension, or standard output.
 
 ```text
 temporary file in the same folder → write → sync → rename over the target → sync the folder
@@ -44,7 +44,7 @@ pub fn write_file(
         Ok(there) if !there.is_file() => {
             File::options().write(true).open(path).and_then(|file| packed(path, file, fill)).map(drop)
         }
-        // A link keeps pointing where it points.
+        // A symbolic link is kept: its target is replaced.
         Ok(_) => path.canonicalize().and_then(|target| replace(&target, fill)),
         Err(_) => replace(path, fill),
     };
@@ -68,7 +68,7 @@ fn replace(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result
     draft.publish(path)
 }
 
-/// Drafts being written, so that an interrupt can take them away.
+/// Drafts being written, so that an interrupt can remove them.
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file under a temporary name until it is whole; dropped before that, it is gone.

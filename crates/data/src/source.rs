@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use crate::error::ReadError;
 
+/// Most bytes of a text that [`Source::peek`] returns.
+pub(crate) const HEAD: usize = 1 << 16;
+
 /// A named place to read bytes from.
 ///
 /// ```
@@ -19,13 +22,13 @@ use crate::error::ReadError;
 #[derive(Clone, Debug)]
 pub struct Source {
     name: String,
-    place: Place,
+    origin: Origin,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Origin {
     Path(PathBuf),
-    /// Standard input, with what was peeked from it already.
+    /// Standard input, with the bytes already peeked from it.
     Stdin(Arc<[u8]>),
     Bytes(Arc<[u8]>),
 }
@@ -35,14 +38,14 @@ impl Source {
     pub fn path(path: impl AsRef<Path>) -> Source {
         let path = path.as_ref();
         if path == Path::new("-") {
-            return Source { name: "stdin".into(), place: Place::Stdin(Arc::default()) };
+            return Source { name: "stdin".into(), origin: Origin::Stdin(Arc::default()) };
         }
-        Source { name: path.display().to_string(), place: Place::Path(path.to_path_buf()) }
+        Source { name: path.display().to_string(), origin: Origin::Path(path.to_path_buf()) }
     }
 
     /// Bytes in memory, under a name for messages.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Source {
-        Source { name: name.into(), place: Place::Bytes(bytes.into()) }
+        Source { name: name.into(), origin: Origin::Bytes(bytes.into()) }
     }
 
     /// The name for messages.
@@ -52,8 +55,8 @@ impl Source {
 
     /// The path, if it is a file.
     pub fn as_path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Path(path) => Some(path),
+        match &self.origin {
+            Origin::Path(path) => Some(path),
             _ => None,
         }
     }
@@ -82,10 +85,10 @@ impl Source {
 
     /// Opens the bytes as they are, without unpacking.
     pub fn open_raw(&self) -> Result<Box<dyn Read + Send>, ReadError> {
-        match &self.place {
-            Place::Stdin(peeked) => Ok(Box::new(Cursor::new(peeked.clone()).chain(io::stdin()))),
-            Place::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
-            Place::Path(path) => {
+        match &self.origin {
+            Origin::Stdin(peeked) => Ok(Box::new(Cursor::new(peeked.clone()).chain(io::stdin()))),
+            Origin::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
+            Origin::Path(path) => {
                 let file = std::fs::File::open(path).map_err(|e| ReadError::io(&self.name, &e))?;
                 if file.metadata().is_ok_and(|m| m.is_dir()) {
                     return Err(ReadError::options(&self.name, "a folder", "a file"));
@@ -96,7 +99,7 @@ impl Source {
     }
 
     /// The first bytes of the text (unpacked, about 64 KB at most) and a source that still starts with them: standard
-    /// input can be read only once, so go on with the source returned.
+    /// input can be read only once, so continue with the source returned.
     ///
     /// ```
     /// let (head, source) = toprank_data::Source::bytes("t", *b"1 qid:1").peek().unwrap();
@@ -104,21 +107,23 @@ impl Source {
     /// assert_eq!(source.name(), "t");
     /// ```
     pub fn peek(&self) -> Result<(Vec<u8>, Source), ReadError> {
-        const MOST: u64 = 1 << 16;
         let mut raw = Vec::new();
-        self.open_raw()?.take(MOST).read_to_end(&mut raw).map_err(|e| ReadError::io(&self.name, &e))?;
+        self.open_raw()?
+            .take(HEAD as u64)
+            .read_to_end(&mut raw)
+            .map_err(|e| ReadError::io(&self.name, &e))?;
         let raw: Arc<[u8]> = raw.into();
-        let source = match &self.place {
-            Place::Stdin(_) => Source { name: self.name.clone(), place: Place::Stdin(raw.clone()) },
+        let source = match &self.origin {
+            Origin::Stdin(_) => Source { name: self.name.clone(), origin: Origin::Stdin(raw.clone()) },
             _ => self.clone(),
         };
         // The piece may end inside a packed block: what came before is enough, damage is found while reading.
         let mut head = Vec::new();
-        let _ = Source::bytes(self.name.clone(), raw).open()?.take(MOST).read_to_end(&mut head);
+        let _ = Source::bytes(self.name.clone(), raw).open()?.take(HEAD as u64).read_to_end(&mut head);
         Ok((head, source))
     }
 
-    /// Opens the text; what starts like gzip or zstd is unpacked on the way.
+    /// Opens the text; content that starts like gzip or zstd is decompressed.
     pub fn open(&self) -> Result<Box<dyn Read + Send>, ReadError> {
         let mut raw = self.open_raw()?;
         let mut head = [0u8; 4];

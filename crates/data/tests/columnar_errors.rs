@@ -49,7 +49,7 @@ fn words(values: &[&str]) -> ArrayRef {
 fn messages_name_column_row_finding_and_expectation() {
     let plain = ReadOptions::default;
     let label = || ("label", single(&[1.0, 0.0]));
-    let words_for_numbers = "type Utf8; expected numbers.\nName a feature of words with --categorical.";
+    let words_for_numbers = "type Utf8; expected numbers.\nName a feature of strings with --categorical.";
     let cases: Vec<(Columns, ReadOptions, String)> = vec![
         (vec![("label", words(&["a", "b"]))], plain(), format!("t: column label: row 1: {words_for_numbers}")),
         (
@@ -80,12 +80,12 @@ fn messages_name_column_row_finding_and_expectation() {
         (
             vec![label(), ("shown_position", double(&[Some(1.0), Some(1.5)]))],
             plain(),
-            "t: column shown_position: row 2: 1.5; expected a whole position from 0.".into(),
+            "t: column shown_position: row 2: 1.5; expected an integer position from 0.".into(),
         ),
         (
             vec![label(), ("shown_position", Arc::new(Int64Array::from(vec![-1, 1])))],
             plain(),
-            "t: column shown_position: row 1: -1; expected a whole position from 0.".into(),
+            "t: column shown_position: row 1: -1; expected an integer position from 0.".into(),
         ),
         (
             vec![label(), ("timestamp", double(&[Some(1.0), None]))],

@@ -1,4 +1,4 @@
-//! Reading, joining and aligning against plain twins over `HashMap`.
+//! Reading, joining and aligning against reference implementations over `HashMap`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;

@@ -67,7 +67,7 @@ fn errors_name_column_and_row() {
             ("docno", texts(&[Some("a"), None])),
             ("score", scores(vec![1.0, 2.0]))
         ]),
-        "run.parquet: column docno: null in row 2; expected text or a whole number."
+        "run.parquet: column docno: null in row 2; expected text or an integer."
     );
     assert_eq!(
         run(vec![("qid", q.clone()), ("docno", d.clone()), ("score", d.clone())]),
@@ -87,7 +87,7 @@ fn errors_name_column_and_row() {
             ("docno", d.clone()),
             ("score", scores(vec![1.0, 2.0]))
         ]),
-        "run.parquet: column qid: null in row 1; expected text or a whole number."
+        "run.parquet: column qid: null in row 1; expected text or an integer."
     );
     assert_eq!(
         run(vec![("qid", texts(&[])), ("docno", texts(&[])), ("score", scores(vec![]))]),
@@ -99,7 +99,7 @@ fn errors_name_column_and_row() {
     );
     assert_eq!(
         run(vec![("qid", scores(vec![1.5, 2.5])), ("docno", d.clone()), ("score", scores(vec![1.0, 2.0]))]),
-        "run.parquet: column qid: Float64 in row 1; expected text or a whole number."
+        "run.parquet: column qid: Float64 in row 1; expected text or an integer."
     );
     assert_eq!(
         run(vec![("qid", q), ("name", d), ("score", scores(vec![1.0, 2.0]))]),

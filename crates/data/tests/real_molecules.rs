@@ -12,12 +12,9 @@ const SETS: &[(&str, &[&str], usize, usize, usize)] = &[
     ("clintox", &["FDA_APPROVED", "CT_TOX"], 1_484, 38_923, 41_499),
 ];
 
-#[test]
 fn every_molecule_of_the_sets_is_read_and_scaffold_splits_hold_all_of_them() {
     for (name, labels, molecules, atoms, bonds) in SETS {
-        let Some(path) = toprank_testkit::real_data(&format!("binary/molecules/{name}.csv.gz")) else {
-            return;
-        };
+        let path = toprank_testkit::real_file(&format!("binary/molecules/{name}.csv.gz"));
         let options = ReadOptions {
             smiles: Some("smiles".into()),
             labels: labels.iter().map(ToString::to_string).collect(),
@@ -38,4 +35,8 @@ fn every_molecule_of_the_sets_is_read_and_scaffold_splits_hold_all_of_them() {
         let tenth = molecules / 10;
         assert!(rows[0].abs_diff(8 * tenth) < 20 && rows[2].abs_diff(tenth) < 20, "{name} {rows:?}");
     }
+}
+
+toprank_testkit::real_data_tests! {
+    every_molecule_of_the_sets_is_read_and_scaffold_splits_hold_all_of_them,
 }

@@ -1,20 +1,18 @@
 //! Real tables, interactions and multi-label files: the counts their description states.
 
 use toprank_data::{Dataset, ReadOptions, Source, read};
-use toprank_testkit::real_data;
+use toprank_testkit::real_file;
 
-fn load(file: &str, options: &ReadOptions) -> Option<Dataset> {
-    let path = real_data(file)?;
-    let data = read(&Source::path(path), options).unwrap_or_else(|error| panic!("{error}"));
+fn load(file: &str, options: &ReadOptions) -> Dataset {
+    let data = read(&Source::path(real_file(file)), options).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(data.lists.check(), Ok(()));
-    Some(data)
+    data
 }
 
 fn positives(data: &Dataset, list: usize) -> usize {
     data.lists.labels[data.lists.range(list)].iter().filter(|&&label| label > 0.0).count()
 }
 
-#[test]
 fn binary_tables_have_their_rows_features_and_positives() {
     for (name, rows, features, positive) in [
         ("german-credit", 1000, 61, 300),
@@ -26,13 +24,12 @@ fn binary_tables_have_their_rows_features_and_positives() {
         ("oil-spill", 937, 49, 41),
         ("spambase", 4597, 57, 1812),
     ] {
-        let Some(data) = load(&format!("binary/{name}.csv.gz"), &ReadOptions::default()) else { return };
+        let data = load(&format!("binary/{name}.csv.gz"), &ReadOptions::default());
         let found = (data.rows(), data.features.width(), positives(&data, 0), data.lists.len());
         assert_eq!(found, (rows, features, positive, 1), "{name}");
     }
 }
 
-#[test]
 fn tox21_leaves_out_what_was_not_measured() {
     let options = ReadOptions {
         labels: vec!["NR-*".into(), "SR-*".into()],
@@ -40,7 +37,7 @@ fn tox21_leaves_out_what_was_not_measured() {
         keep: vec!["smiles".into()],
         ..ReadOptions::default()
     };
-    let Some(data) = load("binary/molecules/tox21.csv.gz", &options) else { return };
+    let data = load("binary/molecules/tox21.csv.gz", &options);
     assert_eq!((data.rows(), data.lists.len(), data.outputs()), (7831, 12, 12));
     assert_eq!(data.output_names.as_ref().unwrap().get(0), "NR-AR");
     let positives: Vec<usize> = (0..12).map(|list| positives(&data, list)).collect();
@@ -51,7 +48,6 @@ fn tox21_leaves_out_what_was_not_measured() {
     assert_eq!(data.features.width(), 0, "no number column is left");
 }
 
-#[test]
 fn multi_label_files_have_their_rows_features_labels_and_labels_a_row() {
     for (file, rows, features, labels, labels_a_row) in [
         ("yeast/yeast-train", 1500, 103, 14, "4.228"),
@@ -65,7 +61,7 @@ fn multi_label_files_have_their_rows_features_labels_and_labels_a_row() {
         ("bibtex/bibtex-train", 4880, 1836, 159, "2.380"),
         ("bibtex/bibtex-test", 2515, 1836, 159, "2.444"),
     ] {
-        let Some(data) = load(&format!("multilabel/{file}.arff.gz"), &ReadOptions::default()) else { return };
+        let data = load(&format!("multilabel/{file}.arff.gz"), &ReadOptions::default());
         assert_eq!(
             (data.rows(), data.features.width(), data.lists.len()),
             (rows, features, labels),
@@ -81,39 +77,47 @@ fn multi_label_files_have_their_rows_features_labels_and_labels_a_row() {
     }
 }
 
-#[test]
 fn movielens_100k_has_its_users_items_and_ratings() {
     let options = ReadOptions { format: Some("interactions".into()), ..ReadOptions::default() };
-    let Some(data) = load("recsys/ml-100k/u.data.gz", &options) else { return };
+    let data = load("recsys/ml-100k/u.data.gz", &options);
     assert_eq!((data.lists.len(), data.rows(), data.lists.entries()), (943, 1682, 100_000));
     let stars = |wanted: f32| data.lists.labels.iter().filter(|&&label| label == wanted).count();
     assert_eq!([1.0, 2.0, 3.0, 4.0, 5.0].map(stars), [6110, 11370, 27145, 34174, 21201]);
     assert_eq!((data.list_name(0), data.item_names.as_ref().unwrap().get(0)), ("196".into(), "242"));
     assert_eq!(data.times.as_ref().map(|times| (times.len(), times[0])), Some((100_000, 881_250_949.0)));
     // By content, without naming the format, it is recognised too.
-    let same = load("recsys/ml-100k/u.data.gz", &ReadOptions::default()).unwrap();
+    let same = load("recsys/ml-100k/u.data.gz", &ReadOptions::default());
     assert_eq!(same, data);
 }
 
-#[test]
 fn movielens_1m_adjacency_lines_have_their_pairs() {
-    let options = ReadOptions { format: Some("adjacency".into()), ..ReadOptions::default() };
+    let named = ReadOptions { format: Some("adjacency".into()), ..ReadOptions::default() };
     // Users without an item in a part have no line there.
     let parts = [("train", 590_733, 6039), ("valid", 80_897, 6033), ("test", 164_848, 6038)];
     for (part, pairs, users) in parts {
-        let Some(data) = load(&format!("recsys/ml-1m-implicit/{part}.txt.gz"), &options) else { return };
+        let file = format!("recsys/ml-1m-implicit/{part}.txt.gz");
+        let data = load(&file, &ReadOptions::default());
+        assert_eq!(data, load(&file, &named), "{part} is recognised by its content");
         assert_eq!(data.lists.entries(), pairs, "{part}");
         assert_eq!(data.lists.len(), users, "{part}");
         assert!(data.lists.labels.iter().all(|&label| label == 1.0));
     }
 }
 
-#[test]
 fn mnist_has_its_images_and_the_labels_of_the_file_beside_them() {
     let file = "retrieval/mnist-t10k/t10k-images-idx3-ubyte.gz";
-    let Some(data) = load(file, &ReadOptions::default()) else { return };
+    let data = load(file, &ReadOptions::default());
     assert_eq!((data.rows(), data.features.width(), data.lists.len()), (10_000, 784, 1));
     let count = |class: u8| data.lists.labels.iter().filter(|label| **label == f32::from(class)).count();
     let counts: Vec<usize> = (0..10).map(count).collect();
     assert_eq!((counts.iter().min(), counts.iter().max()), (Some(&892), Some(&1135)), "{counts:?}");
+}
+
+toprank_testkit::real_data_tests! {
+    binary_tables_have_their_rows_features_and_positives,
+    tox21_leaves_out_what_was_not_measured,
+    multi_label_files_have_their_rows_features_labels_and_labels_a_row,
+    movielens_100k_has_its_users_items_and_ratings,
+    movielens_1m_adjacency_lines_have_their_pairs,
+    mnist_has_its_images_and_the_labels_of_the_file_beside_them,
 }

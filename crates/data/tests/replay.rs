@@ -1,12 +1,10 @@
 //! The seeds and findings of the fuzzers as ordinary tests: no reader panics on them.
 
-use std::fs;
-use std::path::Path;
-
 use toprank_data::graph::{EdgeOptions, QueryGraphs, SessionOptions, read_edges, read_sessions};
 use toprank_data::graph_items::{Coding, read_edge_list, read_smiles, scaffold_key};
 use toprank_data::scores::read_scores;
 use toprank_data::{ReadOptions, Source, formats};
+use toprank_testkit::fuzz::{seeds, targets};
 
 /// Reads `bytes` with the reader called `name`; false if there is none.
 fn replay(name: &str, bytes: &[u8]) -> bool {
@@ -20,59 +18,57 @@ fn replay(name: &str, bytes: &[u8]) -> bool {
         }
         return true;
     }
-    if name == "scores" {
-        let _ = read_scores(&source, 3, 1);
-    }
-    if name == "mulan_xml" {
-        let _ = formats::mulan_xml::label_names(&source);
-    }
-    if name == "graph" {
-        let _ = read_edges(&source, &EdgeOptions::default());
-        let _ = read_sessions(&source, &SessionOptions::default());
-        let folder = tempfile::tempdir().unwrap();
-        for (file, table) in ["edges.tsv", "nodes.tsv", "judgements.tsv", "seeds.tsv"]
-            .into_iter()
-            .zip(bytes.split(|byte| *byte == 0))
-        {
-            fs::write(folder.path().join(file), table).unwrap();
+    match name {
+        "scores" => {
+            let _ = read_scores(&source, 3, 1);
         }
-        let _ = QueryGraphs::read_folder(folder.path());
-    }
-    if name == "smiles" {
-        for line in String::from_utf8_lossy(bytes).lines() {
-            let Ok(molecule) = read_smiles(line) else { continue };
-            assert_eq!(scaffold_key(&molecule).is_some(), molecule.ring_bonds().contains(&true), "{line}");
+        "mulan_xml" => {
+            let _ = formats::mulan_xml::label_names(&source);
         }
-    }
-    if name == "edge_list" {
-        let mut tables = bytes.splitn(2, |byte| *byte == 0);
-        let mut next = |name: &str| Source::bytes(name, tables.next().unwrap_or_default());
-        let (nodes, edges) = (next("nodes.csv"), next("edges.csv"));
-        if let Ok(list) = read_edge_list(&nodes, &edges) {
-            let seen = Coding::fit(list.items(), 0..list.len()).apply(list.items()).unwrap();
-            assert_eq!(seen.fault(), None);
+        "graph" => {
+            let _ = read_edges(&source, &EdgeOptions::default());
+            let _ = read_sessions(&source, &SessionOptions::default());
+            let folder = tempfile::tempdir().unwrap();
+            for (file, table) in ["edges.tsv", "nodes.tsv", "judgements.tsv", "seeds.tsv"]
+                .into_iter()
+                .zip(bytes.split(|byte| *byte == 0))
+            {
+                std::fs::write(folder.path().join(file), table).unwrap();
+            }
+            let _ = QueryGraphs::read_folder(folder.path());
         }
+        "smiles" => {
+            for line in String::from_utf8_lossy(bytes).lines() {
+                let Ok(molecule) = read_smiles(line) else { continue };
+                assert_eq!(
+                    scaffold_key(&molecule).is_some(),
+                    molecule.ring_bonds().contains(&true),
+                    "{line}"
+                );
+            }
+        }
+        "edge_list" => {
+            let mut tables = bytes.splitn(2, |byte| *byte == 0);
+            let mut next = |name: &str| Source::bytes(name, tables.next().unwrap_or_default());
+            let (nodes, edges) = (next("nodes.csv"), next("edges.csv"));
+            if let Ok(list) = read_edge_list(&nodes, &edges) {
+                let seen = Coding::fit(list.items(), 0..list.len()).apply(list.items()).unwrap();
+                assert_eq!(seen.fault(), None);
+            }
+        }
+        // Qrels and runs have their own test, models of trees theirs in their crate.
+        "qrels" => {}
+        other => return other.starts_with("run") || other.ends_with("_model"),
     }
-    // Qrels and runs have their own test, models of trees theirs in that room.
-    name == "scores"
-        || name == "mulan_xml"
-        || name == "graph"
-        || name == "smiles"
-        || name == "edge_list"
-        || name == "qrels"
-        || name.starts_with("run")
-        || name.ends_with("_model")
+    true
 }
 
 #[test]
 fn no_seed_of_the_fuzzers_makes_a_reader_panic() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let mut files = 0;
-    for folder in fs::read_dir(seeds).unwrap().flatten() {
-        let name = folder.file_name().into_string().unwrap();
-        for file in fs::read_dir(folder.path()).unwrap().flatten() {
-            let known = replay(&name, &fs::read(file.path()).unwrap());
-            assert!(known, "fuzz/seeds/{name} is called after no reader");
+    for name in targets() {
+        for (_, bytes) in seeds(&name) {
+            assert!(replay(&name, &bytes), "fuzz/seeds/{name} is called after no reader");
             files += 1;
         }
     }

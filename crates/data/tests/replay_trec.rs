@@ -1,16 +1,13 @@
 //! The seeds of the fuzz targets `qrels`, `run`, `run_json`, `run_parquet`, read as ordinary tests.
 
-use std::path::Path;
-
 use toprank_data::{ReadError, Source, read_qrels, read_run};
+use toprank_testkit::fuzz::seeds;
 
 /// Reads every seed of a target under the name the target gives it; returns (accepted, refused).
 fn replay(target: &str, name: &str, read: impl Fn(&Source) -> Result<usize, ReadError>) -> (u32, u32) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
     let (mut accepted, mut refused) = (0, 0);
-    for seed in std::fs::read_dir(folder).unwrap() {
-        let path = seed.unwrap().path();
-        match read(&Source::bytes(name, std::fs::read(&path).unwrap())) {
+    for (path, bytes) in seeds(target) {
+        match read(&Source::bytes(name, bytes)) {
             Ok(rows) => {
                 assert!(rows > 0, "{} has no row", path.display());
                 accepted += 1;

@@ -33,7 +33,7 @@
 //! let network = toprank_neural::parse("mlp:hidden=8-4:activation=tanh")?.build(2, 1)?;
 //! let mut parameters = vec![0.0; network.parameters()];
 //! network.init(Stream::new(1, "init"), &mut parameters);
-//! let input = ModelInput { features: &Table, rows: &[0, 1, 2], offsets: &[0, 3], lists: &[0] };
+//! let input = ModelInput { features: &Table, rows: &[0, 1, 2], offsets: &[0, 3] };
 //! let mut scores = [0.0; 3];
 //! network.score(&parameters, &input, &mut scores)?;
 //! assert!(scores.iter().all(|s| s.is_finite()) && scores[0] != scores[1]);

@@ -251,7 +251,7 @@ impl<M: RankModule> Differentiable for Network<M> {
         let parts = scores.chunks_mut(GRAPHS_AT_ONCE * self.outputs);
         for (rows, scores) in input.rows.chunks(GRAPHS_AT_ONCE).zip(parts) {
             let offsets = [0, rows.len()];
-            let input = ModelInput { rows, offsets: &offsets, lists: &[], ..*input };
+            let input = ModelInput { rows, offsets: &offsets, ..*input };
             self.run(parameters, &input, None, &Device::flex(), scores)?;
         }
         Ok(())

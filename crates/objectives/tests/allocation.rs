@@ -1,46 +1,8 @@
 //! Nothing allocates per list once the buffers have grown: a counting allocator says so for every catalog line.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use toprank_core::{Lists, Policy, Stream};
 use toprank_objectives::{Batch, Draws, Goal, Gradients, OBJECTIVES, State};
-
-thread_local! {
-    /// Allocations of this thread; const, so that counting itself does not allocate.
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator with a counter per thread.
-struct Counting;
-
-impl Counting {
-    fn count() {
-        // A thread that is going away has no counter any more, and nobody reads it.
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-    }
-}
-
-// SAFETY: every call is handed on to the system's allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Counting::count();
-        // SAFETY: the caller's promises are those of `System`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Counting::count();
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use toprank_testkit::alloc::{self, Counting};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -75,17 +37,14 @@ fn draws(lists: &Lists) -> Draws {
 
 /// Allocations of a step, on the one thread of the pool.
 fn allocations(goal: &Goal, batch: &Batch, state: &mut State, out: &mut Gradients) -> u64 {
-    let before = COUNT.get();
-    goal.step(batch, state, out).unwrap();
-    COUNT.get() - before
+    alloc::allocations(|| {
+        goal.step(batch, state, out).unwrap();
+    })
 }
 
 #[test]
 fn the_counter_counts() {
-    let before = COUNT.get();
-    let boxed = std::hint::black_box(Box::new(7));
-    assert_eq!(COUNT.get() - before, 1);
-    drop(boxed);
+    assert_eq!(alloc::allocations(|| drop(std::hint::black_box(Box::new(7)))), 1);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::arrays::{Array, numbers};
 use crate::errors::{failed, refused, unreadable};
 use crate::train::Watcher;
 
-/// Scores of nodes 0 … nodes − 1, a bound on their error in the 1-norm, and the products it took.
+/// Scores of nodes 0 … nodes − 1, a bound on their error in the 1-norm, and the number of iterations.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_pagerank.py alone")]
 pub fn pagerank<'py>(
@@ -40,7 +40,7 @@ pub fn pagerank<'py>(
     let graph = graph.map_err(unreadable)?;
     py.check_signals()?;
     let ranking = py.detach(|| rank(&graph, &surfer)).map_err(refused)?;
-    Ok((ranking.scores.into_pyarray(py), ranking.error_bound, ranking.products))
+    Ok((ranking.scores.into_pyarray(py), ranking.error_bound, ranking.iterations))
 }
 
 /// Lists over graphs with features, seeds and judgements.

@@ -68,22 +68,11 @@ struct Call {
 
 /// Compares every line of an expected output that is a measure of ours.
 fn replay(call: &Call) {
-    let real = |file: &str| toprank_testkit::real_data(&format!("trec-eval/{file}.gz"));
-    let (Some(expected), Some(qrels), Some(run)) = (real(call.expected), real(call.qrels), real(call.run))
-    else {
-        return;
-    };
-    let text = {
-        let mut text = String::new();
-        let mut reader = Source::path(expected).open().unwrap();
-        std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
-        text
-    };
-    let joined = join(
-        &read_qrels(&Source::path(qrels)).unwrap(),
-        &read_run(&Source::path(run)).unwrap(),
-        &call.options,
-    );
+    let real = |file: &str| Source::path(toprank_testkit::real_file(&format!("trec-eval/{file}.gz")));
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut real(call.expected).open().unwrap(), &mut text).unwrap();
+    let qrels = read_qrels(&real(call.qrels)).unwrap();
+    let joined = join(&qrels, &read_run(&real(call.run)).unwrap(), &call.options);
     let mut lines: BTreeMap<String, Vec<(&str, &str, &str)>> = BTreeMap::new();
     for line in text.lines() {
         let mut fields = line.split_whitespace();
@@ -130,13 +119,11 @@ const PLAIN: Call = Call {
     values: 24,
 };
 
-#[test]
 fn out_test() {
     replay(&PLAIN);
     replay(&Call { qrels: "qrels.test.with-comments", ..PLAIN });
 }
 
-#[test]
 fn out_comment_test() {
     replay(&Call {
         expected: "out.comment.test",
@@ -146,34 +133,39 @@ fn out_comment_test() {
     });
 }
 
-#[test]
 fn all_measures() {
     replay(&Call { expected: "out.test.a", values: 74, ..PLAIN });
 }
 
-#[test]
 fn all_measures_per_list() {
     replay(&Call { expected: "out.test.aq", values: 296, ..PLAIN });
 }
 
-#[test]
 fn a_topic_that_the_run_leaves_out_counts_zero() {
     let options = JoinOptions { missing_lists: MissingLists::Empty, ..PLAIN.options };
     replay(&Call { expected: "out.test.aqc", run: "results.trunc", options, values: 296, ..PLAIN });
 }
 
-#[test]
 fn only_the_first_hundred_documents() {
     let options = JoinOptions { missing_lists: MissingLists::Empty, depth: Some(100), ..PLAIN.options };
     replay(&Call { expected: "out.test.aqcM", run: "results.trunc", options, values: 296, ..PLAIN });
 }
 
-#[test]
 fn relevance_from_level_two() {
     replay(&Call { expected: "out.test.aql", qrels: "qrels.rel_level", relevant: "2", values: 296, ..PLAIN });
 }
 
-#[test]
 fn measures_with_parameters() {
     replay(&Call { expected: "out.test.meas_params", values: 84, ..PLAIN });
+}
+
+toprank_testkit::real_data_tests! {
+    out_test,
+    out_comment_test,
+    all_measures,
+    all_measures_per_list,
+    a_topic_that_the_run_leaves_out_counts_zero,
+    only_the_first_hundred_documents,
+    relevance_from_level_two,
+    measures_with_parameters,
 }

@@ -1,59 +1,14 @@
 //! Steps of samplers, optimisers, clipping and averages allocate nothing once their buffers have grown.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use toprank_core::{Lists, Policy, Stream};
 use toprank_objectives::Draws;
+use toprank_testkit::alloc::{Counting, allocations};
 use toprank_train::{
     OPTIMISERS, OptimiserStep, SAMPLERS, fit::average, fit::clip, fit::optimiser, fit::sampler,
 };
 
-thread_local! {
-    /// Allocations of this thread; const, so that counting itself does not allocate.
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator with a counter per thread.
-struct Counting;
-
-impl Counting {
-    fn count() {
-        // A thread that is going away has no counter any more, and nobody reads it.
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-    }
-}
-
-// SAFETY: every call is handed on to the system's allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Counting::count();
-        // SAFETY: the caller's promises are those of `System`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Counting::count();
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// Allocations of `work`, on this thread.
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = COUNT.get();
-    work();
-    COUNT.get() - before
-}
 
 /// One thread, so that everything is counted.
 fn alone(work: impl FnOnce() + Send) {

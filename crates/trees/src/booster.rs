@@ -1,15 +1,15 @@
 /*!
-Boosting: one tree after the other, each from the gradient and curvature at the scores so far.
+Boosting: one tree after the other, each from the gradient and the Hessian diagonal at the current scores.
 
 ```text
 Newton     leaf = −rate·Σ g/(Σ h + l2)
 gradient   the same with h = 1 for every row
 ```
 
-The objective stays outside: whoever boosts asks [`Booster::scores`], works out gradient and curvature, and calls
-[`Booster::round`]. With several outputs (classes, labels over shared rows) a round grows one tree for each.
+The objective stays outside: the caller reads [`Booster::scores`], computes gradient and curvature (the Hessian diagonal or
+an upper bound of it), and calls [`Booster::round`]. With several outputs (classes, labels over shared rows) a round grows one tree for each.
 
-Source: Friedman, "Greedy function approximation: a gradient boosting machine"; LTR (paper 004), appendix A.
+Source: Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29 (2001).
 */
 
 use std::borrow::Cow;
@@ -19,26 +19,26 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use toprank_core::{ModelError, Stream};
 
+use crate::binned_tree::BinnedTree;
 use crate::binning::Binned;
 use crate::ensemble::Ensemble;
 use crate::growth::quantise::pack;
-use crate::growth::{Growth, Part, Room, Spent, Task, grow};
+use crate::growth::{Growth, GrowthScratch, Part, Spent, Task, grow};
 use crate::sampling::{Sampling, draw};
-use crate::walk::BinnedTree;
 
 /// How trees are added up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Boosting {
-    /// What the leaves of each tree are multiplied by, in (0, 1], 0.1 by default.
+    /// Learning rate: leaf values are multiplied by it; in (0, 1], default 0.1.
     pub rate: f64,
-    /// Whether the curvature is used.
+    /// Whether leaf values use the Hessian.
     pub method: Method,
     /// Which lists each tree learns from.
     pub sampling: Sampling,
     /// How each tree grows.
     pub growth: Growth,
-    /// Seed of everything that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
 }
 
@@ -54,14 +54,14 @@ impl Default for Boosting {
     }
 }
 
-/// Whether the curvature is used.
+/// Whether leaf values use the Hessian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// A leaf takes Newton's step.
     #[default]
     Newton,
-    /// A leaf takes the mean of the negative gradients: every curvature counts as 1.
+    /// A leaf takes the mean of the negative gradients: every Hessian counts as 1.
     Gradient,
 }
 
@@ -69,14 +69,14 @@ impl Boosting {
     /// Checks the ranges, for rows of `width` features.
     pub fn check(&self, width: usize) -> Result<(), ModelError> {
         if !(self.rate > 0.0 && self.rate <= 1.0) {
-            return Err(ModelError::new(format!("a rate of {}", self.rate), "a number in (0, 1]"));
+            return Err(ModelError::new(format!("a learning rate of {}", self.rate), "a number in (0, 1]"));
         }
         self.sampling.check()?;
         self.growth.check(width)
     }
 }
 
-/// Boosting under way.
+/// Boosting state: the trees and scores so far.
 ///
 /// ```
 /// use toprank_data::Matrix;
@@ -86,7 +86,7 @@ impl Boosting {
 /// let labels: Vec<f64> = (0..40).map(|i| if i < 24 { 1.0 } else { 3.0 }).collect();
 /// let bins = Bins::fit(&rows, &[], &BinSettings::default()).unwrap();
 /// let data = bins.apply(&rows).unwrap();
-/// let growth = Growth { leaves: 2, least_rows: 5, ..Growth::default() };
+/// let growth = Growth { leaves: 2, min_rows: 5, ..Growth::default() };
 /// let mut booster = Booster::new(&data, &[], 1, Boosting { rate: 0.5, growth, ..Boosting::default() }).unwrap();
 /// for _ in 0..20 {
 ///     let gradient: Vec<f64> = booster.scores().iter().zip(&labels).map(|(s, y)| s - y).collect();
@@ -104,11 +104,11 @@ pub struct Booster<'a> {
     ensemble: Ensemble,
     scores: Vec<f64>,
     packed: Vec<u64>,
-    room: Room,
+    scratch: GrowthScratch,
 }
 
 impl<'a> Booster<'a> {
-    /// Boosting from nothing. `offsets`: where the lists start and end among the rows, for sampling by list; empty: every
+    /// Starts without trees. `offsets`: where the lists start and end among the rows, for sampling by list; empty: every
     /// row is a list.
     pub fn new(
         data: &'a Binned,
@@ -121,8 +121,8 @@ impl<'a> Booster<'a> {
         Booster::resume(data, offsets, settings, ensemble, scores)
     }
 
-    /// Boosting from where an ensemble ended, or from scores that come from elsewhere. `scores`: what it gives the rows of
-    /// `data` ([`Ensemble::score`]). Rounds are counted from those it has, so the result is that of an unbroken run.
+    /// Resumes from an ensemble, or warm-starts from given scores. `scores`: those of the rows of `data`
+    /// ([`Ensemble::score`]). Rounds are counted from those it has, so the result is that of an uninterrupted run.
     pub fn resume(
         data: &'a Binned,
         offsets: &'a [u64],
@@ -134,7 +134,7 @@ impl<'a> Booster<'a> {
         settings.check(data.bins().width())?;
         let wrong = |what: String, expected: String| Err(ModelError::new(what, expected));
         if ensemble.width != data.bins().width() {
-            let expected = format!("{} features, as the data has", data.bins().width());
+            let expected = format!("{} features, as the data have", data.bins().width());
             return wrong(format!("trees over {} features", ensemble.width), expected);
         }
         if scores.len() != data.rows() * ensemble.outputs {
@@ -148,7 +148,7 @@ impl<'a> Booster<'a> {
             return wrong("offsets of lists".into(), format!("ascending numbers from 0 to {}", data.rows()));
         }
         let packed = vec![0; data.rows()];
-        Ok(Booster { data, offsets, settings, ensemble, scores, packed, room: Room::default() })
+        Ok(Booster { data, offsets, settings, ensemble, scores, packed, scratch: GrowthScratch::default() })
     }
 
     /// The scores of all rows so far, `outputs` numbers each.
@@ -156,7 +156,7 @@ impl<'a> Booster<'a> {
         &self.scores
     }
 
-    /// Adds a number to all scores of an output: a start from elsewhere than 0.
+    /// Adds a constant to all scores of an output, so that boosting starts from it instead of 0.
     ///
     /// # Panics
     /// If there is no such output.
@@ -166,9 +166,9 @@ impl<'a> Booster<'a> {
         self.scores.iter_mut().skip(output).step_by(outputs).for_each(|score| *score += base);
     }
 
-    /// What the rounds so far were spent on.
+    /// Time that the rounds so far took, by part.
     pub fn spent(&self) -> &Spent {
-        &self.room.spent
+        &self.scratch.spent
     }
 
     /// The trees so far.
@@ -181,7 +181,8 @@ impl<'a> Booster<'a> {
         self.ensemble
     }
 
-    /// Grows one tree per output from ∂loss/∂score and curvature at the present scores, and adds them to the scores.
+    /// Grows one tree per output from ∂loss/∂score and the Hessian diagonal at the current scores, and adds them to the
+    /// scores.
     ///
     /// Both have `outputs` numbers for each row. Cost: O(rows × features) for the first split, then for each split that of
     /// its smaller side, and O(features × bins) for each leaf.
@@ -201,16 +202,16 @@ impl<'a> Booster<'a> {
                 Method::Newton => column(curvature, output, outputs),
                 Method::Gradient => Cow::Owned(vec![1.0; self.data.rows()]),
             };
-            self.room.rows.clear();
+            self.scratch.rows.clear();
             match &chosen {
-                None => self.room.rows.extend(0..self.data.rows() as u32),
+                None => self.scratch.rows.extend(0..self.data.rows() as u32),
                 Some(chosen) => {
-                    for &(list, counts_for) in chosen {
+                    for &(list, weight) in chosen {
                         let rows = self.rows_of(list as usize);
-                        self.room.rows.extend(rows.start as u32..rows.end as u32);
-                        if counts_for != 1.0 {
-                            gradient.to_mut()[rows.clone()].iter_mut().for_each(|g| *g *= counts_for);
-                            curvature.to_mut()[rows].iter_mut().for_each(|h| *h *= counts_for);
+                        self.scratch.rows.extend(rows.start as u32..rows.end as u32);
+                        if weight != 1.0 {
+                            gradient.to_mut()[rows.clone()].iter_mut().for_each(|g| *g *= weight);
+                            curvature.to_mut()[rows].iter_mut().for_each(|h| *h *= weight);
                         }
                     }
                 }
@@ -243,16 +244,16 @@ impl<'a> Booster<'a> {
 
     fn choose(&self, gradient: &[f64], round: u64) -> Option<Vec<(u32, f64)>> {
         let lists = if self.offsets.is_empty() { self.data.rows() } else { self.offsets.len() - 1 };
-        let steep = |list: usize| {
+        let gradient_sum = |list: usize| {
             let rows = self.rows_of(list);
             let outputs = self.ensemble.outputs;
             gradient[rows.start * outputs..rows.end * outputs].iter().map(|g| g.abs()).sum()
         };
         let stream = Stream::new(self.settings.seed, "lists of a tree").at_step(round);
-        self.settings.sampling.choose(lists, steep, stream)
+        self.settings.sampling.choose(lists, gradient_sum, stream)
     }
 
-    /// One tree over `self.room.rows`.
+    /// One tree over `self.scratch.rows`.
     fn tree(
         &mut self,
         gradient: &[f64],
@@ -261,14 +262,14 @@ impl<'a> Booster<'a> {
         output: usize,
         all_rows: bool,
     ) -> Result<(), ModelError> {
-        let Booster { data, settings, ensemble, scores, packed, room, .. } = self;
+        let Booster { data, settings, ensemble, scores, packed, scratch, .. } = self;
         let outputs = ensemble.outputs;
         let tree = round * outputs as u64 + output as u64;
         let seed = Stream::new(settings.seed, "rounding of gradients").at_step(tree).open().bits();
         let start = Instant::now();
-        let units = pack(gradient, curvature, &room.rows, seed, packed)?;
+        let units = pack(gradient, curvature, &scratch.rows, seed, packed)?;
         // Both are read twice, once for their sums.
-        room.spent.quantise += Part::since(start, room.rows.len() * 5 * size_of::<u64>());
+        scratch.spent.quantise += Part::since(start, scratch.rows.len() * 5 * size_of::<u64>());
         let allowed = allowed(data.slots().len(), settings, tree);
         let task = Task {
             data,
@@ -280,18 +281,19 @@ impl<'a> Booster<'a> {
             allowed: &allowed,
             rate: settings.rate,
         };
-        let grown = grow(&task, room);
+        let grown = grow(&task, scratch);
         let start = Instant::now();
         if all_rows {
             for (rows, value) in grown.ranges.iter().zip(&grown.tree.leaves) {
-                for &row in &room.rows[rows.clone()] {
+                for &row in &scratch.rows[rows.clone()] {
                     scores[row as usize * outputs + output] += value;
                 }
             }
         } else {
             BinnedTree::new(&grown.tree, data).add(data, scores, output, outputs);
         }
-        room.spent.scores += Part::since(start, room.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
+        scratch.spent.scores +=
+            Part::since(start, scratch.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
         ensemble.trees.push(grown.tree);
         Ok(())
     }
@@ -307,11 +309,11 @@ fn column(values: &[f64], output: usize, outputs: usize) -> Cow<'_, [f64]> {
 
 /// The columns that a tree may use.
 fn allowed(width: usize, settings: &Boosting, tree: u64) -> Vec<bool> {
-    let share = settings.growth.features;
-    if share >= 1.0 {
+    let fraction = settings.growth.features;
+    if fraction >= 1.0 {
         return vec![true; width];
     }
-    let number = ((share * width as f64).round() as usize).max(1);
+    let number = ((fraction * width as f64).round() as usize).max(1);
     let stream = Stream::new(settings.seed, "features of a tree").at_step(tree);
     let mut allowed = vec![false; width];
     for column in draw((0..width as u32).collect(), number, stream) {

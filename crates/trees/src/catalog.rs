@@ -10,14 +10,14 @@ use crate::booster::{Boosting, Method};
 use crate::growth::{Growth, Order};
 use crate::sampling::Sampling;
 
-/// What a name stands for: how features become bins, and how trees grow and add up.
+/// Settings of boosted trees: how features become bins, and how trees grow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forest {
     /// How features become bins.
     pub bins: BinSettings,
-    /// How trees grow and add up; rate and seed are set elsewhere.
+    /// How trees grow; learning rate and seed are set by the trainer.
     pub boosting: Boosting,
-    /// Penalty on what the places of clicks add, per row; 0 by default.
+    /// Penalty on the learned position biases, per row; default 0.
     pub bias_l2: f64,
 }
 
@@ -25,7 +25,7 @@ pub struct Forest {
 ///
 /// ```
 /// use toprank_core::catalog;
-/// let (_, forest) = catalog::make("model", toprank_trees::MODELS, "trees:leaves=7:rising=1-3").unwrap();
+/// let (_, forest) = catalog::make("model", toprank_trees::MODELS, "trees:leaves=7:increasing=1-3").unwrap();
 /// assert_eq!(forest.boosting.growth.leaves, 7);
 /// assert_eq!(forest.boosting.growth.monotone, [1, 0, 1]);
 /// ```
@@ -39,50 +39,50 @@ pub static MODELS: &[Entry<Forest>] = &[Entry {
 }];
 
 const PARAMS: &[Param] = &[
-    param("leaves", "31", "2 … 65536", "most leaves of a tree"),
-    param("depth", "0", "0 … 1000", "most tests on the way to a leaf; 0: no limit"),
+    param("leaves", "31", "2 … 65536", "maximum number of leaves of a tree"),
+    param("depth", "0", "0 … 1000", "maximum depth of a tree; 0: no limit"),
     param(
         "order",
         "leaf",
         "leaf or depth",
-        "which leaf is split next: the best one, or the one nearest to the root",
+        "which leaf is split next: the one with the best split, or the one nearest to the root",
     ),
-    param("least-rows", "20", "0 … 1000000000", "fewest rows of a leaf"),
-    param("least-curvature", "0.001", "[0, ∞)", "least sum of curvatures of a leaf"),
-    param("least-gain", "0", "[0, ∞)", "a split must lower the loss by more than this"),
+    param("min-rows", "20", "0 … 1000000000", "minimum rows per leaf"),
+    param("min-hessian", "0.001", "[0, ∞)", "minimum Hessian sum of a leaf"),
+    param("min-gain", "0", "[0, ∞)", "minimum loss reduction of a split"),
     param("l1", "0", "[0, ∞)", "penalty on |leaf|"),
     param("l2", "0", "[0, ∞)", "penalty on ½·leaf²"),
-    param("method", "newton", "newton or gradient", "whether a leaf takes Newton's step or the mean slope"),
-    param("features", "1", "(0, 1]", "share of the features drawn for each tree"),
-    param("lists", "1", "(0, 1]", "share of the lists drawn for each tree"),
+    param("method", "newton", "newton or gradient", "leaf values by Newton's step or by the mean gradient"),
+    param("features", "1", "(0, 1]", "fraction of the features drawn for each tree"),
+    param("lists", "1", "(0, 1]", "fraction of the lists drawn for each tree"),
     param(
-        "one-side",
+        "goss",
         "none",
-        "TOP-OTHER, two shares",
-        "one-side sampling: always the lists of the steepest gradient, and some of the others that count for more",
+        "TOP-OTHER, two fractions",
+        "gradient-based one-side sampling: the TOP lists by gradient, and a draw of OTHER that weigh more",
     ),
     param(
-        "rising",
-        "none",
-        "numbers of features from 1 on, joined by -",
-        "the score may only rise with them",
-    ),
-    param(
-        "falling",
+        "increasing",
         "none",
         "numbers of features from 1 on, joined by -",
-        "the score may only fall with them",
+        "monotone constraint: the score increases with these features",
     ),
-    param("bias-l2", "0", "[0, ∞)", "penalty on what places add to clicks, for data with positions"),
-    param("bins", "255", "2 … 255", "most bins of a feature"),
-    param("least-in-bin", "3", "1 … 1000000000", "fewest rows of a bin"),
+    param(
+        "decreasing",
+        "none",
+        "numbers of features from 1 on, joined by -",
+        "monotone constraint: the score decreases with these features",
+    ),
+    param("bias-l2", "0", "[0, ∞)", "penalty on the learned position biases, for data with positions"),
+    param("bins", "255", "2 … 255", "maximum number of bins of a feature"),
+    param("min-in-bin", "3", "1 … 1000000000", "minimum rows per bin"),
     param(
         "bundles",
         "yes",
         "yes or no",
-        "whether features that exclude each other (one-hot words) share a column",
+        "whether mutually exclusive features (one-hot columns) share a histogram",
     ),
-    param("sample", "200000", "1 … 1000000000", "rows that the bins are made from"),
+    param("sample", "200000", "1 … 1000000000", "number of rows from which bins are made"),
 ];
 
 const fn param(name: &'static str, default: &'static str, range: &'static str, about: &'static str) -> Param {
@@ -93,7 +93,7 @@ fn range_of(name: &str) -> &'static str {
     PARAMS.iter().find(|param| param.name == name).map_or("", |param| param.range)
 }
 
-/// A whole number within what the table says.
+/// An integer within the range of the table.
 fn whole<T: FromStr + PartialOrd>(
     spec: &Spec,
     name: &str,
@@ -111,7 +111,7 @@ fn from_zero(spec: &Spec, name: &str, default: f64) -> Result<f64, ParamError> {
     spec.args.number(name, default, range_of(name), |value| value.is_finite() && value >= 0.0)
 }
 
-fn share(spec: &Spec, name: &str) -> Result<f64, ParamError> {
+fn fraction(spec: &Spec, name: &str) -> Result<f64, ParamError> {
     spec.args.number(name, 1.0, range_of(name), |value| value > 0.0 && value <= 1.0)
 }
 
@@ -125,7 +125,7 @@ fn word<T: Copy>(spec: &Spec, name: &str, words: &[(&str, T); 2]) -> Result<T, P
 fn monotone(spec: &Spec) -> Result<Vec<i8>, ParamError> {
     const MOST: usize = 10_000_000;
     let mut signs: Vec<i8> = Vec::new();
-    for (name, sign) in [("rising", 1), ("falling", -1)] {
+    for (name, sign) in [("increasing", 1), ("decreasing", -1)] {
         let Some(text) = spec.args.get(name) else { continue };
         for part in text.split('-') {
             let wrong = || ParamError::new(name, text, range_of(name));
@@ -142,32 +142,25 @@ fn monotone(spec: &Spec) -> Result<Vec<i8>, ParamError> {
 }
 
 fn sampling(spec: &Spec) -> Result<Sampling, ParamError> {
-    let share = share(spec, "lists")?;
-    let Some(text) = spec.args.get("one-side") else {
-        return Ok(if share < 1.0 { Sampling::Lists { share } } else { Sampling::All });
+    let fraction = fraction(spec, "lists")?;
+    let Some(text) = spec.args.get("goss") else {
+        return Ok(if fraction < 1.0 { Sampling::Lists { fraction } } else { Sampling::All });
     };
-    let wrong =
-        || ParamError::new("one-side", text, "TOP-OTHER, two shares above 0 that add up to at most 1");
+    let wrong = || ParamError::new("goss", text, "TOP-OTHER, two fractions above 0 that add up to at most 1");
     let (top, other) = text.split_once('-').ok_or_else(wrong)?;
-    let sampling = Sampling::OneSide {
-        top: top.parse().map_err(|_| wrong())?,
-        other: other.parse().map_err(|_| wrong())?,
-    };
+    let sampling =
+        Sampling::Goss { top: top.parse().map_err(|_| wrong())?, other: other.parse().map_err(|_| wrong())? };
     sampling.check().map_err(|_| wrong())?;
-    if share < 1.0 {
-        return Err(ParamError::new(
-            "lists",
-            &share.to_string(),
-            "left out where one-side says which lists count",
-        ));
+    if fraction < 1.0 {
+        return Err(ParamError::new("lists", &fraction.to_string(), "omitted where goss draws the lists"));
     }
     Ok(sampling)
 }
 
 fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
     let bins = BinSettings {
-        most: whole(spec, "bins", 255, 2..=255)?,
-        least: whole(spec, "least-in-bin", 3, 1..=1_000_000_000)?,
+        max_bins: whole(spec, "bins", 255, 2..=255)?,
+        min_rows: whole(spec, "min-in-bin", 3, 1..=1_000_000_000)?,
         sample: whole(spec, "sample", 200_000, 1..=1_000_000_000)?,
         bundles: word(spec, "bundles", &[("yes", true), ("no", false)])?,
         ..BinSettings::default()
@@ -176,12 +169,12 @@ fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
         order: word(spec, "order", &[("leaf", Order::Leaf), ("depth", Order::Depth)])?,
         leaves: whole(spec, "leaves", 31, 2..=65_536)?,
         depth: whole(spec, "depth", 0, 0..=1000)?,
-        least_rows: whole(spec, "least-rows", 20, 0..=1_000_000_000)?,
-        least_curvature: from_zero(spec, "least-curvature", 1e-3)?,
-        least_gain: from_zero(spec, "least-gain", 0.0)?,
+        min_rows: whole(spec, "min-rows", 20, 0..=1_000_000_000)?,
+        min_curvature: from_zero(spec, "min-hessian", 1e-3)?,
+        min_gain: from_zero(spec, "min-gain", 0.0)?,
         l1: from_zero(spec, "l1", 0.0)?,
         l2: from_zero(spec, "l2", 0.0)?,
-        features: share(spec, "features")?,
+        features: fraction(spec, "features")?,
         monotone: monotone(spec)?,
         ..Growth::default()
     };
@@ -222,19 +215,19 @@ mod tests {
             "leaves=7",
             "depth=3",
             "order=depth",
-            "least-rows=1",
-            "least-curvature=0",
-            "least-gain=1",
+            "min-rows=1",
+            "min-hessian=0",
+            "min-gain=1",
             "l1=1",
             "l2=1",
             "method=gradient",
             "features=0.5",
             "lists=0.5",
-            "one-side=0.2-0.1",
-            "rising=2",
-            "falling=1-2",
+            "goss=0.2-0.1",
+            "increasing=2",
+            "decreasing=1-2",
             "bins=63",
-            "least-in-bin=1",
+            "min-in-bin=1",
             "bundles=no",
             "bias-l2=1",
             "sample=1000",
@@ -252,11 +245,14 @@ mod tests {
             ("features=0", "features must be (0, 1], but is 0"),
             ("order=best", "order must be leaf or depth, but is best"),
             (
-                "one-side=0.9-0.2",
-                "one-side must be TOP-OTHER, two shares above 0 that add up to at most 1, but is 0.9-0.2",
+                "goss=0.9-0.2",
+                "goss must be TOP-OTHER, two fractions above 0 that add up to at most 1, but is 0.9-0.2",
             ),
-            ("rising=0", "rising must be numbers of features from 1 on, joined by -, but is 0"),
-            ("rising=1:falling=1", "falling must be features that are not also in the other list, but is 1"),
+            ("increasing=0", "increasing must be numbers of features from 1 on, joined by -, but is 0"),
+            (
+                "increasing=1:decreasing=1",
+                "decreasing must be features that are not also in the other list, but is 1",
+            ),
         ] {
             assert_eq!(parse(&format!("trees:{text}")).unwrap_err().to_string(), message);
         }

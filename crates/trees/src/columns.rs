@@ -1,11 +1,11 @@
-//! An ensemble as flat columns: what a model file keeps.
+//! An ensemble as flat columns, as model files store it.
 
 use toprank_core::ModelError;
 
 use crate::ensemble::Ensemble;
 use crate::tree::{Next, Node, Test, Tree};
 
-/// All nodes of all trees, one column per thing that is known of them. Whole numbers are `f64`, which hold them exactly.
+/// All nodes of all trees, one column per attribute. Integers are `f64`, which hold them exactly.
 ///
 /// ```
 /// use toprank_trees::{Columns, Ensemble, Tree};
@@ -22,9 +22,9 @@ pub struct Columns {
     pub leaves: Vec<f64>,
     /// The feature of each node.
     pub features: Vec<f64>,
-    /// The threshold of each node; 0 where it asks for categories.
+    /// The threshold of each node; 0 where it tests categories.
     pub thresholds: Vec<f32>,
-    /// What each node does: 0 missing values go right, 1 they go left, 2 it asks for categories.
+    /// What each node does: 0 missing values go right, 1 they go left, 2 it tests categories.
     pub kinds: Vec<u8>,
     /// Where the left branch of each node leads: to node n of its tree, or as −1 − n to leaf n.
     pub left: Vec<f64>,
@@ -32,11 +32,11 @@ pub struct Columns {
     pub right: Vec<f64>,
     /// The gain of each node.
     pub gains: Vec<f64>,
-    /// Its sum of curvatures.
+    /// Its Hessian sum.
     pub curvatures: Vec<f64>,
     /// Its number of rows.
     pub rows: Vec<f64>,
-    /// For each node that asks for categories, how many.
+    /// For each node that tests categories, how many.
     pub set_sizes: Vec<f64>,
     /// The categories, node after node.
     pub categories: Vec<f64>,
@@ -142,12 +142,12 @@ impl Columns {
     }
 }
 
-/// A whole number that fits 32 bits.
+/// An integer that fits 32 bits.
 fn whole(number: f64) -> Result<u32, ModelError> {
     if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
         return Ok(number as u32);
     }
-    Err(ModelError::new(format!("{number} in a column of trees"), "a whole number from 0 on"))
+    Err(ModelError::new(format!("{number} in a column of trees"), "an integer from 0 on"))
 }
 
 fn next(place: f64) -> Result<Next, ModelError> {

@@ -1,4 +1,4 @@
-//! Many trees added up.
+//! A model of trees: their sum.
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{Features, ModelError};
@@ -20,7 +20,7 @@ pub struct Ensemble {
     pub width: usize,
     /// Scores per row. Tree t adds to output t mod `outputs`.
     pub outputs: usize,
-    /// What each output starts from.
+    /// Start value of each output.
     pub base: Vec<f64>,
     /// The trees, round after round, within a round one per output.
     pub trees: Vec<Tree>,
@@ -32,7 +32,7 @@ impl Ensemble {
         Ensemble { width, outputs, base: vec![0.0; outputs], trees: Vec::new() }
     }
 
-    /// Number of rounds of boosting: trees per output.
+    /// Number of boosting rounds: trees per output.
     pub fn rounds(&self) -> usize {
         self.trees.len() / self.outputs.max(1)
     }
@@ -62,7 +62,7 @@ impl Ensemble {
         })
     }
 
-    /// Adds the scores of one row to `scores`, one number per output: the definition of what the model says.
+    /// Adds the scores of one row to `scores`, one number per output. This is the definition of the model's scores.
     ///
     /// # Panics
     /// If the row is too short or the ensemble does not pass [`Ensemble::check`].
@@ -124,7 +124,7 @@ mod tests {
     fn check_names_the_tree_at_fault() {
         let model =
             Ensemble { trees: vec![Tree::constant(0.0), stump(7, 0.0, 0.0, 0.0)], ..Ensemble::new(3, 1) };
-        assert!(model.check().unwrap_err().to_string().starts_with("tree 1: node 0 asks for feature 7"));
+        assert!(model.check().unwrap_err().to_string().starts_with("tree 1: node 0 tests feature 7"));
         assert!(Ensemble { outputs: 2, ..Ensemble::new(1, 1) }.check().is_err());
     }
 }

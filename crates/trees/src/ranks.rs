@@ -1,7 +1,8 @@
 /*!
 How many of some ascending numbers are below a value: the bin of a value, and its code for scoring.
 
-Plain: eight steps of halving. With AVX2 two: first among every 16th number, then among the 16 behind, 8 in a comparison.
+Without SIMD: binary search in eight steps. With AVX2: first among every 16th number, then among the 16 after it, 8 in a
+comparison.
 */
 
 /// Numbers that are compared at once.
@@ -79,14 +80,14 @@ impl Ranks {
     }
 }
 
-/// True if the processor has what the functions with AVX2 need.
+/// True if the processor has AVX2 and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn has_avx2() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt")
 }
 
-/// How many of some numbers `x` is not up to: those below it; all if it is missing.
+/// How many of the numbers are below `x`; all if it is missing.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use toprank_core::{ModelError, Stream};
 
-/// Which lists a tree learns from. A list is taken whole or not at all: half a list has another order.
+/// Which lists a tree learns from. A list is drawn whole or not at all: half a list has another order.
 ///
 /// ```
 /// use toprank_trees::Sampling;
-/// let sampling = Sampling::Lists { share: 0.5 };
-/// assert!(sampling.check().is_ok() && Sampling::Lists { share: 0.0 }.check().is_err());
+/// let sampling = Sampling::Lists { fraction: 0.5 };
+/// assert!(sampling.check().is_ok() && Sampling::Lists { fraction: 0.0 }.check().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -16,22 +16,22 @@ pub enum Sampling {
     /// All of them.
     #[default]
     All,
-    /// A share of them in (0, 1], drawn anew for each round (bagging).
+    /// A fraction of them, drawn anew for each round (bagging).
     Lists {
-        /// The share.
-        share: f64,
+        /// The fraction, in (0, 1].
+        fraction: f64,
     },
-    /// Those with the greatest Σ|gradient|, and some of the others, which then count for more (one-side sampling:
-    /// GOSS of LightGBM, by list instead of by row). Sums stay unbiased.
-    OneSide {
-        /// Share of all lists that is always taken, in (0, 1).
+    /// GOSS (gradient-based one-side sampling) by list: those with the greatest Σ|gradient|, and some of the others with a
+    /// larger weight, so that sums stay unbiased. LightGBM samples rows instead of lists.
+    Goss {
+        /// Fraction of all lists that is always used, in (0, 1).
         top: f64,
-        /// Share of all lists that is drawn from the others, in (0, 1 − top].
+        /// Fraction of all lists that is drawn from the others, in (0, 1 − top].
         other: f64,
     },
 }
 
-/// Chosen lists, ascending, and what the rows of each count for.
+/// Chosen lists, ascending, and the weight of the rows of each.
 pub(crate) type Chosen = Vec<(u32, f64)>;
 
 impl Sampling {
@@ -39,12 +39,12 @@ impl Sampling {
     pub fn check(&self) -> Result<(), ModelError> {
         let wrong = |what: String, expected: &str| Err(ModelError::new(what, expected));
         match *self {
-            Sampling::Lists { share } if !(share > 0.0 && share <= 1.0) => {
-                wrong(format!("a share of lists of {share}"), "a number in (0, 1]")
+            Sampling::Lists { fraction } if !(fraction > 0.0 && fraction <= 1.0) => {
+                wrong(format!("a fraction of lists of {fraction}"), "a number in (0, 1]")
             }
-            Sampling::OneSide { top, other } if !(top > 0.0 && other > 0.0 && top + other <= 1.0) => wrong(
-                format!("one-side sampling with top {top} and other {other}"),
-                "two shares above 0 that add up to at most 1",
+            Sampling::Goss { top, other } if !(top > 0.0 && other > 0.0 && top + other <= 1.0) => wrong(
+                format!("goss with top {top} and other {other}"),
+                "two fractions above 0 that add up to at most 1",
             ),
             _ => Ok(()),
         }
@@ -57,23 +57,23 @@ impl Sampling {
         gradient: impl Fn(usize) -> f64,
         stream: Stream,
     ) -> Option<Chosen> {
-        let number = |share: f64| ((share * lists as f64).round() as usize).clamp(1, lists.max(1));
+        let number = |fraction: f64| ((fraction * lists as f64).round() as usize).clamp(1, lists.max(1));
         match *self {
             Sampling::All => None,
-            Sampling::Lists { share } => {
+            Sampling::Lists { fraction } => {
                 let all = (0..lists as u32).collect();
-                Some(draw(all, number(share), stream).into_iter().map(|list| (list, 1.0)).collect())
+                Some(draw(all, number(fraction), stream).into_iter().map(|list| (list, 1.0)).collect())
             }
-            Sampling::OneSide { top, other } => {
+            Sampling::Goss { top, other } => {
                 let mut order: Vec<(f64, u32)> =
                     (0..lists).map(|list| (gradient(list), list as u32)).collect();
                 order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
                 let (first, rest) = order.split_at(number(top).min(lists));
                 let rest: Vec<u32> = rest.iter().map(|&(_, list)| list).collect();
                 let drawn = number(other).min(rest.len());
-                let counts_for = rest.len() as f64 / drawn.max(1) as f64;
+                let weight = rest.len() as f64 / drawn.max(1) as f64;
                 let mut chosen: Chosen = first.iter().map(|&(_, list)| (list, 1.0)).collect();
-                chosen.extend(draw(rest, drawn, stream).into_iter().map(|list| (list, counts_for)));
+                chosen.extend(draw(rest, drawn, stream).into_iter().map(|list| (list, weight)));
                 chosen.sort_unstable_by_key(|&(list, _)| list);
                 Some(chosen)
             }
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_kept_and_rounds_differ() {
-        let sampling = Sampling::Lists { share: 0.3 };
+    fn fractions_are_kept_and_rounds_differ() {
+        let sampling = Sampling::Lists { fraction: 0.3 };
         let stream = Stream::new(1, "test");
         let first = sampling.choose(1000, |_| 0.0, stream.at_step(0)).unwrap();
         let second = sampling.choose(1000, |_| 0.0, stream.at_step(1)).unwrap();
@@ -111,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn one_side_sampling_takes_the_steepest_and_is_unbiased() {
-        let sampling = Sampling::OneSide { top: 0.2, other: 0.1 };
+    fn goss_takes_the_largest_gradients_and_is_unbiased() {
+        let sampling = Sampling::Goss { top: 0.2, other: 0.1 };
         let gradient = |list: usize| (list % 10) as f64;
         let mut total = 0.0;
         for step in 0..2000 {

@@ -19,28 +19,28 @@ use toprank_core::ModelError;
 pub struct Tree {
     /// Inner nodes; the first is the root, a child stands behind its parent. Empty: the tree is its one leaf.
     pub nodes: Vec<Node>,
-    /// What each leaf adds to the score, shrinkage included; one more than there are nodes.
+    /// What each leaf adds to the score, learning rate included; one more than there are nodes.
     pub leaves: Vec<f64>,
 }
 
 /// An inner node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// The feature it looks at, from 0.
+    /// The feature it tests, from 0.
     pub feature: u32,
-    /// What it asks.
+    /// The test.
     pub test: Test,
-    /// Where a row without a value goes. With [`Test::In`] it is always to the right.
+    /// Whether missing values go left. With [`Test::In`] they always go right.
     pub missing_left: bool,
     /// Where a row goes if the test holds.
     pub left: Next,
     /// Where it goes if not.
     pub right: Next,
-    /// By how much the split lowered the loss of the tree's quadratic model, before shrinkage.
+    /// Loss reduction of the split (in the quadratic approximation), before shrinkage.
     pub gain: f64,
-    /// Sum of the curvatures of the training rows that came here.
+    /// Hessian sum of the training rows that reached the node.
     pub curvature: f64,
-    /// Number of training rows that came here.
+    /// Number of training rows that reached the node.
     pub rows: u32,
 }
 
@@ -64,7 +64,7 @@ impl Node {
     }
 }
 
-/// What a node asks of a value.
+/// The test of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Test {
     /// value ≤ threshold. Features are `f32`, so a threshold of another tool in `f64` loses nothing when it is rounded
@@ -74,7 +74,7 @@ pub enum Test {
     In(Categories),
 }
 
-/// A set of categories (whole numbers from 0 on).
+/// A set of categories (integers from 0 on).
 ///
 /// ```
 /// let some: toprank_trees::Categories = [2, 70].into_iter().collect();
@@ -87,10 +87,10 @@ pub struct Categories {
     members: Vec<u32>,
 }
 
-/// The category that a value names: its whole part; `None` if it is missing, negative or beyond 2³².
+/// The category that a value names: its integer part; `None` if it is missing, negative or beyond 2³².
 #[inline]
 pub(crate) fn category_of(value: f32) -> Option<u32> {
-    // −0.5 has the whole part 0, as in other tools.
+    // −0.5 has the integer part 0, as in other tools.
     (value > -1.0 && value < 4_294_967_296.0).then_some(value as u32)
 }
 
@@ -140,7 +140,7 @@ impl Tree {
         Tree { nodes: Vec::new(), leaves: vec![value] }
     }
 
-    /// The leaf that a row comes to.
+    /// The leaf that a row reaches.
     ///
     /// # Panics
     /// If the row has too few features, or the tree does not pass [`Tree::check`].
@@ -166,7 +166,7 @@ impl Tree {
         self.leaves[self.leaf(row)]
     }
 
-    /// Number of nodes on the longest way from the root to a leaf.
+    /// Number of nodes on the longest path from the root to a leaf.
     pub fn depth(&self) -> usize {
         let mut depths = vec![1; self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
@@ -190,10 +190,7 @@ impl Tree {
         let mut reached = (vec![false; self.nodes.len()], vec![false; self.leaves.len()]);
         for (at, node) in self.nodes.iter().enumerate() {
             if node.feature as usize >= width {
-                return wrong(
-                    format!("node {at} asks for feature {}", node.feature),
-                    "a feature of the data",
-                );
+                return wrong(format!("node {at} tests feature {}", node.feature), "a feature of the data");
             }
             if matches!(node.test, Test::AtMost(threshold) if threshold.is_nan()) {
                 return wrong(format!("the threshold of node {at} is not a number"), "a number");
@@ -208,8 +205,15 @@ impl Tree {
                 };
                 match seen.get_mut(to as usize) {
                     Some(seen) if !*seen => *seen = true,
-                    Some(_) => return wrong(format!("{next:?} is reached twice"), "one way to each place"),
-                    None => return wrong(format!("node {at} leads to {next:?}"), "a place in the tree"),
+                    Some(_) => {
+                        return wrong(
+                            format!("{next:?} is reached twice"),
+                            "one branch to each node and leaf",
+                        );
+                    }
+                    None => {
+                        return wrong(format!("node {at} leads to {next:?}"), "a node or leaf of the tree");
+                    }
                 }
             }
         }

@@ -23,7 +23,7 @@ fn lists() -> (Lists, Matrix) {
 
 fn boost(goal: &Goal, lists: &Lists, rows: &Matrix, rounds: usize) -> (Ensemble, Vec<f64>) {
     let data = Bins::fit(rows, &[], &BinSettings::default()).unwrap().apply(rows).unwrap();
-    let growth = Growth { leaves: 8, least_curvature: 0.0, ..Growth::default() };
+    let growth = Growth { leaves: 8, min_curvature: 0.0, ..Growth::default() };
     let mut booster =
         Booster::new(&data, &lists.offsets, 1, Boosting { growth, ..Boosting::default() }).unwrap();
     let mut state = goal.state(lists).unwrap();

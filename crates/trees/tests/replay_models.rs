@@ -1,18 +1,17 @@
 //! The seeds and findings of the fuzzers as ordinary tests: no reader of models panics on them.
 
-use std::fs;
 use std::path::Path;
 
 use toprank_data::Source;
+use toprank_testkit::fuzz::seeds;
 use toprank_trees::interop;
 
 #[test]
 fn no_seed_of_the_fuzzers_makes_a_reader_of_models_panic() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     for (folder, whole) in [("lightgbm_model", "categories.txt"), ("xgboost_model", "categories.json")] {
-        for file in fs::read_dir(seeds.join(folder)).unwrap().flatten() {
-            let found = interop::read(&Source::bytes("seed", fs::read(file.path()).unwrap()));
-            let name = file.file_name().into_string().unwrap();
+        for (path, bytes) in seeds(folder) {
+            let found = interop::read(&Source::bytes("seed", bytes));
+            let name = path.file_name().unwrap().to_string_lossy();
             if let Ok(found) = &found {
                 assert_eq!(found.ensemble.check(), Ok(()), "{folder}/{name}");
             }

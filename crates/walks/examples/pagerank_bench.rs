@@ -71,7 +71,7 @@ fn main() {
         }
         Some("time") => time(&args[1], number(2), number(3) as usize),
         Some("scores") => {
-            let graph = read_edges(&Source::path(&args[1]), &EdgeOptions::default()).expect("a graph");
+            let graph = read_edges(&Source::path(&args[1]), &EdgeOptions::default()).expect("a graph").graph;
             let ranking = rank(&graph, &Surfer { stop: Stop::at(number(2)), ..Surfer::default() });
             let bytes: Vec<u8> =
                 ranking.expect("a ranking").scores.iter().flat_map(|score| score.to_le_bytes()).collect();
@@ -88,7 +88,7 @@ fn time(file: &str, error: f64, rounds: usize) {
     let mut lines = Vec::new();
     for _ in 0..rounds {
         let (start, start_cpu) = (Instant::now(), cpu());
-        let graph = read_edges(&Source::path(file), &EdgeOptions::default()).expect("a graph");
+        let graph = read_edges(&Source::path(file), &EdgeOptions::default()).expect("a graph").graph;
         let (read, read_cpu) = (start.elapsed().as_secs_f64(), cpu() - start_cpu);
         let surfer = Surfer { stop: Stop::at(error), ..Surfer::default() };
         let (solve, solve_cpu) = (Instant::now(), cpu());
@@ -110,7 +110,7 @@ fn time(file: &str, error: f64, rounds: usize) {
              \"product_s\": {product:.5}, \"product_bytes_per_s\": {:.3e}}}",
             graph.nodes(),
             graph.edges(),
-            ranking.products,
+            ranking.iterations,
             ranking.edges,
             ranking.error_bound,
             bytes / product
@@ -208,7 +208,7 @@ fn growth() {
             let start = Instant::now();
             let mut products = 0;
             for _ in 0..rounds {
-                products = rank(&graph, &surfer).expect("a ranking").products;
+                products = rank(&graph, &surfer).expect("a ranking").iterations;
             }
             (start.elapsed().as_secs_f64() / rounds as f64, products)
         };

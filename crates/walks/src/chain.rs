@@ -1,41 +1,42 @@
 /*!
-One walk as numbers: who is reached from where, where walks start, and where those go that cannot go on.
+The Markov chain of a random walk: transitions, restarts, and what happens at dangling nodes.
 
 ```text
 x = α v + (1 − α) (P̂ᵀ x + D(x) u)
 ```
 
-P̂ has the rows of nodes that can go on, D(x) is the mass on the others (dangling nodes), v the restart, u where dangling
-mass goes: v itself ([`Dangling::Restart`], the paper's rule) or every node alike.
+P̂ has the rows of the nodes with out-edges, D(x) is the probability mass on the others (dangling nodes), v the restart
+distribution, u the distribution to which dangling mass goes: v itself ([`Dangling::Restart`], the paper's rule) or the
+uniform one.
 */
 
 use rayon::prelude::*;
 use toprank_core::ordered_sum;
 use toprank_data::graph::{Adjacency, Ends};
 
-/// Where a walk goes from a node without out-edges (or whose out-edges all weigh 0).
+/// Where a walk goes from a dangling node: one without out-edges, or whose out-edges all have weight 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dangling {
     /// It restarts: as if the node pointed at the seeds.
     #[default]
     Restart,
-    /// To any node alike.
+    /// To every node with the same probability.
     Uniform,
 }
 
-/// What an edge weighs.
+/// Weights of edges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Weights<'a> {
     /// All the same.
     Even,
-    /// By place among the edges into their targets.
+    /// By position among the edges into their targets.
     Single(&'a [f32]),
-    /// Probabilities, from this place on.
+    /// Probabilities, from this position on.
     Double(&'a [f64], usize),
 }
 
-/// A chain over the nodes `first..first + restart.len()` of an adjacency; x_i is divided by what `scale` says before it
-/// flows.
+/// A chain over the nodes `first..first + restart.len()` of an adjacency; x_i is multiplied by `scale[i]` before it
+/// flows along the edges of node i.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain<'a> {
     /// Sources of the edges into each node, by node of the whole graph.
@@ -43,7 +44,7 @@ pub(crate) struct Chain<'a> {
     /// First node of this chain.
     pub first: usize,
     pub weights: Weights<'a>,
-    /// What mass at node i is multiplied with before it flows along its edges; 0 at dangling nodes.
+    /// Factor of the mass at node i before it flows along its edges; 0 at dangling nodes.
     pub scale: &'a [f64],
     /// Sums to 1.
     pub restart: &'a [f64],
@@ -55,14 +56,14 @@ pub(crate) struct Chain<'a> {
 pub(crate) const BLOCK_EDGES: usize = 1 << 15;
 /// Numbers that one task adds up or copies.
 pub(crate) const BLOCK: usize = 1 << 14;
-/// So many edges ahead their sources are asked for: a gather waits for memory far less (`bench/walks/README.md`).
+/// Sources are prefetched this many edges ahead, so that a gather waits less for memory (`bench/walks/README.md`).
 const AHEAD: usize = 64;
-/// Edges from which a chain is large: what flows does not stay in a core's cache.
+/// Number of edges from which a chain is large: the flows no longer fit into a core's cache.
 pub(crate) const LARGE: usize = 1 << 18;
 
-/// What a pass over some nodes has seen.
+/// Sums over the nodes that a sweep computed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SweepSums {
     /// Σ |new − old value|.
     pub change: f64,
     /// Σ of the new values.
@@ -71,8 +72,8 @@ pub(crate) struct Seen {
     pub dangling: f64,
 }
 
-impl Seen {
-    /// Sets x to its new value; what flows out of it then.
+impl SweepSums {
+    /// Sets x to its new value and returns what then flows out of it.
     #[inline]
     pub(crate) fn node(&mut self, value: f64, scale: f64, x: &mut f64) -> f64 {
         self.change += (value - *x).abs();
@@ -85,11 +86,11 @@ impl Seen {
     }
 }
 
-impl std::ops::Add for Seen {
-    type Output = Seen;
+impl std::ops::Add for SweepSums {
+    type Output = SweepSums;
 
-    fn add(self, other: Seen) -> Seen {
-        Seen {
+    fn add(self, other: SweepSums) -> SweepSums {
+        SweepSums {
             change: self.change + other.change,
             mass: self.mass + other.mass,
             dangling: self.dangling + other.dangling,
@@ -97,8 +98,8 @@ impl std::ops::Add for Seen {
     }
 }
 
-/// What a pass computes: x_j = base(j) + keep · (what flows into j).
-pub(crate) struct Pass<'a, B: Fn(usize) -> f64 + Sync> {
+/// One sweep over the nodes: x_j = base(j) + keep · (what flows into j).
+pub(crate) struct Sweep<'a, B: Fn(usize) -> f64 + Sync> {
     pub chain: &'a Chain<'a>,
     pub base: B,
     pub keep: f64,
@@ -126,8 +127,8 @@ impl Chain<'_> {
     pub(crate) fn pull<const FAR: bool>(&self, j: usize, flow: &[f64]) -> f64 {
         let range = self.inward.range(self.first + j);
         let last = self.inward.offsets[self.inward.nodes()] as usize;
-        let seen = range.start..if FAR { (range.end + AHEAD).min(last) } else { range.end };
-        match self.inward.ends(seen) {
+        let needed = range.start..if FAR { (range.end + AHEAD).min(last) } else { range.end };
+        match self.inward.ends(needed) {
             Ends::Own(sources) => self.sum::<FAR, _>(range, sources, |source| *source, flow),
             Ends::Mapped(sources) => {
                 self.sum::<FAR, _>(range, sources, |bytes| u32::from_le_bytes(*bytes), flow)
@@ -144,12 +145,12 @@ impl Chain<'_> {
         number: impl Fn(&T) -> u32,
         flow: &[f64],
     ) -> f64 {
-        let place = |source: &T| number(source).wrapping_sub(self.first as u32) as usize;
+        let index = |source: &T| number(source).wrapping_sub(self.first as u32) as usize;
         let from = |k: usize| {
-            if FAR && let Some(flow) = sources.get(k + AHEAD).and_then(|source| flow.get(place(source))) {
+            if FAR && let Some(flow) = sources.get(k + AHEAD).and_then(|source| flow.get(index(source))) {
                 prefetch(flow);
             }
-            flow[place(&sources[k])]
+            flow[index(&sources[k])]
         };
         match self.weights {
             Weights::Even => pair_sum(range.len(), from),
@@ -169,7 +170,7 @@ impl Chain<'_> {
         block_sum(x.len(), |i| if self.scale[i] == 0.0 { x[i] } else { 0.0 })
     }
 
-    /// Where dangling mass goes, as a share for node i.
+    /// Fraction of the dangling mass that goes to node i.
     #[inline]
     pub(crate) fn fallback(&self, i: usize) -> f64 {
         match self.dangling {
@@ -188,7 +189,7 @@ impl Chain<'_> {
     }
 }
 
-impl<B: Fn(usize) -> f64 + Sync> Pass<'_, B> {
+impl<B: Fn(usize) -> f64 + Sync> Sweep<'_, B> {
     /// Computes the nodes of `range` from `flow`; `x` and `next`, what will flow out of them, belong to the range. Cut by
     /// edges over the threads; each number is computed by itself and the cuts are those of the graph, so the bytes do not
     /// depend on threads.
@@ -198,7 +199,7 @@ impl<B: Fn(usize) -> f64 + Sync> Pass<'_, B> {
         flow: &[f64],
         x: &mut [f64],
         next: &mut [f64],
-    ) -> Seen {
+    ) -> SweepSums {
         let offsets = self.chain.offsets();
         let cost = |i: usize| offsets[i] as usize + i;
         if range.len() < 2 || cost(range.end) - cost(range.start) <= BLOCK_EDGES {
@@ -227,14 +228,14 @@ impl<B: Fn(usize) -> f64 + Sync> Pass<'_, B> {
         flow: &[f64],
         x: &mut [f64],
         next: &mut [f64],
-    ) -> Seen {
-        let Pass { chain, base, keep } = self;
-        let mut seen = Seen::default();
+    ) -> SweepSums {
+        let Sweep { chain, base, keep } = self;
+        let mut sums = SweepSums::default();
         for ((j, x), next) in range.zip(x).zip(next) {
             let value = base(j) + keep * chain.pull::<FAR>(j, flow);
-            *next = seen.node(value, chain.scale[j], x);
+            *next = sums.node(value, chain.scale[j], x);
         }
-        seen
+        sums
     }
 }
 
@@ -252,13 +253,13 @@ fn pair_sum(n: usize, part: impl Fn(usize) -> f64) -> f64 {
     sums[0] + sums[1]
 }
 
-/// Asks for a value that will be needed soon.
+/// Prefetches a value that will be needed soon.
 #[inline]
 fn prefetch(value: &f64) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint about an address; it reads nothing, and the address is that of a value there is.
+        // SAFETY: a hint about an address; it reads nothing, and the address is that of an existing value.
         #[allow(unsafe_code)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
@@ -268,7 +269,7 @@ fn prefetch(value: &f64) {
     let _ = value;
 }
 
-/// The first place of a range for which `before` is not true.
+/// The first index of a range for which `before` is false.
 pub(crate) fn partition(range: std::ops::Range<usize>, before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (range.start, range.end);
     while low < high {

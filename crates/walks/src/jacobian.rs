@@ -1,25 +1,25 @@
 /*!
-The paper's way to the gradient: the whole Jacobian dπ/dφ, p × m, by its own iteration (4.5 to 4.7).
+The paper's computation of the gradient: the whole Jacobian dπ/dφ, p × m, by its own iteration (4.5 to 4.7).
 
 ```text
 Π_0 = α dπ0/dφ + (1 − α) Σ_i π_i dp_i/dφ,   Π_{k+1} = Pᵀ Π_k,   dπ/dφ ≈ Σ_{k≤N} (1 − α)^k Π_k / (1 − (1 − α)^{N+1})
 ```
 
-Kept as the reference: the adjoint (module `walk`) gives the same gradient for 1/m of the work. [`Bounds`] holds what lemma
-2 needs to promise an error.
+Kept as the reference implementation: the adjoint (module `walk`) gives the same gradient for 1/m of the work. [`Bounds`]
+holds what lemma 2 needs to guarantee an error.
 */
 
 use crate::chain::Dangling;
 use crate::solve::{Stop, count};
 use crate::transition::{Transition, row};
-use crate::walk::{Place, Solved};
+use crate::walk::{Solution, Solved};
 
-/// Number of products of lemma 2 for an error δ of the gradient of the margin loss, in the ∞-norm.
+/// Number of iterations of lemma 2 for an error δ of the gradient of the margin loss, in the ∞-norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lemma2 {
-    /// Products for π.
+    /// Iterations for π.
     pub distribution: Stop,
-    /// Products for dπ/dφ.
+    /// Iterations for dπ/dφ.
     pub jacobian: usize,
 }
 
@@ -27,8 +27,10 @@ impl Lemma2 {
     /// `beta`: a bound on ‖Π_0‖₁ ([`Bounds`]); `pairs`: pairs of the largest list times 1 + the largest margin.
     pub fn new(alpha: f64, beta: f64, pairs: f64, delta: f64) -> Lemma2 {
         let ratio = beta * pairs / (alpha * delta);
-        let distribution =
-            Stop { error: alpha * delta / (12.0 * beta * pairs), products: Some(count(alpha, 24.0 * ratio)) };
+        let distribution = Stop {
+            error: alpha * delta / (12.0 * beta * pairs),
+            iterations: Some(count(alpha, 24.0 * ratio)),
+        };
         Lemma2 { distribution, jacobian: count(alpha, 8.0 * ratio) }
     }
 }
@@ -44,19 +46,19 @@ pub struct Bounds {
 }
 
 impl Solved<'_> {
-    /// dπ/dφ of the k-th list, node after node, m numbers each; `products` as in (4.7).
+    /// dπ/dφ of the k-th list, node after node, m numbers each; `iterations` as in (4.7).
     ///
-    /// Cost: products × m multiplies an edge; two p × m matrices.
-    pub fn jacobian(&self, k: usize, products: usize) -> Vec<f64> {
-        let (place, transition) = self.place(k);
+    /// Cost: iterations × m multiplies an edge; two p × m matrices.
+    pub fn jacobian(&self, k: usize, iterations: usize) -> Vec<f64> {
+        let (solution, transition) = self.solution(k);
         let m = self.graphs().node_width() + self.graphs().edge_width();
         let alpha = self.walk().restart;
-        let mut now = self.right_side(place, transition, m);
+        let mut now = self.right_side(solution, transition, m);
         let mut sum = now.clone();
         let mut next = vec![0.0; now.len()];
         let mut weight = 1.0;
-        for _ in 0..products {
-            self.jacobian_product(place, transition, m, &now, &mut next);
+        for _ in 0..iterations {
+            self.jacobian_product(solution, transition, m, &now, &mut next);
             std::mem::swap(&mut now, &mut next);
             weight *= 1.0 - alpha;
             sum.iter_mut().zip(&now).for_each(|(sum, now)| *sum += weight * now);
@@ -74,13 +76,13 @@ impl Solved<'_> {
         offsets: &[usize],
         nodes: &[u32],
         dpi: &[f64],
-        products: usize,
+        iterations: usize,
         gradient: &mut [f64],
     ) {
         let m = gradient.len();
         for k in 0..self.len() {
-            let first = self.place(k).1.first;
-            let jacobian = self.jacobian(k, products);
+            let first = self.solution(k).1.first;
+            let jacobian = self.jacobian(k, iterations);
             for at in offsets[k]..offsets[k + 1] {
                 let own = &jacobian[(nodes[at] as usize - first) * m..][..m];
                 gradient.iter_mut().zip(own).for_each(|(sum, own)| *sum += dpi[at] * own);
@@ -89,24 +91,24 @@ impl Solved<'_> {
     }
 
     /// Π_0.
-    fn right_side(&self, place: &Place, transition: &Transition, m: usize) -> Vec<f64> {
+    fn right_side(&self, solution: &Solution, transition: &Transition, m: usize) -> Vec<f64> {
         let graphs = self.graphs();
         let (alpha, m1) = (self.walk().restart, graphs.node_width());
-        let (first, n) = (transition.first, place.pi.len());
+        let (first, n) = (transition.first, solution.pi.len());
         let mut right = vec![0.0; n * m];
-        let dangling: f64 = (0..n).filter(|&i| transition.sum[i] <= 0.0).map(|i| place.pi[i]).sum();
+        let dangling: f64 = (0..n).filter(|&i| transition.sum[i] <= 0.0).map(|i| solution.pi[i]).sum();
         let restarting = match self.walk().dangling {
             Dangling::Restart => alpha + (1.0 - alpha) * dangling,
             Dangling::Uniform => alpha,
         };
-        let seeds = graphs.seeds_of(place.list);
-        let total = self.sum_of_seeds(place);
+        let seeds = graphs.seeds_of(solution.list);
+        let total = self.sum_of_seeds(solution);
         for &seed in seeds {
             let i = seed as usize - first;
             let own = row(&graphs.node_features, seed as usize);
             for f in 0..m1 {
                 right[i * m + f] +=
-                    restarting * (f64::from(own[f]) - place.restart[i] * total[f]) / place.seeds;
+                    restarting * (f64::from(own[f]) - solution.restart[i] * total[f]) / solution.seeds;
             }
         }
         let sums = self.sums_of_edges(transition, n);
@@ -121,7 +123,7 @@ impl Solved<'_> {
                 }
                 self.edge_features(first + i, first + j, edge, &mut features);
                 let step = transition.step[edge - transition.first_edge];
-                let factor = (1.0 - alpha) * place.pi[i] / transition.sum[i];
+                let factor = (1.0 - alpha) * solution.pi[i] / transition.sum[i];
                 for f in 0..m2 {
                     right[j * m + m1 + f] += factor * (features[f] - step * sums[i * m2 + f]);
                 }
@@ -131,10 +133,10 @@ impl Solved<'_> {
     }
 
     /// Σ_{i∈U} V_i.
-    fn sum_of_seeds(&self, place: &Place) -> Vec<f64> {
+    fn sum_of_seeds(&self, solution: &Solution) -> Vec<f64> {
         let graphs = self.graphs();
         let mut total = vec![0.0; graphs.node_width()];
-        for &seed in graphs.seeds_of(place.list) {
+        for &seed in graphs.seeds_of(solution.list) {
             let own = row(&graphs.node_features, seed as usize);
             total.iter_mut().zip(own).for_each(|(total, own)| *total += f64::from(*own));
         }
@@ -174,13 +176,13 @@ impl Solved<'_> {
 
     fn jacobian_product(
         &self,
-        place: &Place,
+        solution: &Solution,
         transition: &Transition,
         m: usize,
         now: &[f64],
         next: &mut [f64],
     ) {
-        let n = place.pi.len();
+        let n = solution.pi.len();
         let mut lost = vec![0.0; m];
         for i in (0..n).filter(|&i| transition.sum[i] <= 0.0) {
             lost.iter_mut().zip(&now[i * m..(i + 1) * m]).for_each(|(lost, own)| *lost += own);
@@ -188,7 +190,7 @@ impl Solved<'_> {
         let inward = self.graphs().graph.inward();
         for j in 0..n {
             let fallback = match self.walk().dangling {
-                Dangling::Restart => place.restart[j],
+                Dangling::Restart => solution.restart[j],
                 Dangling::Uniform => 1.0 / n as f64,
             };
             let out = &mut next[j * m..(j + 1) * m];
@@ -205,14 +207,14 @@ impl Solved<'_> {
     pub fn bounds(&self, radius: f64) -> Bounds {
         let alpha = self.walk().restart;
         let mut all = Bounds { here: 0.0, ball: 0.0 };
-        for (place, transition) in self.walks() {
-            let n = place.pi.len();
+        for (solution, transition) in self.walks() {
+            let n = solution.pi.len();
             let restarts = self.walk().dangling == Dangling::Restart;
             let dangling = restarts && transition.sum.iter().any(|sum| *sum <= 0.0);
-            let share = if dangling { 1.0 } else { alpha };
-            let total = self.sum_of_seeds(place);
-            let mut here = share * at_point(&total, place.seeds);
-            let mut ball = share * in_ball(&total, radius);
+            let fraction = if dangling { 1.0 } else { alpha };
+            let total = self.sum_of_seeds(solution);
+            let mut here = fraction * at_point(&total, solution.seeds);
+            let mut ball = fraction * in_ball(&total, radius);
             let m2 = self.graphs().edge_width();
             let sums = self.sums_of_edges(transition, n);
             let rows = (0..n).filter(|&i| transition.sum[i] > 0.0 && m2 > 0);

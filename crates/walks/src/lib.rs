@@ -2,16 +2,16 @@
 //! PageRank: restarts and transitions weighted by features, with weights that are learned.
 //!
 //! Invariants:
-//! - every distribution comes with a bound on its error in the 1-norm;
+//! - every distribution comes with an upper bound of its error in the 1-norm;
 //! - the bytes do not depend on the number of threads: nodes are computed one by one, sums have fixed blocks;
 //! - no label and no objective is known here.
 //!
-//! Source: "Learning Supervised PageRank with Gradient-Based and Gradient-Free Optimization Methods" (equations 2.1 to
-//! 4.10, lemmas 1 and 2).
+//! Source: Bogolubsky, Dvurechensky, Gasnikov, Gusev, Nesterov, Raigorodskii, Tikhonov, Zhukovskii, "Learning Supervised
+//! PageRank with Gradient-Based and Gradient-Free Optimization Methods", NIPS 2016 (equations 2.1 to 4.10, lemmas 1 and
+//! 2, numbered as in arXiv 1603.00717).
 
 mod chain;
 mod jacobian;
-mod model;
 mod peel;
 mod rank;
 mod seidel;
@@ -23,7 +23,6 @@ mod walk;
 
 pub use chain::Dangling;
 pub use jacobian::{Bounds, Lemma2};
-pub use model::{LEAST, WalkModel};
 pub use rank::{Ranking, Surfer, rank};
 pub use solve::{Certificate, Solver, Stop};
 pub use walk::{ADJOINT_ERROR, Score, Solved, Walk};

@@ -1,15 +1,15 @@
 /*!
-Nodes that no edge points at need no solver: x_i = α v_i at once, and what they give is a constant of their targets.
+Nodes without in-edges need no solver: x_i = α v_i, and what they contribute to their targets is a constant.
 
-In graphs of the web most nodes are like that. The core that is left (nodes with an edge into them, and the edges between
+In web graphs most nodes are like that. The remaining core (nodes with an edge into them, and the edges between
 such nodes) is solved alone,
 
 ```text
 x_C = b + (1 − α) P̂_CCᵀ x_C,   b_j = α v_j + (1 − α) Σ_{i outside, i → j} P̂_ij α v_i,
 ```
 
-with the mass outside in the scale and ‖b‖₁ in place of α in the bound (module `seidel`). Worth it once if at most
-[`WORTH`] of the edges are left: extracting the core costs about as much as three products.
+with the mass outside in the scale and ‖b‖₁ in place of α in the bound (module `seidel`). It pays if at most a fraction
+[`WORTH`] of the edges is left: extracting the core costs about as much as three iterations.
 */
 
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ use crate::chain::{BLOCK, Chain, Dangling, Weights, block_sum};
 use crate::seidel::{Outside, solve_inside};
 use crate::solve::{Certificate, Stop, Work};
 
-/// Largest share of edges inside the core for which it is extracted.
+/// Largest fraction of edges inside the core for which it is extracted.
 const WORTH: f64 = 0.4;
 
 /// Of a run of nodes: number of edges each, their sources, their weights, b / α.
@@ -38,7 +38,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// The core, if it is small enough to be worth it.
+    /// The core, if it is small enough to pay.
     pub(crate) fn of(chain: &Chain, out_degree: &[u32]) -> Option<Core> {
         let (n, alpha) = (chain.nodes(), chain.alpha);
         let offsets = chain.offsets();

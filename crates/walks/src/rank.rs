@@ -1,9 +1,9 @@
 /*!
 PageRank of a graph: classical, weighted, personalised, topic-sensitive.
 
-| name | what it is here |
+| name | settings |
 |---|---|
-| PageRank | no weights, every node a seed |
+| PageRank | no weights, every node is a seed |
 | weighted PageRank, BrowseRank-style | weights of edges (transition counts), weights of seeds (visits) |
 | personalised, topic-sensitive PageRank | seeds: the nodes of a person, of a topic |
 
@@ -26,20 +26,20 @@ use crate::chain::{BLOCK, Chain, Dangling, Weights, block_sum};
 use crate::peel::Core;
 use crate::solve::{Solver, Stop, Work, solve};
 
-/// Who walks, and how precisely we want to know where.
+/// Settings of [`rank`]: the walk and how precisely its distribution is wanted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surfer {
-    /// Probability α of a restart at each step, in (0, 1]; others call 1 − α the damping factor (0.15).
+    /// Probability α of a restart at each step, in (0, 1]; default 0.15. 1 − α is known as the damping factor.
     pub restart: f64,
-    /// Where walks start, with weights ≥ 0; `None`: at every node alike.
+    /// Nodes where walks start, with weights ≥ 0; `None`: every node with the same weight.
     pub seeds: Option<Vec<(u32, f64)>>,
-    /// Where they go from nodes without out-edges.
+    /// Where walks go from dangling nodes.
     pub dangling: Dangling,
-    /// How the distribution is found.
+    /// Solver of the stationary distribution.
     pub solver: Solver,
-    /// Largest error in the 1-norm, and most products (1e-9).
+    /// Largest error in the 1-norm (default 1e-9) and maximum number of iterations.
     pub stop: Stop,
-    /// Whether nodes that no edge points at are taken out first where that pays (only with [`Solver::Seidel`]).
+    /// Whether nodes without in-edges are removed first where that is faster (only with [`Solver::Seidel`]).
     pub peel: bool,
 }
 
@@ -56,18 +56,18 @@ impl Default for Surfer {
     }
 }
 
-/// Where walks are in the long run.
+/// The stationary distribution of a walk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// One probability per node.
     pub scores: Vec<f64>,
-    /// ‖scores − truth‖₁ is at most this (beside rounding, about 1e-15).
+    /// Upper bound of ‖scores − exact scores‖₁ (up to rounding, about 1e-15).
     pub error_bound: f64,
-    /// Products with the transition matrix, or with its core.
-    pub products: usize,
-    /// Edges that each product went along: those of the core, where it was taken out.
+    /// Iterations of the solver: products with the transition matrix, or with its core.
+    pub iterations: usize,
+    /// Edges used by each iteration: all, or those of the core where the other nodes were removed.
     pub edges: usize,
-    /// Nodes without a way out.
+    /// Number of dangling nodes.
     pub dangling: usize,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn check_restart(restart: f64, most: f64) -> Result<(), ModelError> {
     Err(ModelError::new(format!("restart {restart}"), expected))
 }
 
-/// The stationary distribution of the walk, with a bound on its error. Cost: about ln(1/error)/ln(1/(1 − α)) products
+/// The stationary distribution of the walk, with a bound on its error. Cost: about ln(1/error)/ln(1/(1 − α)) iterations
 /// at worst, usually a fifth of that; 24 bytes a node beside the graph.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ pub(crate) fn check_restart(restart: f64, most: f64) -> Result<(), ModelError> {
 /// finite, or add up to 0.
 pub fn rank(graph: &Graph, surfer: &Surfer) -> Result<Ranking, ModelError> {
     check_restart(surfer.restart, 1.0)?;
-    if surfer.stop.products.is_none() && (surfer.stop.error.is_nan() || surfer.stop.error <= 0.0) {
+    if surfer.stop.iterations.is_none() && (surfer.stop.error.is_nan() || surfer.stop.error <= 0.0) {
         return Err(ModelError::new(format!("error {}", surfer.stop.error), "more than 0"));
     }
     let n = graph.nodes();
@@ -116,13 +116,13 @@ pub fn rank(graph: &Graph, surfer: &Surfer) -> Result<Ranking, ModelError> {
     let core = if peel { Core::of(&chain, graph.out_degree()) } else { None };
     let by_core = core.as_ref().map(|core| core.solve(&chain, surfer.stop, &mut work, &mut scores));
     let certificate = match by_core {
-        Some(there) if there.error <= surfer.stop.error || surfer.stop.products.is_some() => there,
+        Some(there) if there.error <= surfer.stop.error || surfer.stop.iterations.is_some() => there,
         _ => solve(&chain, surfer.solver, surfer.stop, &mut work, &mut scores),
     };
     Ok(Ranking {
         scores,
         error_bound: certificate.error,
-        products: certificate.products,
+        iterations: certificate.iterations,
         edges: core.map_or(graph.edges(), |core| core.edges()),
         dangling: scale.iter().filter(|scale| **scale == 0.0).count(),
     })

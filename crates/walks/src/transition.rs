@@ -2,7 +2,7 @@
 From parameters to probabilities (equations 2.1 to 2.3): φ = (φ1, φ2), weights of nodes ⟨φ1, V_i⟩ and of edges ⟨φ2, E_ij⟩.
 
 φ2 holds the weights of an edge's own features, then those of its source's and of its target's features, if edges have
-them. Those are never copied to edges: ⟨φ2, E_ij⟩ = own + a_i + b_j with a and b one number a node.
+them. The features of ends are never copied to edges: ⟨φ2, E_ij⟩ = own + a_i + b_j with a and b one number a node.
 */
 
 use toprank_core::ModelError;
@@ -16,7 +16,7 @@ pub(crate) struct Transition {
     pub first_edge: usize,
     /// ⟨φ1, V_i⟩.
     pub start: Vec<f64>,
-    /// Probability of each edge, by place among the edges into their targets, less `first_edge`.
+    /// Probability of each edge, by position among the edges into their targets, less `first_edge`.
     pub step: Vec<f64>,
     /// Σ of the weights of the out-edges of each node; 0: dangling.
     pub sum: Vec<f64>,

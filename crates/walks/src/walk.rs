@@ -1,5 +1,5 @@
 /*!
-The learned walk: scores of judged nodes as a function of φ, and the way back from ∂loss/∂score to ∂loss/∂φ.
+The learned walk: scores of judged nodes as a function of φ, and the gradient ∂loss/∂φ from ∂loss/∂score.
 
 The adjoint: with z = ∂loss/∂π solve (I − (1 − α)P) y = z, then
 
@@ -21,19 +21,19 @@ use crate::rank::check_restart;
 use crate::solve::{Certificate, Solver, Stop, Work, solve};
 use crate::transition::{Transition, row};
 
-/// What of a node's probability is its score.
+/// How the score of a node follows from its probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Score {
-    /// π_i itself: the paper's.
+    /// π_i itself, as in the paper.
     #[default]
     Probability,
     /// π_i times the number of nodes of the graph: 1 on average, so that margins and temperatures have a scale.
     Scaled,
-    /// ln(n π_i + 10⁻⁶): ratios count.
+    /// ln(n π_i + 10⁻⁶): differences of scores are ratios of probabilities.
     Log,
 }
 
-/// Under the logarithm: what a node that walks never reach has.
+/// Added under the logarithm, so that nodes that walks never reach have a finite score.
 const FLOOR: f64 = 1e-6;
 
 impl Score {
@@ -58,13 +58,13 @@ impl Score {
 /// A kind of learned walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walk {
-    /// Probability of a restart, in (0, 1) (0.15).
+    /// Probability of a restart, in (0, 1); default 0.15.
     pub restart: f64,
-    /// What happens at nodes without a way out.
+    /// Where walks go from dangling nodes.
     pub dangling: Dangling,
-    /// How distributions are found.
+    /// Solver of the distributions.
     pub solver: Solver,
-    /// What a score is.
+    /// How scores follow from probabilities.
     pub score: Score,
 }
 
@@ -82,7 +82,7 @@ const RUN: usize = 8;
 
 /// One walk, solved: a graph and seeds, which several lists may share.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Solution {
     pub list: usize,
     /// Which of the transitions is its graph's.
     graph: usize,
@@ -93,14 +93,14 @@ pub(crate) struct Place {
     certificate: Certificate,
 }
 
-/// Lists solved at one φ: scores, and the way back.
+/// Lists solved at one φ: scores and gradients.
 #[derive(Debug)]
 pub struct Solved<'a> {
     walk: Walk,
     graphs: &'a QueryGraphs,
     transitions: Vec<Transition>,
-    places: Vec<Place>,
-    /// Place of each list.
+    solutions: Vec<Solution>,
+    /// Solution of each list.
     of_list: Vec<usize>,
 }
 
@@ -144,7 +144,7 @@ impl Walk {
             .iter()
             .map(|&q| sorted.partition_point(|&other| key(other) < key(q)))
             .collect::<Vec<usize>>();
-        let places = sorted
+        let solutions = sorted
             .par_iter()
             .map_init(Work::default, |work, &q| {
                 let q = q as usize;
@@ -155,10 +155,10 @@ impl Walk {
                 let chain = self.chain(graphs, transition, &scale, &restart);
                 let mut pi = Vec::new();
                 let certificate = solve(&chain, self.solver, stop, work, &mut pi);
-                Ok(Place { list: q, graph, restart, seeds, pi, certificate })
+                Ok(Solution { list: q, graph, restart, seeds, pi, certificate })
             })
             .collect::<Result<_, ModelError>>()?;
-        Ok(Solved { walk: *self, graphs, transitions, places, of_list })
+        Ok(Solved { walk: *self, graphs, transitions, solutions, of_list })
     }
 
     pub(crate) fn chain<'a>(
@@ -181,7 +181,7 @@ impl Walk {
 }
 
 impl Transition {
-    /// 1 where a walk can go on, 0 at dangling nodes: steps are probabilities already.
+    /// 1, and 0 at dangling nodes: steps are probabilities already.
     pub(crate) fn scale(&self) -> Vec<f64> {
         self.sum.iter().map(|sum| f64::from(u8::from(*sum > 0.0))).collect()
     }
@@ -189,14 +189,14 @@ impl Transition {
 
 impl Solved<'_> {
     /// The k-th list and its graph's transition.
-    pub(crate) fn place(&self, k: usize) -> (&Place, &Transition) {
-        let place = &self.places[self.of_list[k]];
-        (place, &self.transitions[place.graph])
+    pub(crate) fn solution(&self, k: usize) -> (&Solution, &Transition) {
+        let solution = &self.solutions[self.of_list[k]];
+        (solution, &self.transitions[solution.graph])
     }
 
     /// Every walk once, whatever the number of lists that share it.
-    pub(crate) fn walks(&self) -> impl Iterator<Item = (&Place, &Transition)> {
-        self.places.iter().map(|place| (place, &self.transitions[place.graph]))
+    pub(crate) fn walks(&self) -> impl Iterator<Item = (&Solution, &Transition)> {
+        self.solutions.iter().map(|solution| (solution, &self.transitions[solution.graph]))
     }
 
     pub(crate) fn walk(&self) -> &Walk {
@@ -219,22 +219,25 @@ impl Solved<'_> {
 
     /// Probabilities of the nodes of the graph of the k-th list, in their order.
     pub fn distribution(&self, k: usize) -> &[f64] {
-        &self.place(k).0.pi
+        &self.solution(k).0.pi
     }
 
-    /// Largest bound on the error of any list, and most products for one.
+    /// Largest bound on the error of any list, and most iterations for one.
     pub fn certificate(&self) -> Certificate {
         let worst = |a: Certificate, b: Certificate| Certificate {
             error: a.error.max(b.error),
-            products: a.products.max(b.products),
+            iterations: a.iterations.max(b.iterations),
         };
-        self.places.iter().map(|place| place.certificate).fold(Certificate { error: 0.0, products: 0 }, worst)
+        self.solutions
+            .iter()
+            .map(|solution| solution.certificate)
+            .fold(Certificate { error: 0.0, iterations: 0 }, worst)
     }
 
     /// Score of `node` (of the whole graph) under the k-th list.
     pub fn score(&self, k: usize, node: u32) -> f64 {
-        let (place, transition) = self.place(k);
-        self.walk.score.of(place.pi[node as usize - transition.first], place.pi.len())
+        let (solution, transition) = self.solution(k);
+        self.walk.score.of(solution.pi[node as usize - transition.first], solution.pi.len())
     }
 
     /// ∂loss/∂φ, given ∂loss/∂score of some nodes of each list (`node` of the whole graph, one list after the other:
@@ -253,34 +256,34 @@ impl Solved<'_> {
         gradient: &mut [f64],
     ) {
         assert_eq!(offsets.len(), self.len() + 1, "one run of nodes for each list");
-        // The lists of each place, ascending.
-        let mut lists: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
-        self.of_list.iter().enumerate().for_each(|(k, &place)| lists[place].push(k));
+        // The lists of each solution, ascending.
+        let mut lists: Vec<Vec<usize>> = vec![Vec::new(); self.solutions.len()];
+        self.of_list.iter().enumerate().for_each(|(k, &solution)| lists[solution].push(k));
         let m = gradient.len();
-        // Fixed runs of places, each added up in order, then the runs in order.
+        // Fixed runs of walks, each added up in order, then the runs in order.
         let runs: Vec<Vec<f64>> = self
-            .places
+            .solutions
             .par_chunks(RUN)
             .enumerate()
-            .map(|(run, places)| {
+            .map(|(run, solutions)| {
                 let mut sum = vec![0.0; m];
                 let mut work = Adjoint::default();
-                for (at, place) in places.iter().enumerate() {
-                    let transition = &self.transitions[place.graph];
-                    let n = place.pi.len();
+                for (at, solution) in solutions.iter().enumerate() {
+                    let transition = &self.transitions[solution.graph];
+                    let n = solution.pi.len();
                     work.z.clear();
                     work.z.resize(n, 0.0);
-                    // What several lists say of one walk adds up: one adjoint for all of them.
+                    // Lists that share a walk share its adjoint: their right sides add up.
                     for &k in &lists[run * RUN + at] {
                         let own = offsets[k]..offsets[k + 1];
                         for (&node, dscore) in nodes[own.clone()].iter().zip(&dscore[own]) {
                             let i = node as usize - transition.first;
-                            work.z[i] += dscore * self.walk.score.slope(place.pi[i], n);
+                            work.z[i] += dscore * self.walk.score.slope(solution.pi[i], n);
                         }
                     }
                     if work.z.iter().any(|z| *z != 0.0) {
-                        work.solve(self, place, error);
-                        work.add(self, place, &mut sum);
+                        work.solve(self, solution, error);
+                        work.add(self, solution, &mut sum);
                     }
                 }
                 sum
@@ -305,9 +308,9 @@ struct Adjoint {
 }
 
 impl Adjoint {
-    /// ȳ for every node; the share of dangling nodes.
-    fn means(&mut self, solved: &Solved, place: &Place) {
-        let transition = &solved.transitions[place.graph];
+    /// ȳ for every node, dangling nodes included.
+    fn means(&mut self, solved: &Solved, solution: &Solution) {
+        let transition = &solved.transitions[solution.graph];
         let inward = solved.graphs.graph.inward();
         self.mean.clear();
         self.mean.resize(self.y.len(), 0.0);
@@ -318,7 +321,7 @@ impl Adjoint {
             }
         }
         let fallback = match solved.walk.dangling {
-            Dangling::Restart => place.restart.iter().zip(&self.y).map(|(v, y)| v * y).sum::<f64>(),
+            Dangling::Restart => solution.restart.iter().zip(&self.y).map(|(v, y)| v * y).sum::<f64>(),
             Dangling::Uniform => self.y.iter().sum::<f64>() / self.y.len() as f64,
         };
         for (mean, sum) in self.mean.iter_mut().zip(&transition.sum) {
@@ -329,14 +332,14 @@ impl Adjoint {
     }
 
     /// y = z + (1 − α) P y up to a constant: stops when the span of what is left is small, (1 − α)^k at worst.
-    fn solve(&mut self, solved: &Solved, place: &Place, error: f64) {
+    fn solve(&mut self, solved: &Solved, solution: &Solution, error: f64) {
         let alpha = solved.walk.restart;
         self.y.clear();
         self.y.extend_from_slice(&self.z);
         let wanted = span(&self.z) * error * alpha;
         let most = Stop::at(error.max(1e-16)).most(alpha) + 1;
         for _ in 0..most {
-            self.means(solved, place);
+            self.means(solved, solution);
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
             for ((y, z), mean) in self.y.iter_mut().zip(&self.z).zip(&self.mean) {
                 let next = z + (1.0 - alpha) * mean;
@@ -352,28 +355,28 @@ impl Adjoint {
         // Up to a constant: the smallest |y| loses the fewest digits below.
         let middle = f64::midpoint(lowest(&self.y), highest(&self.y));
         self.y.iter_mut().for_each(|y| *y -= middle);
-        self.means(solved, place);
+        self.means(solved, solution);
     }
 
     /// Adds the two sums of the module's head.
-    fn add(&mut self, solved: &Solved, place: &Place, gradient: &mut [f64]) {
+    fn add(&mut self, solved: &Solved, solution: &Solution, gradient: &mut [f64]) {
         let Solved { walk, graphs, .. } = *solved;
-        let transition = &solved.transitions[place.graph];
-        let (alpha, first, n) = (walk.restart, transition.first, place.pi.len());
+        let transition = &solved.transitions[solution.graph];
+        let (alpha, first, n) = (walk.restart, transition.first, solution.pi.len());
         let m1 = graphs.node_width();
         let features = &graphs.node_features;
         let (nodes, edges) = gradient.split_at_mut(m1);
         let dangling: f64 =
-            place.pi.iter().zip(&transition.sum).filter(|(_, sum)| **sum <= 0.0).map(|(pi, _)| pi).sum();
+            solution.pi.iter().zip(&transition.sum).filter(|(_, sum)| **sum <= 0.0).map(|(pi, _)| pi).sum();
         let restarting = match walk.dangling {
             Dangling::Restart => alpha + (1.0 - alpha) * dangling,
             Dangling::Uniform => alpha,
         };
         if m1 > 0 {
-            let mean: f64 = place.restart.iter().zip(&self.y).map(|(v, y)| v * y).sum();
-            for &seed in graphs.seeds_of(place.list) {
+            let mean: f64 = solution.restart.iter().zip(&self.y).map(|(v, y)| v * y).sum();
+            for &seed in graphs.seeds_of(solution.list) {
                 let i = seed as usize - first;
-                add_row(nodes, restarting / place.seeds * (self.y[i] - mean), row(features, first + i));
+                add_row(nodes, restarting / solution.seeds * (self.y[i] - mean), row(features, first + i));
             }
         }
         if edges.is_empty() {
@@ -392,7 +395,7 @@ impl Adjoint {
                 if transition.sum[i] <= 0.0 {
                     continue;
                 }
-                let c = (1.0 - alpha) * place.pi[i] / transition.sum[i] * (self.y[j] - self.mean[i]);
+                let c = (1.0 - alpha) * solution.pi[i] / transition.sum[i] * (self.y[j] - self.mean[i]);
                 self.as_source[i] += c;
                 self.as_target[j] += c;
                 if own_width > 0 {

@@ -72,7 +72,7 @@ impl Predict {
         let certificate = solved.certificate();
         if common.json && self.output != Path::new("-") {
             return print_json(&json!({
-                "lists": graphs.len(), "nodes": rows.len(), "error_bound": certificate.error, "products": certificate.products,
+                "lists": graphs.len(), "nodes": rows.len(), "error_bound": certificate.error, "iterations": certificate.iterations,
             }));
         }
         note(

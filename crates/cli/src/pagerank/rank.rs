@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toprank::data::graph::{EdgeOptions, Graph, read_edges};
+use toprank::data::graph::{EdgeOptions, Graph, ReadGraph, read_edges};
 use toprank::data::lines::Lines;
 use toprank::data::{ReadError, Source, sink};
 use toprank::walks::{Solver, Stop, Surfer, rank};
@@ -70,11 +70,11 @@ pub struct Rank {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum SolverName {
-    /// Gauss–Seidel that keeps the mass: fewest products
+    /// Gauss–Seidel that keeps the mass: fewest iterations
     Seidel,
     /// Power method
     Power,
-    /// Nesterov and Nemirovski's mean, number of products known beforehand
+    /// Nesterov and Nemirovski's mean, number of iterations known beforehand
     Nn,
 }
 
@@ -91,10 +91,13 @@ impl Rank {
             weight: self.weight.clone(),
             undirected: self.undirected,
         };
-        let graph = {
+        let ReadGraph { graph, comment_lines } = {
             let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.edges.display()));
             read_edges(&Source::path(&self.edges), &options)?
         };
+        if comment_lines > 0 {
+            note(common, format!("skipped {comment_lines} comment lines of {}", self.edges.display()));
+        }
         if let Some(path) = &self.save {
             graph.save(path)?;
         }
@@ -144,9 +147,10 @@ impl Rank {
             return print_json(&json!({
                 "top": top,
                 "error_bound": ranking.error_bound,
-                "products": ranking.products,
+                "iterations": ranking.iterations,
                 "nodes": graph.nodes(),
                 "edges": graph.edges(),
+                "comment_lines": comment_lines,
                 "dangling": ranking.dangling,
                 "restart": alpha,
                 "solver": format!("{:?}", self.solver).to_lowercase(),
@@ -159,11 +163,11 @@ impl Rank {
         }
         let mut text = table.render(Style::Table);
         text += &format!(
-            "{} nodes ({} without a way out), {} edges; {} products, error at most {:.1e}\n",
+            "{} nodes ({} dangling), {} edges; {} iterations, error at most {:.1e}\n",
             graph.nodes(),
             ranking.dangling,
             graph.edges(),
-            ranking.products,
+            ranking.iterations,
             ranking.error_bound
         );
         print(&text)
@@ -176,7 +180,8 @@ fn seeds(path: &Path, graph: &Graph, edges: &Path) -> Result<Vec<(u32, f64)>, Fa
     let mut seeds = Vec::new();
     while let Some(line) = lines.next_line()? {
         let text = String::from_utf8_lossy(line).trim().to_string();
-        if text.is_empty() || text.starts_with('#') {
+        // A name may start with #: such a line is a comment only if no node is called so.
+        if text.is_empty() || (text.starts_with('#') && graph.names().find(&text).is_none()) {
             continue;
         }
         let place = |error: ReadError| error.at_line(lines.number());

@@ -1,5 +1,5 @@
 /*!
-Adjacency lines: a user and its items, cut at blanks.
+Adjacency lines: a user and its items, separated by blanks (the format of the LightGCN data sets).
 
 ```text
 ann i1 i2 i3
@@ -7,11 +7,17 @@ bob i2
 cid                 a user without items keeps its empty list
 ```
 
-One list per user, in order of first appearance; a user may have several lines. Labels are 1. A word is a name, whatever
-it holds; the same item twice for a user is an error with both lines.
+One list per user, in order of first appearance; a user may have several lines. Labels are 1. Any string without a
+blank is a name; the same item twice for a user is an error with both lines.
+
+A file without an extension of its own is recognised by its content if its lines differ in length, as those of users
+do, or are all `user item`. A file whose lines all have the same number of three fields or more may be anything: its
+format must be named.
 */
 
 use std::io::{self, Write};
+
+use hashbrown::HashSet;
 
 use super::entries::{Entries, names_of};
 use super::sheet::unsupported;
@@ -19,19 +25,45 @@ use super::{Format, ReadOptions};
 use crate::dataset::Dataset;
 use crate::error::ReadError;
 use crate::lines::Lines;
-use crate::source::Source;
+use crate::source::{HEAD, Source};
 
 /// `user item item …`.
 pub const FORMAT: Format = Format {
     name: "adjacency",
-    about: "a user and its items on each line, cut at blanks",
+    about: "a user and its items on each line, separated by blanks",
     extensions: &["adj"],
-    // Any text of words would do: only on request or by extension.
-    sniff: |_| false,
+    sniff: looks_like_adjacency,
     read,
     write: Some(write),
     example: b"ann i1 i2 i3\nbob i2\ncid\n",
 };
+
+/// True for two lines or more of names separated by blanks, if either their number differs between lines and no user
+/// and no item of a user stands twice, or all lines are `user item`; and if there is nothing that tables, LETOR files or
+/// sentences have: commas, tabs, semicolons, colons, bars, quotes, brackets, final full stops.
+fn looks_like_adjacency(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    if head.iter().any(|byte| b",\t;:|\"'={}[]()<>\0".contains(byte)) {
+        return false;
+    }
+    // The last line of a longer text may be cut.
+    let end = if head.len() < HEAD { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
+    let Ok(text) = std::str::from_utf8(&head[..end]) else { return false };
+    let (mut users, mut lengths, mut lines) = (HashSet::new(), HashSet::new(), 0);
+    let mut distinct = true;
+    for line in text.lines() {
+        let mut names = line.split_ascii_whitespace();
+        let Some(user) = names.next() else { continue };
+        let items: Vec<&str> = names.collect();
+        if line.trim_ascii_end().ends_with('.') {
+            return false;
+        }
+        lines += 1;
+        distinct &= users.insert(user) && items.iter().collect::<HashSet<_>>().len() == items.len();
+        lengths.insert(items.len());
+    }
+    lines > 1 && if lengths.len() == 1 { lengths.contains(&1) } else { distinct }
+}
 
 fn read(source: &Source, _: &ReadOptions) -> Result<Dataset, ReadError> {
     let mut lines = Lines::open(source)?;
@@ -119,6 +151,32 @@ mod tests {
             assert_eq!(adjacency(text).unwrap_err().to_string(), expected, "{}", text.escape_ascii());
         }
         assert!(adjacency(b"\xff\xfea\0").unwrap_err().to_string().starts_with("t:1: UTF-16 text; expected"));
+    }
+
+    #[test]
+    fn lines_of_users_are_recognised_by_their_content() {
+        for text in
+            ["ann i1 i2 i3\nbob i2\ncid\n", "0 1 2 3\n1 7", "0 5\n0 6\n1 5\n", "\u{feff}0 1\r\n1 3 4\r\n"]
+        {
+            assert!(looks_like_adjacency(text.as_bytes()), "{text:?}");
+            let source = Source::bytes("train.txt", text.as_bytes());
+            let read = crate::read(&source, &ReadOptions::default()).unwrap();
+            assert_eq!(read, adjacency(text.as_bytes()).unwrap(), "{text:?}");
+        }
+        let cut = "7 1 2\n".repeat(HEAD);
+        for text in [
+            "",
+            "0 1 2\n",
+            "0 1 2\n1 3 4\n",
+            "0 1 2\n0 3\n",
+            "0 1 1\n1 3\n",
+            "1 qid:1 1:0.5\n0 qid:1\n",
+            "a,b c\nd\n",
+            "It is a text.\nIt has lines\n",
+            &cut[..HEAD],
+        ] {
+            assert!(!looks_like_adjacency(text.as_bytes()), "{text:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 Arrow IPC: tables as files (`.arrow`, `.feather`) and streams (`.arrows`), plain or with Zstandard or LZ4 buffers.
 
 A file is a stream between two marks, with an index behind it; it is read as the stream it holds, so files and
-streams, plain and packed, take one path, batch after batch, without seeking. Which column plays which role is told in
+streams, plain and packed, take one path, batch after batch, without seeking. Which column plays which role is stated in
 the module `roles`, which types are understood in the module `columnar`.
 
 Every message is checked before it reaches the decoder: a claimed size never becomes memory before the bytes are
@@ -43,7 +43,7 @@ const MOST_HEAD: usize = 256 << 20;
 const MOST_UNPACKED: u64 = 1 << 30;
 
 fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
-    // As for Parquet: the decoder was written for honest writers and may panic on others.
+    // As for Parquet: the decoder may panic on damaged files.
     let decoded = guarded(|| decode(source, options));
     decoded.unwrap_or_else(|| Err(damaged(source.name(), "content the decoder cannot make sense of")))
 }

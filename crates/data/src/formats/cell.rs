@@ -2,7 +2,7 @@
 
 use crate::error::{ReadError, show};
 
-/// Words that mean "missing", besides the empty cell and any spelling of NaN.
+/// Strings that mean "missing", besides the empty cell and any spelling of NaN.
 pub(crate) const MISSING: &[&str] = &["NA", "NaN", "nan", "null", "NULL", "?"];
 
 /// True if the cell means "missing".

@@ -1,5 +1,5 @@
 /*!
-Arrow columns on their way to a [`Table`]: numbers stay numbers, no text in between.
+Arrow columns to a [`Table`]: numbers stay numbers, without text in between.
 
 ```text
 for each batch: roles other than features, column by column
@@ -7,7 +7,7 @@ for each batch: roles other than features, column by column
 ```
 
 Understood: booleans, all integers and floats, decimals, dates and timestamps (as seconds), text, and dictionaries of
-these. Columns of any other type (lists, structs, bytes …) are passed over unless a role asks for them. Null is
+these. Columns of any other type (lists, structs, bytes …) are ignored unless a role names them. Null is
 missing. Dictionaries of text are categories by themselves.
 */
 
@@ -178,7 +178,7 @@ impl Columns {
 
     fn no_numbers(&self, batch: &RecordBatch, column: usize) -> ReadError {
         let fault = Fault::new(format!("type {}", self.array(batch, column).data_type()), "numbers")
-            .advice("Name a feature of words with --categorical.");
+            .advice("Name a feature of strings with --categorical.");
         self.table.error(self.table.rows(), column, fault)
     }
 }

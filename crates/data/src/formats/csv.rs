@@ -3,12 +3,12 @@ CSV and TSV: a line of column names, then one row a line.
 
 `csv` finds its separator (`,` `;` tab `|`) on the first line, `tsv` is tab-separated. Fields may be quoted and may
 then hold separators, doubled quotes and line ends; line ends are LF or CRLF; blank lines are skipped; a byte-order
-mark is dropped; gzip and zstd are unpacked. Which column plays which role is told in the module `roles`, what a
-missing cell means in the module `table`. Missing are: the empty cell, `NA`, `NaN`, `nan`, `null`, `NULL`, `?`.
+mark is dropped; gzip and zstd are unpacked. The module `roles` states which column plays which role, the module `table` what a missing
+cell means. Missing are: the empty cell, `NA`, `NaN`, `nan`, `null`, `NULL`, `?`.
 
 A column holds numbers if its first stated cell within the first 1,000 rows is a number (or if there is none). Text
-columns are no features unless they are named as `categorical`; a cell of a number column that is not a number is an
-error with its line, so that a misprint never turns a feature off. A column without a name is never a feature by
+columns are not features unless they are named as `categorical`; a cell of a number column that is not a number is an
+error with its line, so that a misprint never removes a feature. A column without a name is never a feature by
 default (pandas writes its row numbers that way).
 */
 
@@ -331,7 +331,7 @@ mod tests {
             ),
             (
                 "label,shown_position\n1,1.5\n",
-                "t.csv:2: column shown_position: 1.5; expected a whole position from 0.",
+                "t.csv:2: column shown_position: 1.5; expected an integer position from 0.",
             ),
             ("", "t.csv: an empty file; expected a line of column names."),
             ("label,f\n", "t.csv: no row below the column names; expected at least one row."),
@@ -416,7 +416,7 @@ mod tests {
         );
         assert_eq!(
             refused(&|data| data.columns[0].levels = Some(["x"].into_iter().collect())),
-            "category 2 of feature \"f\" has no word"
+            "category 2 of feature \"f\" has no name"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Who met what, one entry at a time: gathered, checked, and cut into one list per user.
+//! Interactions, one entry at a time: gathered, checked, and grouped into one list per user.
 
 use std::io;
 
@@ -32,7 +32,7 @@ impl Entries {
         self.user.is_empty()
     }
 
-    /// The number of a user, who has a list from now on, be it empty.
+    /// The number of a user, who has a list from now on, even if it stays empty.
     pub(super) fn user(&mut self, name: &str) -> u32 {
         self.users.number(name)
     }

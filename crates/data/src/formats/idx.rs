@@ -1,5 +1,5 @@
 /*!
-IDX: bytes of images, as MNIST and its kin have them.
+IDX: images as bytes, as in MNIST and similar data sets.
 
 ```text
 0 0 8 d              unsigned bytes in d dimensions
@@ -70,7 +70,7 @@ fn bytes(source: &Source, options: &ReadOptions) -> Result<Bytes, ReadError> {
     let mut from = source.open()?;
     let mut take = |most: u64| -> Result<Vec<u8>, ReadError> {
         let mut taken = Vec::new();
-        // What is not there is not made room for, whatever the header says.
+        // Memory is allocated for the bytes that are there, whatever the header says.
         (&mut from).take(most).read_to_end(&mut taken).map_err(|error| ReadError::io(file, &error))?;
         Ok(taken)
     };

@@ -1,5 +1,5 @@
 /*!
-Interactions: who met what, how much it was liked, and when.
+Interactions: user, item, rating and time.
 
 ```text
 user_id,item_id,rating,timestamp      a header and any separator of CSV; columns by name
@@ -14,8 +14,8 @@ tab, comma, `;`, `|` or blanks, whichever the first line holds.
 
 Result: one list per user, in order of first appearance; entries of a user in file order (its lines need not be
 adjacent); a row is an item, in order of first appearance, without features; the label is the rating, or 1.
-A missing rating is not judged (NaN). The same user and item twice is an error with both lines: which of two ratings
-holds, nobody but the owner of the file can say.
+A missing rating is not judged (NaN). The same user and item twice is an error with both lines: only the owner of the
+file knows which of two ratings is valid.
 */
 
 use std::io::{self, Write};

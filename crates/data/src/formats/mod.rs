@@ -1,5 +1,5 @@
 /*!
-The table of formats and the one way in: [`read`].
+The table of formats and the one function that reads them all: [`read`].
 
 Each format is one file with a `FORMAT` constant; [`FORMATS`] is the registry that the command, the docs, the
 attack tests and the fuzzers read.
@@ -58,13 +58,13 @@ pub static FORMATS: &[Format] = &[
 
 /// A format of ranking data.
 pub struct Format {
-    /// Name for `--format`.
+    /// Name for `--input-format`.
     pub name: &'static str,
     /// One line for the listing.
     pub about: &'static str,
     /// File extensions (below `.gz` and `.zst`) that mean this format.
     pub extensions: &'static [&'static str],
-    /// True if the first bytes of a text (unpacked, about 64 KB at most, the last line maybe cut) look like this.
+    /// True if the first bytes of a text (decompressed, 64 KiB at most, the last line may be cut) look like this format.
     pub sniff: fn(&[u8]) -> bool,
     /// Reads a whole source.
     pub read: fn(&Source, &ReadOptions) -> Result<Dataset, ReadError>,
@@ -78,11 +78,11 @@ pub struct Format {
 /// Writes a whole data set.
 pub type WriteFn = fn(&Dataset, &mut (dyn Write + Send)) -> io::Result<()>;
 
-/// What a feature that a sparse row does not state is worth.
+/// The value of a feature that a sparse row does not state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Absent {
-    /// 0, as SVMrank and LIBSVM have it.
+    /// 0, as in SVMrank and LIBSVM.
     #[default]
     Zero,
     /// Missing.
@@ -100,7 +100,7 @@ pub enum BadItems {
     Skip,
 }
 
-/// What columns of words are that have no other use.
+/// What becomes of text columns without another role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Words {
@@ -119,7 +119,7 @@ pub struct ReadOptions {
     pub format: Option<String>,
     /// Accept rows of a list that are not adjacent (they are brought together, in order of first appearance).
     pub regroup: bool,
-    /// What an unstated feature is worth.
+    /// The value of an unstated feature.
     pub absent: Absent,
     /// Column that names the list (tables); user column of interactions.
     pub list: Option<String>,
@@ -147,7 +147,7 @@ pub struct ReadOptions {
     pub keep: Vec<String>,
     /// Mulan XML file with the label names of an ARFF file; `None`: the file of the same stem, if there is one.
     pub label_xml: Option<String>,
-    /// Most features a row may have; a larger index is an error, not an allocation. `None`: 1,048,576.
+    /// Maximum number of features of a row; a larger index is an error, not an allocation. `None`: 1,048,576.
     pub max_features: Option<u32>,
     /// Column of molecules written as SMILES: items are graphs then (module `graph_items`).
     pub smiles: Option<String>,
@@ -159,7 +159,7 @@ pub struct ReadOptions {
     pub edges: Option<String>,
     /// What to do with rows whose graph cannot be read.
     pub bad_items: BadItems,
-    /// What columns of words without another use are.
+    /// What becomes of text columns without another role.
     pub words: Words,
     /// Accept a table without the label column (rows to be scored): every label is then NaN, not judged.
     pub label_optional: bool,
@@ -194,7 +194,7 @@ pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError
 /// Data opened as cheaply as their format allows.
 #[derive(Debug)]
 pub enum Opened {
-    /// A mapped file: features are fetched by row.
+    /// A memory-mapped file: features are fetched by row.
     Mapped(Box<MappedDataset>),
     /// A text that can be read twice: features come block by block.
     Text(Box<Outline>),
@@ -202,7 +202,7 @@ pub enum Opened {
     Memory(Box<Dataset>),
 }
 
-/// Opens data without holding their features in memory, where the format allows that: mapped files, and LETOR and
+/// Opens data without holding their features in memory, where the format allows that: memory-mapped files, and LETOR and
 /// LIBSVM text in files whose lists need no regrouping. Everything else is read as [`read`] does.
 ///
 /// ```
@@ -230,7 +230,7 @@ pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened, ReadError>
     }
 }
 
-/// The format in which [`read`] reads, and the source to go on with, which may have been peeked into.
+/// The format in which [`read`] reads, and the source to continue with, which may have been peeked into.
 fn choose(source: &Source, options: &ReadOptions) -> Result<(&'static Format, Source), ReadError> {
     if let Some(name) = &options.format {
         let format = by_name(name).ok_or_else(|| unknown(source.name(), name, |_| true))?;
@@ -247,7 +247,7 @@ fn choose(source: &Source, options: &ReadOptions) -> Result<(&'static Format, So
             let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
             let found = format!("content of no known format, starting with {}", crate::error::show(first));
             Err(ReadError::data(source.name(), found, listing(|_| true))
-                .advice("Name the format with --format."))
+                .advice("Name the format with --input-format."))
         }
     }
 }

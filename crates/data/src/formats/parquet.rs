@@ -3,7 +3,7 @@ Parquet: a table with named columns, read column by column.
 
 A plain file is read row group by row group from its place; what comes through a pipe, packed, or from memory is held
 in memory whole, up to [`MOST_IN_MEMORY`] bytes. Only the columns that play a role are decoded. Which column plays
-which role is told in the module `roles`, which types are understood in the module `columnar`. A row has no line, so
+which role is stated in the module `roles`, which types are understood in the module `columnar`. A row has no line, so
 messages name the row, counted from 1.
 
 Run-length coding lets a few bytes stand for billions of rows. A file may therefore make at most 4,096 numbers a byte
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(
             read(&Source::bytes("t.parquet", FORMAT.example), &options).unwrap_err().to_string(),
             "t.parquet: column item: row 1: type Utf8; expected numbers.\n\
-             Name a feature of words with --categorical."
+             Name a feature of strings with --categorical."
         );
         assert_eq!(message_of(b""), "t.parquet: an empty file; expected an undamaged Parquet file.");
         assert!(message_of(b"label,f\n1,2\n").ends_with("expected an undamaged Parquet file."));

@@ -1,5 +1,5 @@
 /*!
-A [`Dataset`] on its way to a table: the columns to write, and the cells of each.
+A [`Dataset`] as a table: the columns to write, and the cells of each.
 
 ```text
 qid, label, item_weight, list_weight, timestamp, item, shown_position, init_score, features …, kept text …
@@ -7,9 +7,9 @@ qid, label, item_weight, list_weight, timestamp, item, shown_position, init_scor
 
 Only what is there is written; the names are those that the readers recognise (module `roles`), so reading a written
 table gives the data set back. Multi-label data has one column per label in place of `qid` and `label`, a row of
-features a line; all other data has one entry a line. Categories are written as their words, missing stays missing.
+features a line; all other data has one entry a line. Categories are written as their strings, missing values stay missing.
 
-What a table cannot say is an error: two columns of one name, a column without a name, weights of a row that differ
+What a table cannot hold is an error: two columns of one name, a column without a name, weights of a row that differ
 between its labels, judged items that were not retrieved.
 */
 
@@ -205,7 +205,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// The word of a category; `None` = missing.
+    /// The string of a category; `None` = missing.
     pub(crate) fn word(&self, feature: usize, code: f32) -> io::Result<Option<&'a str>> {
         if code.is_nan() {
             return Ok(None);
@@ -215,7 +215,7 @@ impl<'a> Sheet<'a> {
                 Ok(Some(levels.get(code as usize)))
             }
             _ => Err(unsupported(format!(
-                "category {code} of feature {:?} has no word",
+                "category {code} of feature {:?} has no name",
                 self.data.columns[feature].name
             ))),
         }

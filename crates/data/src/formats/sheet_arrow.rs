@@ -24,7 +24,7 @@ pub(crate) struct Batches<'a> {
     next: usize,
     /// Features of the lines of a batch, line after line.
     features: Vec<f32>,
-    /// Words of each categorical feature: one dictionary for all batches.
+    /// Strings of each categorical feature: one dictionary for all batches.
     words: Vec<Arc<StringArray>>,
 }
 

@@ -1,5 +1,5 @@
 /*!
-A table on its way to a [`Dataset`]: the columns of every role, row after row, then cut into lists.
+From a table to a [`Dataset`]: the columns of every role, row after row, then grouped into lists.
 
 CSV hands over one record at a time, Parquet and Arrow whole columns; the checks and the result are the same.
 What a missing cell means depends on the role:
@@ -73,7 +73,7 @@ impl Table {
         self.rows
     }
 
-    /// Makes room for this many rows.
+    /// Reserves memory for this many rows.
     #[cfg(feature = "parquet")]
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.values.reserve_exact(rows.saturating_mul(self.roles.features.len()));
@@ -141,7 +141,7 @@ impl Table {
         }
     }
 
-    /// Says to which list the row that was filled last belongs.
+    /// Sets the list of the row that was filled last.
     pub(crate) fn end_row(&mut self, list: &str) -> Result<(), ReadError> {
         if self.rows == u32::MAX as usize {
             return Err(ReadError::data(&self.file, "more than 4294967295 rows", "fewer rows"));
@@ -173,7 +173,7 @@ impl Table {
 
     pub(crate) fn push_position(&mut self, row: usize, position: f64) -> Result<(), ReadError> {
         if position.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&position) {
-            let fault = Fault::new(format!("{position}"), "a whole position from 0");
+            let fault = Fault::new(format!("{position}"), "an integer position from 0");
             return Err(self.error(row, self.roles.position.unwrap_or(usize::MAX), fault));
         }
         self.positions.push(position as u32);

@@ -3,10 +3,10 @@ Imbalanced binary data: one list of rows, few of them positive.
 
 ```text
 s     = z1·z2 + max(z3, z4) − ½·z5² + ½·z6 + noise·ε        z hidden, ε nearly normal
-label = 1 if s is above the value that a share `positives` of the rows exceeds
+label = 1 if s is above the value that a fraction `positives` of the rows exceeds
 ```
 
-A product, a maximum and a square: no weighted sum of the features orders the rows rightly.
+A product, a maximum and a square: no weighted sum of the features orders the rows correctly.
 */
 
 use toprank_core::stream::Random;
@@ -36,7 +36,7 @@ pub(super) const GENERATOR: Generator = Generator {
             name: "positives",
             default: "0.05",
             range: "0.001 to 0.999",
-            about: "share of rows with label 1",
+            about: "fraction of rows with label 1",
         },
         Param {
             name: "noise",
@@ -48,7 +48,7 @@ pub(super) const GENERATOR: Generator = Generator {
             name: "missing",
             default: "0.02",
             range: "0 to 1",
-            about: "share of empty cells in the features that may miss (every fourth)",
+            about: "fraction of empty cells in the features that may miss (every fourth)",
         },
         SPLIT,
         SEED,

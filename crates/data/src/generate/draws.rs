@@ -16,7 +16,7 @@ pub(super) fn log_normal(random: &mut Random, mean: f64, spread: f64) -> f64 {
     mean * libm::exp(spread * noise(random) - 0.5 * spread * spread)
 }
 
-/// A whole number ≥ `least` around `mean` with a heavy tail: lengths of lists and sessions.
+/// An integer ≥ `least` around `mean` with a heavy tail: lengths of lists and sessions.
 pub(super) fn length(random: &mut Random, least: u64, mean: f64, spread: f64) -> u64 {
     (log_normal(random, mean, spread).round() as u64).max(least)
 }

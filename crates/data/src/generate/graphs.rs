@@ -42,7 +42,7 @@ pub(super) const GENERATOR: Generator = Generator {
         Param { name: "links", default: "4", range: "0 to 100", about: "mean number of links of a page" },
         Param { name: "node-features", default: "8", range: "1 to 1000", about: "features of a page" },
         Param { name: "edge-features", default: "6", range: "1 to 1000", about: "features of a link" },
-        Param { name: "judged", default: "0.3", range: "0 to 1", about: "share of judged pages" },
+        Param { name: "judged", default: "0.3", range: "0 to 1", about: "fraction of judged pages" },
         SEED,
     ],
     make,

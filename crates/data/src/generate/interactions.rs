@@ -1,5 +1,5 @@
 /*!
-Users and the items they chose: long-tail popularity, tastes, ratings, times.
+Users and the items they interacted with: long-tailed popularity, tastes, ratings, times.
 
 Each user has a taste (6 numbers) and a number of interactions (log-normal), each item a nature (6 numbers). A user
 meets items by popularity (the r-th most popular with probability about 1/r), takes one with probability
@@ -35,7 +35,7 @@ fn make(settings: &Settings, output: Output) -> Result<Written, GenerateError> {
     let items = settings.whole("items", 1.0, 1e9)?;
     let mean = settings.number("length", 1.0, 10_000.0)?;
     if mean > items as f64 / 2.0 && items > 1 {
-        let range = format!("at most half of the {items} items, or nobody has a choice");
+        let range = format!("at most half of the {items} items");
         return Err(ParamError::new("length", &mean.to_string(), &range).into());
     }
     let seed = settings.seed()?;
@@ -56,7 +56,7 @@ fn make(settings: &Settings, output: Output) -> Result<Written, GenerateError> {
         let mut draws = 0;
         while taken.len() < wanted {
             draws += 1;
-            // The tail is long; who has not found enough in it after many draws takes what there is.
+            // The tail is long: a user without enough items after many draws keeps those drawn.
             let rank = if draws < 20 * wanted {
                 long_tail(&mut random, items)
             } else {

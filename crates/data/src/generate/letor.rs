@@ -9,16 +9,16 @@ relevance = m + c·σ(2m) + ½·min(m, c) − ¼·l² + mood + noise
 label     = number of the thresholds (0.2, 1.1, 2.2, 3.1) below it; with probability `noise` one step off
 ```
 
-so no feature and no weighted sum of features orders the documents rightly: quality helps documents that match,
-and documents of odd length suffer. Features come in eight kinds, in turn; each has its own strength and scale:
+so no feature and no weighted sum of features orders the documents correctly: quality helps documents that match,
+and very short and very long documents score lower. Features come in eight kinds, in turn; each has its own strength and scale:
 
 | kind        | value                                                      |
 |-------------|------------------------------------------------------------|
 | view        | m, c or l seen through noise                               |
-| bm25        | ≥ 0, rises with m, zero for documents without the words    |
-| count       | whole number with a heavy tail, rises with m and l         |
-| probability | in (0, 1), rises with c                                    |
-| language    | negative log probability of the query, falls with m; may be missing |
+| bm25        | ≥ 0, increases with m, zero for documents without the terms |
+| count       | integer with a heavy tail, increases with m and l     |
+| probability | in (0, 1), increases with c                                |
+| language    | negative log probability of the query, decreases with m; may be missing |
 | query       | the same for all documents of a query                      |
 | useless     | noise                                                      |
 | weak        | relevance itself, through much noise; may be missing       |
@@ -59,13 +59,13 @@ pub(super) const GENERATOR: Generator = Generator {
             name: "missing",
             default: "0.02",
             range: "0 to 1",
-            about: "share of missing values in the features that may miss (two of eight kinds)",
+            about: "fraction of missing values in the features that may miss (two of eight kinds)",
         },
         Param {
             name: "noise",
             default: "0.1",
             range: "0 to 1",
-            about: "share of labels that are one step off",
+            about: "fraction of labels that are one step off",
         },
         SPLIT,
         SEED,
@@ -78,7 +78,7 @@ const THRESHOLDS: [f64; 4] = [0.2, 1.1, 2.2, 3.1];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    View(Seen),
+    View(Hidden),
     Bm25,
     Count,
     Probability,
@@ -90,7 +90,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Seen {
+enum Hidden {
     Match,
     Quality,
     Length,
@@ -150,7 +150,7 @@ fn feature(seed: u64, f: u64, width: u64) -> Feature {
     let mut random = Stream::new(seed, "letor features").of_list(f as u32).open();
     let kind = match f % 8 {
         _ if width >= 3 && f + 1 == width => Kind::Constant,
-        0 => Kind::View([Seen::Match, Seen::Quality, Seen::Length][random.below(3)]),
+        0 => Kind::View([Hidden::Match, Hidden::Quality, Hidden::Length][random.below(3)]),
         1 => Kind::Bm25,
         2 => Kind::Count,
         3 => Kind::Probability,
@@ -232,9 +232,9 @@ impl Feature {
         match self.kind {
             Kind::View(seen) => {
                 let hidden = match seen {
-                    Seen::Match => fit,
-                    Seen::Quality => quality,
-                    Seen::Length => log_length,
+                    Hidden::Match => fit,
+                    Hidden::Quality => quality,
+                    Hidden::Length => log_length,
                 };
                 self.scale * (hidden + self.blur * noise(random)) + self.shift
             }

@@ -1,5 +1,5 @@
 /*!
-Data that toprank makes itself: realistic, of any size, the same bytes on every machine.
+Synthetic data: realistic, of any size, the same bytes on every machine.
 
 [`GENERATORS`] is the table the command and the docs read. Every generator draws each list (user, query, row)
 from its own random stream, so lists are made in parallel and written in order; memory stays constant however
@@ -52,7 +52,7 @@ pub fn by_name(name: &str) -> Option<&'static Generator> {
     GENERATORS.iter().find(|generator| generator.name == name)
 }
 
-/// A maker of data files.
+/// A generator of data files.
 pub struct Generator {
     /// Name on the command line.
     pub name: &'static str,
@@ -68,7 +68,7 @@ pub struct Generator {
 impl Generator {
     /// Writes the files into `folder` (made if needed; files of the same names are replaced).
     ///
-    /// `progress` hears (lists done, lists in all) now and then.
+    /// `progress` is called with (lists done, lists in all) now and then.
     pub fn run(
         &self,
         args: &Args,

@@ -1,9 +1,9 @@
 /*!
-Multi-label data: several labels over the same rows, correlated, of falling frequency, some unknown.
+Multi-label data: several labels over the same rows, correlated, of decreasing frequency, some unknown.
 
 ```text
 s_l     = Σ_k w_lk z_k + ½·z_a z_b + ½·ε        w_l, a, b drawn once per label; z hidden in the row
-label l = 1 if s_l is above the value that a share positives/(1 + l/2) of the rows exceeds, l = 0, 1, …
+label l = 1 if s_l is above the value that a fraction positives/(1 + l/2) of the rows exceeds, l = 0, 1, …
 ```
 
 Labels correlate since they look at the same hidden numbers. A CSV cell of an unknown label is empty; in ARFF it
@@ -22,7 +22,7 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "multilabel",
     about: "rows with several labels, some unknown, train vali test as CSV or ARFF",
-    page: "Columns f1, f2, …, label1, label2, … Labels are correlated, of falling frequency (`positives` is the share of\n\
+    page: "Columns f1, f2, …, label1, label2, … Labels are correlated, of decreasing frequency (`positives` is the fraction of\n\
            the first), and a share `unjudged` is empty. format=arff writes ARFF with the label names in an XML file.",
     params: &[
         Param { name: "rows", default: "5000", range: "1 to 4e9", about: "rows in all three files together" },
@@ -32,14 +32,14 @@ pub(super) const GENERATOR: Generator = Generator {
             name: "positives",
             default: "0.3",
             range: "0.001 to 0.999",
-            about: "share of rows with the first label",
+            about: "fraction of rows with the first label",
         },
-        Param { name: "unjudged", default: "0.05", range: "0 to 1", about: "share of unknown labels" },
+        Param { name: "unjudged", default: "0.05", range: "0 to 1", about: "fraction of unknown labels" },
         Param {
             name: "missing",
             default: "0.02",
             range: "0 to 1",
-            about: "share of empty cells in every fourth feature",
+            about: "fraction of empty cells in every fourth feature",
         },
         Param { name: "format", default: "csv", range: "csv or arff", about: "format of the files" },
         SPLIT,

@@ -9,7 +9,7 @@ use super::{GenerateError, Written, WrittenFile};
 use crate::error::ReadError;
 use crate::sink::Draft;
 
-/// Where the files go and who hears how far they are.
+/// Where the files go and how progress is reported.
 pub(super) struct Output<'a> {
     pub folder: &'a Path,
     pub progress: &'a mut dyn FnMut(u64, u64),
@@ -133,7 +133,7 @@ impl Text {
         self.bytes.push(byte);
     }
 
-    /// Appends a whole number.
+    /// Appends an integer.
     pub(super) fn whole(&mut self, mut number: u64) {
         let mut digits = [0u8; 20];
         let mut start = digits.len();

@@ -1,5 +1,5 @@
 /*!
-Search sessions with clicks that follow position as well as relevance.
+Search sessions with clicks that depend on position as well as relevance.
 
 | file         | columns                                                                      |
 |--------------|------------------------------------------------------------------------------|
@@ -45,7 +45,12 @@ pub(super) const GENERATOR: Generator = Generator {
             range: "1 to 1000, at most pages",
             about: "pages shown at a time",
         },
-        Param { name: "bias", default: "1", range: "0 to 5", about: "examination falls as position^−bias" },
+        Param {
+            name: "bias",
+            default: "1",
+            range: "0 to 5",
+            about: "examination probability decreases as position^−bias",
+        },
         SEED,
     ],
     make,

@@ -9,7 +9,7 @@ pub(super) const MOST: f64 = 4_000_000_000.0;
 pub(super) const SEED: Param = Param {
     name: "seed",
     default: "1",
-    range: "a whole number from 0 on",
+    range: "an integer from 0 on",
     about: "the same seed gives the same bytes on every machine",
 };
 
@@ -43,9 +43,9 @@ impl Settings {
         self.0.number(key, f64::NAN, &format!("a number in [{low}, {high}]"), |x| low <= x && x <= high)
     }
 
-    /// A whole number in `[low, high]`.
+    /// An integer in `[low, high]`.
     pub(super) fn whole(&self, key: &str, low: f64, high: f64) -> Result<u64, ParamError> {
-        let range = format!("a whole number in [{low}, {high}]");
+        let range = format!("an integer in [{low}, {high}]");
         let whole = |x: f64| low <= x && x <= high && x.fract() == 0.0;
         Ok(self.0.number(key, f64::NAN, &range, whole)? as u64)
     }

@@ -127,12 +127,12 @@ fn the_counts_returned_are_those_of_the_files() {
 #[test]
 fn parameters_out_of_range_are_refused_and_write_nothing() {
     for (name, param, value, expected) in [
-        ("letor", "lists", "0", "lists must be a whole number in [1, 4000000000], but is 0"),
-        ("letor", "lists", "many", "lists must be a whole number in [1, 4000000000], but is many"),
+        ("letor", "lists", "0", "lists must be an integer in [1, 4000000000], but is 0"),
+        ("letor", "lists", "many", "lists must be an integer in [1, 4000000000], but is many"),
         ("letor", "split", "60/40", "split must be three shares ≥ 0 separated by /, but is 60/40"),
         ("letor", "split", "60/x/20/20", "split must be three shares ≥ 0 separated by /, but is 60/x/20/20"),
         ("letor", "split", "0/0/0", "split must be three shares ≥ 0 separated by /, but is 0/0/0"),
-        ("letor", "seed", "-1", "seed must be a whole number from 0 on, but is -1"),
+        ("letor", "seed", "-1", "seed must be an integer from 0 on, but is -1"),
         ("letor", "missing", "NaN", "missing must be a number in [0, 1], but is NaN"),
         (
             "letor",

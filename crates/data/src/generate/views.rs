@@ -23,7 +23,7 @@ enum Kind {
     Amount,
     /// In (0, 1).
     Share,
-    /// Whole numbers 0..9.
+    /// Integers 0..9.
     Grade,
     /// Noise.
     Useless,
@@ -84,7 +84,7 @@ impl Views {
     }
 }
 
-/// The value that a share `share` of the rows exceeds, estimated from 4096 rows of a stream of its own.
+/// The value that a fraction `share` of the rows exceeds, estimated from 4096 rows of a stream of its own.
 pub(super) fn threshold(stream: Stream, share: f64, score: impl Fn(&mut Random) -> f64) -> f64 {
     const ROWS: u32 = 4096;
     let mut scores: Vec<f64> = (0..ROWS).map(|row| score(&mut stream.of_list(row).open())).collect();

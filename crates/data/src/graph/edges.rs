@@ -7,10 +7,19 @@ while the next pieces of whole lines are fetched
     numbers stay numbers until the first word; then everything gets a number by first appearance
 ```
 
-Columns are separated by tabs, commas, semicolons, bars or blanks, whatever the first line has; fields may be quoted;
-lines that are empty or start with `#` or `%` are skipped (SNAP, KONECT); gzip and zstd are unpacked. The first line holds
-the names of the columns if a column was asked for by name, or if it does not hold numbers as the lines below it do,
-unless one of its words is a node of a later line. Files that [`Graph::save`] wrote are mapped. Parquet, Arrow and other tables are read by their own readers.
+Columns are separated by tabs, commas, semicolons, bars or blanks, whichever the first line has; fields may be quoted;
+gzip and zstd are unpacked. The first line holds the names of the columns if a column was asked for by name, or if it
+does not hold numbers as the lines below it do, unless one of its strings is a node of a later line. Files that
+[`Graph::save`] wrote are memory-mapped. Parquet, Arrow and other tables are read by their own readers.
+
+Empty lines are skipped. Comments are skipped only where a format has them, and are counted
+([`ReadGraph::comment_lines`]):
+
+- before the first edge or header: lines that start with `#` (SNAP), and `%` followed by a blank (KONECT);
+- further down: `#` followed by a blank, if columns are separated by blanks or tabs and no header names them.
+
+Every other line is an edge, whatever its names start with: `%C3%89ire` is a node. A Matrix Market file, whose first
+line without `%` is not an edge but the size of the matrix, is refused.
 */
 
 use std::io::Read;
@@ -42,24 +51,33 @@ pub struct EdgeOptions {
     pub undirected: bool,
 }
 
+/// A graph as read from an edge list.
+#[derive(Clone, Debug)]
+pub struct ReadGraph {
+    /// The graph.
+    pub graph: Graph,
+    /// Lines that were skipped because they are comments; empty lines are not counted.
+    pub comment_lines: u64,
+}
+
 /// Pieces parsed at a time.
 const AT_ONCE: usize = 32;
 
-/// Reads a graph from an edge list. Cost: about 10 ns a line and thread for numbers, 100 ns for words; 8 bytes an edge
-/// while reading.
+/// Reads a graph from an edge list. Cost: about 10 ns a line and thread if names are integers, 100 ns otherwise; 8 bytes
+/// an edge while reading.
 ///
 /// ```
 /// use toprank_data::{Source, graph::{EdgeOptions, read_edges}};
 /// let text = Source::bytes("web.txt", *b"# SNAP\n10\t20\n20\t30\n10\t30\n");
-/// let graph = read_edges(&text, &EdgeOptions::default()).unwrap();
-/// assert_eq!((graph.nodes(), graph.edges()), (3, 3));
-/// assert_eq!(graph.names().get(2), "30");
+/// let read = read_edges(&text, &EdgeOptions::default()).unwrap();
+/// assert_eq!((read.graph.nodes(), read.graph.edges(), read.comment_lines), (3, 3, 1));
+/// assert_eq!(read.graph.names().get(2), "30");
 /// ```
-pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<Graph, ReadError> {
+pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<ReadGraph, ReadError> {
     if let Some(path) = source.as_path()
         && is_mapped(path)
     {
-        return Graph::open(path);
+        return Ok(ReadGraph { graph: Graph::open(path)?, comment_lines: 0 });
     }
     let (head, source) = source.peek()?;
     let is_table = ["parquet", "arrow", "toprank-data"].iter().filter_map(|name| formats::by_name(name));
@@ -74,7 +92,8 @@ pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<Graph, ReadE
     if options.undirected {
         ends.mirror();
     }
-    ends.graph(source.name())
+    let comment_lines = ends.comment_lines;
+    Ok(ReadGraph { graph: ends.graph(source.name())?, comment_lines })
 }
 
 /// True if the file starts as a mapped graph does.
@@ -92,6 +111,7 @@ struct Ends {
     sources: Vec<u32>,
     targets: Vec<u32>,
     weights: Option<Vec<f32>>,
+    comment_lines: u64,
 }
 
 impl Ends {
@@ -122,7 +142,7 @@ impl Ends {
     }
 
     fn graph(self, file: &str) -> Result<Graph, ReadError> {
-        let Ends { words, mut sources, mut targets, weights } = self;
+        let Ends { words, mut sources, mut targets, weights, .. } = self;
         if sources.len() > MOST_EDGES {
             let found = format!("{} edges", sources.len());
             return Err(ReadError::data(file, found, "at most 4294967295"));
@@ -132,7 +152,7 @@ impl Ends {
             let names = NodeNames::Numbers(numbers);
             return Ok(Graph::of(names, &sources, &targets, weights.as_deref(), degrees));
         };
-        Graph::new(NodeNames::Words(words), &sources, &targets, weights.as_deref())
+        Graph::new(NodeNames::Strings(words), &sources, &targets, weights.as_deref())
     }
 }
 
@@ -200,12 +220,26 @@ struct Columns {
     source: usize,
     target: usize,
     weight: Option<usize>,
+    /// Whether lines below the first edge can be comments.
+    comments: bool,
 }
 
 fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends, ReadError> {
     let file = source.name();
-    let mut heads = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).split(|&byte| byte == b'\n');
-    let mut data = heads.by_ref().map(<[u8]>::trim_ascii).filter(|line| !is_comment(line));
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    if head.starts_with(b"%%MatrixMarket") {
+        return Err(ReadError::data(
+            file,
+            "a Matrix Market file",
+            "an edge list: a source and a target a line",
+        )
+        .advice("Remove its lines that start with % and the line of sizes after them."));
+    }
+    let mut data = head
+        .split(|&byte| byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .skip_while(|line| line.is_empty() || is_leading_comment(line))
+        .filter(|line| !line.is_empty());
     let first = data.next().unwrap_or_default();
     let second = data.next().unwrap_or_default();
     let separator = b",\t;|".iter().copied().find(|separator| first.contains(separator));
@@ -229,7 +263,7 @@ fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends
                 ReadError::options(file, format!("no column {name} for the {what}"), expected)
             }),
     };
-    let columns = Columns {
+    let mut columns = Columns {
         separator,
         source: place(&options.source, 0, "source")?,
         target: place(&options.target, 1, "target")?,
@@ -237,13 +271,14 @@ fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends
             None => None,
             weight => Some(place(weight, 2, "weight")?),
         },
+        comments: false,
     };
     let numeric = |line: &[u8]| {
         let mut fields = Vec::new();
         cut(line, separator, &mut fields);
         [columns.source, columns.target].iter().all(|&c| fields.get(c).is_some_and(|f| whole(f).is_some()))
     };
-    // Words above words may be names of columns or nodes: decided at the end, when all nodes are known.
+    // Strings above strings may be names of columns or nodes: decided at the end, when all nodes are known.
     let heading = if named || (!numeric(first) && numeric(second)) {
         Heading::Yes
     } else if !numeric(first) && separator.is_some() && file.ends_with_any(&[".csv", ".tsv"]) {
@@ -251,6 +286,7 @@ fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends
     } else {
         Heading::No
     };
+    columns.comments = matches!(separator, None | Some(b'\t')) && heading == Heading::No;
     gather(source, columns, heading)
 }
 
@@ -290,9 +326,29 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
         }
         Ok::<(), ReadError>(())
     };
-    fill(&mut pieces, &mut texts)?;
-    if heading != Heading::No {
-        first_line = take_heading(&mut texts[0], &mut line);
+    let mut first_number = line;
+    loop {
+        fill(&mut pieces, &mut texts)?;
+        if texts[0].is_empty() {
+            break;
+        }
+        for text in &mut texts {
+            if first_line.is_none() {
+                ends.comment_lines += drop_leading_comments(text, &mut line);
+                first_number = line;
+                if heading != Heading::No && !text.is_empty() {
+                    first_line = Some(text.drain(..line_end(text, 0)).collect());
+                    line += 1;
+                }
+            }
+            if !text.is_empty() {
+                break;
+            }
+        }
+        if let Some(first) = texts.iter().position(|text| !text.is_empty()) {
+            texts.rotate_left(first);
+            break;
+        }
     }
     let mut add_all = |parsed: Vec<Piece>, texts: &[Vec<u8>]| {
         for (piece, text) in parsed.into_iter().zip(texts) {
@@ -300,6 +356,7 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
                 return Err(ReadError::data(file, found, expected).at_line(line + at));
             }
             add(&mut ends, &piece, text);
+            ends.comment_lines += piece.comment_lines;
             line += piece.lines;
         }
         Ok(())
@@ -336,7 +393,7 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
         if heading == Heading::No {
             let piece = parse(first, &columns, false);
             if let Some((_, found, expected)) = piece.fault {
-                return Err(ReadError::data(file, found, expected).at_line(1));
+                return Err(ReadError::data(file, found, expected).at_line(first_number));
             }
             add(&mut ends, &piece, first);
         }
@@ -344,26 +401,33 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
     Ok(ends)
 }
 
-/// Takes the first line that is no comment out of the text.
-fn take_heading(text: &mut Vec<u8>, line: &mut u64) -> Option<Vec<u8>> {
-    let mut start = 0;
+/// Drops empty lines and comments from the start of the text; returns how many comments there were.
+fn drop_leading_comments(text: &mut Vec<u8>, line: &mut u64) -> u64 {
+    let (mut start, mut comments) = (0, 0);
     while start < text.len() {
-        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length + 1);
-        *line += 1;
-        if !is_comment(text[start..end].trim_ascii()) {
-            let first = text[start..end].to_vec();
-            text.drain(..end);
-            return Some(first);
+        let end = line_end(text, start);
+        match text[start..end].trim_ascii() {
+            [] => {}
+            comment if is_leading_comment(comment) => comments += 1,
+            _ => break,
         }
+        *line += 1;
         start = end;
     }
-    None
+    text.drain(..start);
+    comments
+}
+
+/// Where the line that starts at `start` ends, with its line feed.
+fn line_end(text: &[u8], start: usize) -> usize {
+    memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length + 1)
 }
 
 /// A piece of text once it is parsed, up to its first fault.
 #[derive(Default)]
 struct Piece {
     lines: u64,
+    comment_lines: u64,
     /// Two numbers an edge; empty once a word was found.
     numbers: Vec<u32>,
     /// Two ranges of the text an edge, if some end is a word.
@@ -421,11 +485,15 @@ fn parse(text: &[u8], columns: &Columns, words: bool) -> Piece {
             start = end;
             continue;
         }
-        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length + 1);
+        let end = line_end(text, start);
         let line = text[start..end].trim_ascii();
         start = end;
         piece.lines += 1;
-        if is_comment(line) {
+        if line.is_empty() {
+            continue;
+        }
+        if columns.comments && is_marked(line, b'#') {
+            piece.comment_lines += 1;
             continue;
         }
         cut(line, columns.separator, &mut fields);
@@ -496,7 +564,7 @@ fn two_numbers(text: &[u8], start: usize, separator: Option<u8>) -> Option<(u32,
     (*text.get(at)? == b'\n').then_some((source, target, at + 1))
 }
 
-/// A whole number as [`whole`] takes it, and where it ends.
+/// An integer as [`whole`] takes it, and where it ends.
 #[inline]
 fn digits(text: &[u8], start: usize) -> Option<(u32, usize)> {
     let mut value = 0u64;
@@ -517,8 +585,14 @@ fn whole(field: &[u8]) -> Option<u32> {
     digits(field, 0).filter(|(_, end)| *end == field.len()).map(|(value, _)| value)
 }
 
-fn is_comment(line: &[u8]) -> bool {
-    matches!(line.first(), None | Some(b'#' | b'%'))
+/// Whether a line above the first edge is a comment of SNAP or KONECT.
+fn is_leading_comment(line: &[u8]) -> bool {
+    line.starts_with(b"#") || is_marked(line, b'%')
+}
+
+/// Whether a line is the mark alone or starts with the mark and a blank.
+fn is_marked(line: &[u8], mark: u8) -> bool {
+    line.first() == Some(&mark) && matches!(line.get(1), None | Some(b' ' | b'\t'))
 }
 
 /// Cuts a line into fields; quoted ones keep their quotes.

@@ -31,18 +31,18 @@ const HEAD: usize = 64;
 
 /// Numbers of 4 bytes in a mapped file.
 #[derive(Clone)]
-pub(super) struct Words {
+pub(super) struct MappedColumn {
     map: Arc<Mmap>,
     range: Range<usize>,
 }
 
-impl std::fmt::Debug for Words {
+impl std::fmt::Debug for MappedColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Words({:?})", self.range)
+        write!(f, "MappedColumn({:?})", self.range)
     }
 }
 
-impl Words {
+impl MappedColumn {
     #[inline]
     pub(super) fn all(&self) -> &[[u8; 4]] {
         self.map[self.range.clone()].as_chunks().0
@@ -55,7 +55,7 @@ fn aligned(at: usize) -> usize {
 }
 
 /// Where the columns are.
-struct Places {
+struct Layout {
     offsets: Range<usize>,
     degrees: Range<usize>,
     ends: Range<usize>,
@@ -63,15 +63,15 @@ struct Places {
     names: Range<usize>,
 }
 
-impl Places {
-    fn new(nodes: usize, edges: usize, weighted: bool, names: usize) -> Places {
+impl Layout {
+    fn new(nodes: usize, edges: usize, weighted: bool, names: usize) -> Layout {
         let mut at = HEAD;
         let mut next = |bytes: usize| {
             let start = aligned(at);
             at = start + bytes;
             start..at
         };
-        Places {
+        Layout {
             offsets: next(4 * (nodes + 1)),
             degrees: next(4 * nodes),
             ends: next(4 * edges),
@@ -101,7 +101,7 @@ impl Graph {
             names += &name;
             names.push('\n');
         }
-        let places = Places::new(self.nodes(), self.edges(), self.weights.is_some(), names.len());
+        let layout = Layout::new(self.nodes(), self.edges(), self.weights.is_some(), names.len());
         let columns = |out: &mut dyn FnMut(&[u8]) -> std::io::Result<()>| -> std::io::Result<()> {
             let mut at = HEAD;
             let mut buffer: Vec<u8> = Vec::new();
@@ -118,22 +118,22 @@ impl Graph {
                 at = place.end;
                 Ok::<(), std::io::Error>(())
             };
-            column(&places.offsets, &mut |bytes, block| numbers(&self.into.offsets, bytes, block))?;
-            column(&places.degrees, &mut |bytes, block| numbers(&self.out_degree, bytes, block))?;
-            column(&places.ends, &mut |bytes, block| {
+            column(&layout.offsets, &mut |bytes, block| numbers(&self.into.offsets, bytes, block))?;
+            column(&layout.degrees, &mut |bytes, block| numbers(&self.out_degree, bytes, block))?;
+            column(&layout.ends, &mut |bytes, block| {
                 let range = cut(self.edges(), block);
                 let more = !range.is_empty();
                 self.into.ends(range).for_each(|end| bytes.extend(end.to_le_bytes()));
                 more
             })?;
-            column(&places.weights, &mut |bytes, block| {
+            column(&layout.weights, &mut |bytes, block| {
                 let weights = self.weights.as_deref().unwrap_or_default();
                 let range = cut(weights.len(), block);
                 let more = !range.is_empty();
                 weights[range].iter().for_each(|weight| bytes.extend(weight.to_le_bytes()));
                 more
             })?;
-            column(&places.names, &mut |bytes, block| {
+            column(&layout.names, &mut |bytes, block| {
                 bytes.extend(if block == 0 { names.as_bytes() } else { &[] });
                 block == 0 && !names.is_empty()
             })
@@ -183,15 +183,15 @@ impl Graph {
         if nodes >= MOST_EDGES || edges > MOST_EDGES || text > map.len() {
             return Err(damaged(format!("{nodes} nodes, {edges} edges")));
         }
-        let places = Places::new(nodes, edges, weighted, text);
-        if map.len() != places.names.end {
-            return Err(damaged(format!("{} bytes, {} by its head", map.len(), places.names.end)));
+        let layout = Layout::new(nodes, edges, weighted, text);
+        if map.len() != layout.names.end {
+            return Err(damaged(format!("{} bytes, {} by its head", map.len(), layout.names.end)));
         }
         let read = |place: &Range<usize>| -> Vec<u32> {
             map[place.clone()].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
         };
-        let offsets = read(&places.offsets);
-        let out_degree = read(&places.degrees);
+        let offsets = read(&layout.offsets);
+        let out_degree = read(&layout.degrees);
         if !offsets.is_sorted() || offsets[0] != 0 || offsets[nodes] as usize != edges {
             return Err(damaged("offsets that do not ascend to the number of edges".into()));
         }
@@ -199,23 +199,23 @@ impl Graph {
             NodeNames::count(nodes)
         } else {
             let mut words = Interner::default();
-            let all = std::str::from_utf8(&map[places.names.clone()]).map_err(|e| damaged(e.to_string()))?;
+            let all = std::str::from_utf8(&map[layout.names.clone()]).map_err(|e| damaged(e.to_string()))?;
             for name in all.lines() {
                 words.number(name);
             }
             if words.len() != nodes {
                 return Err(damaged(format!("{} names for {nodes} nodes", words.len())));
             }
-            NodeNames::Words(Box::new(words))
+            NodeNames::Strings(Box::new(words))
         };
         let weights = weighted.then(|| {
-            let bytes = map[places.weights.clone()].as_chunks().0;
+            let bytes = map[layout.weights.clone()].as_chunks().0;
             bytes.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect::<Vec<f32>>()
         });
         if weights.iter().flatten().any(|weight| !weight.is_finite() || *weight < 0.0) {
             return Err(damaged("a weight that is negative or not finite".into()));
         }
-        let ends = Column::Mapped(Words { map: map.clone(), range: places.ends.clone() });
+        let ends = Column::Mapped(MappedColumn { map: map.clone(), range: layout.ends.clone() });
         let into = Adjacency { offsets, ends };
         // A walk indexes by ends: none may point outside.
         let mut last = 0;

@@ -4,11 +4,11 @@ Graphs: nodes with names, directed edges, and what walks over them need to know.
 ```text
 edge list ────────────────▶ Graph        one graph: who points at whom (rank)
 nodes, edges, judgements ─▶ QueryGraphs  many small graphs, or one shared by many lists, with features (learn)
-session log ──────────────▶ QueryGraphs  what users did, as graphs
+session log ──────────────▶ QueryGraphs  visits of users, as graphs
 ```
 
-An edge is known by its place among the **edges into** its target: `sources[offsets[j]..offsets[j + 1]]` are the nodes
-that point at `j`. Walks pull along it; the other direction ([`Graph::outward`]) is made when it is first asked for.
+An edge is identified by its position among the **edges into** its target: `sources[offsets[j]..offsets[j + 1]]` are the nodes
+that point at `j`. Walks pull along it; the other direction ([`Graph::outward`]) is computed on first use.
 
 What the lines of a file mean:
 
@@ -18,9 +18,10 @@ What the lines of a file mean:
   first appearance.
 */
 
+mod build;
 mod edges;
 mod mapped;
-mod queries;
+mod query_graphs;
 mod sessions;
 mod tables;
 #[cfg(test)]
@@ -34,21 +35,23 @@ use rayon::prelude::*;
 use crate::error::ReadError;
 use crate::group::Interner;
 
-pub use edges::{EdgeOptions, read_edges};
+pub use build::GraphTables;
+pub use edges::{EdgeOptions, ReadGraph, read_edges};
 pub(crate) use edges::{SOURCE as EDGE_SOURCE, TARGET as EDGE_TARGET};
-pub use queries::{EdgeFeatures, GraphFiles, GraphTables, JudgedNodes, QueryGraphs};
+pub use query_graphs::{EdgeFeatures, JudgedNodes, QueryGraphs};
 pub use sessions::{SessionOptions, Sessions, read_sessions};
+pub use tables::GraphFiles;
 
-/// Most edges of a graph: edges are counted in 32 bits.
+/// Maximum number of edges of a graph: edges are counted in 32 bits.
 pub const MOST_EDGES: usize = u32::MAX as usize;
 
 /// Names of nodes.
 #[derive(Clone, Debug)]
 pub enum NodeNames {
-    /// Every name is a whole number; ascending.
+    /// Every name is an integer; ascending.
     Numbers(Vec<u32>),
     /// Any text.
-    Words(Box<Interner>),
+    Strings(Box<Interner>),
 }
 
 impl Default for NodeNames {
@@ -67,7 +70,7 @@ impl NodeNames {
     pub fn len(&self) -> usize {
         match self {
             NodeNames::Numbers(numbers) => numbers.len(),
-            NodeNames::Words(words) => words.len(),
+            NodeNames::Strings(words) => words.len(),
         }
     }
 
@@ -83,7 +86,7 @@ impl NodeNames {
     pub fn get(&self, i: usize) -> Cow<'_, str> {
         match self {
             NodeNames::Numbers(numbers) => numbers[i].to_string().into(),
-            NodeNames::Words(words) => words.names().get(i).into(),
+            NodeNames::Strings(words) => words.names().get(i).into(),
         }
     }
 
@@ -94,7 +97,7 @@ impl NodeNames {
                 let number: u32 = name.parse().ok()?;
                 numbers.binary_search(&number).ok().map(|node| node as u32)
             }
-            NodeNames::Words(words) => words.find(name),
+            NodeNames::Strings(words) => words.find(name),
         }
     }
 }
@@ -107,11 +110,11 @@ pub struct Adjacency {
     ends: Column,
 }
 
-/// A column of 4-byte numbers, in memory or in a mapped file.
+/// A column of 4-byte numbers, in memory or in a memory-mapped file.
 #[derive(Clone, Debug)]
 enum Column {
     Own(Vec<u32>),
-    Mapped(mapped::Words),
+    Mapped(mapped::MappedColumn),
 }
 
 impl Default for Column {
@@ -120,7 +123,7 @@ impl Default for Column {
     }
 }
 
-/// Some numbers of a column: as they are in memory, or as little-endian bytes of a mapped file. Loops over either
+/// Some numbers of a column: as they are in memory, or as little-endian bytes of a memory-mapped file. Loops over either
 /// compile to the same loads.
 #[derive(Clone, Copy, Debug)]
 pub enum Ends<'a> {
@@ -163,13 +166,13 @@ impl Adjacency {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Where the edges of node `i` stand.
+    /// Positions of the edges of node `i`.
     #[inline]
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         self.offsets[i] as usize..self.offsets[i + 1] as usize
     }
 
-    /// The other end of the edge at a place.
+    /// The other end of the edge at a position.
     #[inline]
     pub fn end(&self, place: usize) -> u32 {
         match &self.ends {
@@ -178,7 +181,7 @@ impl Adjacency {
         }
     }
 
-    /// The other ends of the edges at these places.
+    /// The other ends of the edges at these positions.
     #[inline]
     pub fn ends(&self, places: std::ops::Range<usize>) -> Ends<'_> {
         self.ends.slice(places)
@@ -210,7 +213,7 @@ impl Adjacency {
 pub struct Out {
     /// Targets of the edges of each node, in the order of `places`.
     pub targets: Adjacency,
-    /// Place of each of these edges among the edges into their targets, ascending within a node.
+    /// Position of each of these edges among the edges into their targets, ascending within a node.
     pub places: Vec<u32>,
 }
 
@@ -267,7 +270,7 @@ impl Graph {
         Ok(Graph::of(names, sources, targets, weights, Degrees::count(nodes, sources, targets)))
     }
 
-    /// Of edges whose ends and weights are known to be sound.
+    /// Of edges whose ends and weights have been checked.
     fn of(
         names: NodeNames,
         sources: &[u32],

@@ -1,5 +1,6 @@
 /*!
-Browsing sessions as query graphs (supervised PageRank, section 7.1).
+Browsing sessions as query graphs, as in section 7.1 of Bogolubsky et al., "Learning Supervised PageRank with Gradient-Based
+and Gradient-Free Optimization Methods", NIPS 2016.
 
 A log is a table of visits: `user`, `time`, `page` and, if sessions start from queries, `query` (empty where a visit is not
 one of results). Where it has a column `click`, only its rows with 1 are visits. The visits of a user in the order of
@@ -20,7 +21,7 @@ use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::queries::{GraphTables, QueryGraphs};
+use super::{GraphTables, QueryGraphs};
 use crate::error::{ReadError, show};
 use crate::formats::{self, ReadOptions};
 use crate::group::Interner;
@@ -41,7 +42,7 @@ pub struct SessionOptions {
     pub page: String,
     /// Column of the query; where the file has none, all sessions make one graph.
     pub query: String,
-    /// Seconds without a visit after which a session is over (1800).
+    /// Seconds without a visit after which a session ends; default 1800.
     pub gap: f64,
 }
 
@@ -57,7 +58,7 @@ impl Default for SessionOptions {
     }
 }
 
-/// Sessions, gathered.
+/// The sessions of a log.
 #[derive(Debug, Default)]
 pub struct Sessions {
     /// Number of sessions.

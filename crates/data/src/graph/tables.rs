@@ -1,6 +1,28 @@
-//! The tables of query graphs, read: nodes, edges, judgements, seeds. What they may hold is told in the module `queries`.
+/*!
+Tables of query graphs: nodes, edges, judgements, seeds.
 
-use super::queries::{GraphTables, JudgedNodes, QueryGraphs};
+A folder of tables (TSV, CSV, Parquet, Arrow; `.gz` and `.zst` too), as `toprank generate graphs` and
+`toprank pagerank sessions` write it:
+
+| file | columns | without it |
+|---|---|---|
+| `nodes` | [`query`,] `node`, [`seed`: 1 or 0,] [`label`,] features ≥ 0 | nodes are those that edges name, without features |
+| `edges` | [`query`,] `from`, `to`, features ≥ 0 | an error |
+| `judgements` | `query`, `node`, `label`; or qrels | the column `label` of `nodes`; else nothing is judged |
+| `seeds` | [`query`,] `node` | the column `seed` of `nodes`; else every node is one |
+
+Without a column `query` in `nodes` and `edges` there is one graph, and each query of `judgements` (and `seeds`) is a list
+over it.
+
+A column whose first value is a string is not a feature. A feature that is missing, negative or not finite is an error;
+so is an edge or a seed with a node that `nodes` does not have. A judged node that is not in its graph counts as not
+retrieved (`missed`); judgements of a query without a graph are counted and left out.
+*/
+
+use std::path::{Path, PathBuf};
+
+use super::build::GraphTables;
+use super::query_graphs::{JudgedNodes, QueryGraphs};
 use crate::dataset::{Dataset, Matrix};
 use crate::error::{ReadError, show};
 use crate::formats::{self, ReadOptions};
@@ -11,9 +33,88 @@ use crate::source::Source;
 const QUERY: &str = "query|qid|query_id|list";
 const NODE: &str = "node|page|item|name|id";
 
+/// Where the tables of query graphs are.
+#[derive(Clone, Debug, Default)]
+pub struct GraphFiles {
+    /// Table of nodes.
+    pub nodes: Option<PathBuf>,
+    /// Table of edges.
+    pub edges: Option<PathBuf>,
+    /// Table of judgements.
+    pub judgements: Option<PathBuf>,
+    /// Table of seeds.
+    pub seeds: Option<PathBuf>,
+    /// Whether edges have the features of their ends; `None`: if they have none of their own.
+    pub ends: Option<bool>,
+}
+
+impl GraphFiles {
+    /// The tables in a folder.
+    pub fn folder(folder: &Path) -> Result<GraphFiles, ReadError> {
+        let name = folder.display().to_string();
+        let entries = std::fs::read_dir(folder).map_err(|e| ReadError::io(&name, &e))?;
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        let find = |stems: &[&str]| {
+            let is = |path: &&PathBuf| {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                stems.contains(&file.split('.').next().unwrap_or_default())
+            };
+            paths.iter().find(is).cloned()
+        };
+        let files = GraphFiles {
+            nodes: find(&["nodes"]),
+            edges: find(&["edges"]),
+            judgements: find(&["judgements", "qrels"]),
+            seeds: find(&["seeds"]),
+            ends: None,
+        };
+        if files.edges.is_none() {
+            let expected = "edges.tsv (or .csv, .parquet), and nodes.tsv, judgements.tsv beside it";
+            return Err(ReadError::options(&name, "no table of edges in this folder", expected));
+        }
+        Ok(files)
+    }
+}
+
+impl QueryGraphs {
+    /// Reads the tables of a folder.
+    ///
+    /// # Errors
+    /// Negative or missing features, unknown nodes, graphs without a seed or an edge, with file and line.
+    pub fn read_folder(folder: &Path) -> Result<QueryGraphs, ReadError> {
+        QueryGraphs::read(&GraphFiles::folder(folder)?)
+    }
+
+    /// Reads tables.
+    ///
+    /// # Errors
+    /// As [`QueryGraphs::read_folder`].
+    pub fn read(files: &GraphFiles) -> Result<QueryGraphs, ReadError> {
+        let Some(edges) = &files.edges else {
+            return Err(ReadError::options("graphs", "no table of edges", "one"));
+        };
+        let mut tables = GraphTables { ends: files.ends, ..GraphTables::default() };
+        let mut finder = Finder::default();
+        if let Some(nodes) = &files.nodes {
+            read_nodes(&Source::path(nodes), &mut tables, &mut finder)?;
+        }
+        read_edge_table(&Source::path(edges), files.nodes.is_none(), &mut tables, &mut finder)?;
+        let mut graphs = QueryGraphs::build(tables)?;
+        if let Some(judgements) = &files.judgements {
+            read_judgements(&Source::path(judgements), &mut graphs, &finder)?;
+        }
+        if let Some(seeds) = &files.seeds {
+            read_seeds(&Source::path(seeds), &mut graphs, &finder)?;
+        }
+        graphs.number_rows(&edges.display().to_string())?;
+        Ok(graphs)
+    }
+}
+
 /// Finds nodes by query and name.
 #[derive(Default)]
-pub(super) struct Finder {
+struct Finder {
     shared: bool,
     queries: Interner,
     /// `query number, tab, name`, or the name alone in a shared graph; numbers are nodes.
@@ -74,7 +175,7 @@ fn features(file: &str, data: &Dataset) -> Result<(Vec<String>, Vec<f32>), ReadE
     for (place, column) in data.columns.iter().enumerate() {
         let Some(words) = &column.levels else { continue };
         let word = |row: usize| words.get(data.features.get(row, place) as usize);
-        // Numbers stand between the words where one value of a column is none.
+        // A column of numbers with one other value is read as strings: name that value.
         let row = (0..data.rows()).find(|&row| word(row).parse::<f32>().is_err()).unwrap_or(0);
         let error =
             ReadError::data(file, show(word(row).as_bytes()), "a number: features of a walk are numbers")
@@ -102,11 +203,7 @@ fn features(file: &str, data: &Dataset) -> Result<(Vec<String>, Vec<f32>), ReadE
     Ok((data.columns.iter().map(|column| column.name.clone()).collect(), values))
 }
 
-pub(super) fn read_nodes(
-    source: &Source,
-    tables: &mut GraphTables,
-    finder: &mut Finder,
-) -> Result<(), ReadError> {
+fn read_nodes(source: &Source, tables: &mut GraphTables, finder: &mut Finder) -> Result<(), ReadError> {
     let file = source.name();
     let (mut data, shared) = table(source, NODE, &[])?;
     finder.shared = shared;
@@ -141,7 +238,7 @@ pub(super) fn read_nodes(
     Ok(())
 }
 
-pub(super) fn read_edge_table(
+fn read_edge_table(
     source: &Source,
     make_nodes: bool,
     tables: &mut GraphTables,
@@ -161,7 +258,7 @@ pub(super) fn read_edge_table(
     }
     (tables.edge_columns, tables.edge_values) = features(file, &data)?;
     let Some((sources, (_, targets))) = data.item_names.as_ref().zip(data.extra.first()) else {
-        return Err(ReadError::data(file, "no columns of ends", "from and to"));
+        return Err(ReadError::data(file, "no columns of ends", "the columns from and to"));
     };
     for q in 0..data.lists.len() {
         let name = match &data.list_names {
@@ -239,7 +336,7 @@ fn judgements(source: &Source) -> Result<Vec<(String, String, f32)>, ReadError> 
     Ok(all)
 }
 
-/// Sorts what was said about (query, node) into lists: those of the graphs, or one for each query of a shared graph.
+/// Sorts values of (query, node) into lists: those of the graphs, or one for each query of a shared graph.
 struct ByList {
     lists: Interner,
     entries: Vec<Vec<(u32, f32)>>,
@@ -248,7 +345,7 @@ struct ByList {
 }
 
 impl ByList {
-    fn sort(said: Vec<(String, String, f32)>, graphs: &QueryGraphs, finder: &Finder) -> ByList {
+    fn sort(values: Vec<(String, String, f32)>, graphs: &QueryGraphs, finder: &Finder) -> ByList {
         let mut by = ByList { lists: Interner::default(), entries: vec![], missed: vec![], elsewhere: 0 };
         if !finder.shared {
             for name in graphs.list_names.iter() {
@@ -257,7 +354,7 @@ impl ByList {
             by.entries.resize(by.lists.len(), Vec::new());
             by.missed.resize(by.lists.len(), Vec::new());
         }
-        for (query, node, value) in said {
+        for (query, node, value) in values {
             if !finder.shared && by.lists.find(&query).is_none() {
                 by.elsewhere += 1;
                 continue;
@@ -289,11 +386,7 @@ impl ByList {
     }
 }
 
-pub(super) fn read_judgements(
-    source: &Source,
-    graphs: &mut QueryGraphs,
-    finder: &Finder,
-) -> Result<(), ReadError> {
+fn read_judgements(source: &Source, graphs: &mut QueryGraphs, finder: &Finder) -> Result<(), ReadError> {
     let mut by = ByList::sort(judgements(source)?, graphs, finder);
     by.check_once(source.name(), graphs)?;
     if finder.shared {
@@ -314,11 +407,7 @@ pub(super) fn read_judgements(
     Ok(())
 }
 
-pub(super) fn read_seeds(
-    source: &Source,
-    graphs: &mut QueryGraphs,
-    finder: &Finder,
-) -> Result<(), ReadError> {
+fn read_seeds(source: &Source, graphs: &mut QueryGraphs, finder: &Finder) -> Result<(), ReadError> {
     let file = source.name();
     let (data, without_query) = table(source, NODE, &[])?;
     let names = data.item_names.clone().unwrap_or_default();
@@ -332,7 +421,7 @@ pub(super) fn read_seeds(
         for row in data.lists.range(q) {
             let name = names.get(row);
             let node = finder.find(&query, name).ok_or_else(|| {
-                let found = format!("the seed {} that is no node", show(name.as_bytes()));
+                let found = format!("the seed {}, which is not a node", show(name.as_bytes()));
                 at(ReadError::data(file, found, "nodes of the graph"), &data, row)
             })?;
             if without_query && finder.shared {

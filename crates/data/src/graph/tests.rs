@@ -6,7 +6,7 @@ use crate::dataset::Matrix;
 use crate::source::Source;
 
 fn edges(name: &str, text: &str, options: &EdgeOptions) -> Result<Graph, ReadError> {
-    read_edges(&Source::bytes(name, text.as_bytes()), options)
+    read_edges(&Source::bytes(name, text.as_bytes()), options).map(|read| read.graph)
 }
 
 /// (source, target) by name, sorted.
@@ -30,7 +30,8 @@ fn every_spelling_of_an_edge_list_gives_the_same_graph() {
     let expected = owned(&[("1", "2"), ("1", "3"), ("3", "2")]);
     for (name, text) in [
         ("a.txt", "1 2\n1 3\n3 2\n"),
-        ("a.txt", "# SNAP\n% KONECT\n1\t2\n\n1\t3\r\n3\t2"),
+        ("a.txt", "# SNAP\n1\t2\n\n1\t3\r\n3\t2"),
+        ("out.konect", "% asym unweighted\n% 3 3 3\n1 2\n1 3\n3 2\n"),
         ("a.txt", "1  2\n 1 3\n3   2 0.5\n"),
         ("a.csv", "source,target\n1,2\n1,3\n3,2\n"),
         ("a.csv", "1,2\n1,3\n3,2\n"),
@@ -51,6 +52,39 @@ fn a_first_line_of_words_names_columns_unless_a_later_line_has_one_of_them() {
     assert_eq!(pairs(&plain), owned(&[("a", "b"), ("b", "c")]));
     let text = edges("a.txt", "a b\nc d\n", &EdgeOptions::default()).unwrap();
     assert_eq!(pairs(&text), owned(&[("a", "b"), ("c", "d")]));
+}
+
+#[test]
+fn comments_are_skipped_only_where_the_format_has_them_and_are_counted() {
+    for (name, text, comments, expected) in [
+        // Before the first edge: SNAP's # and KONECT's %, but no name that starts with %.
+        ("a.txt", "# SNAP\n#x y\n\n%41 b\n", 2, &[("%41", "b")][..]),
+        ("a.tsv", "# SNAP\n\n%41\tb\nb\t%41\n", 1, &[("%41", "b"), ("b", "%41")]),
+        ("out.k", "% bip\n%\n1 2\n% 3\n", 2, &[("%", "3"), ("1", "2")]),
+        // Further down: # and a blank, where columns are separated by blanks or tabs and have no names.
+        ("a.txt", "1 2\n# half\n#3 4\n%5 6\n#\n", 2, &[("#3", "4"), ("%5", "6"), ("1", "2")]),
+        ("a.txt", "1\t2\n# half\n#3\t4\n", 1, &[("#3", "4"), ("1", "2")]),
+        // A table with a header has no comments below it.
+        ("a.csv", "source,target\n#rust,#go\n# c,#go\n", 0, &[("# c", "#go"), ("#rust", "#go")]),
+        ("a.tsv", "source\ttarget\n#rust\t#go\n", 0, &[("#rust", "#go")]),
+        ("a.csv", "# tags\nsource,target\n#rust,#go\n", 1, &[("#rust", "#go")]),
+    ] {
+        let read = read_edges(&Source::bytes(name, text.as_bytes()), &EdgeOptions::default()).unwrap();
+        assert_eq!(pairs(&read.graph), owned(expected), "{text:?}");
+        assert_eq!(read.comment_lines, comments, "{text:?}");
+    }
+    let error = edges("a.mtx", "%%MatrixMarket matrix coordinate\n3 3 1\n1 2\n", &EdgeOptions::default())
+        .unwrap_err();
+    assert!(error.to_string().contains("a Matrix Market file; expected an edge list"), "{error}");
+}
+
+#[test]
+fn comments_longer_than_a_piece_are_skipped_and_lines_counted_on() {
+    let text = "# what this is\n".repeat(1 << 20) + "1 2\n2 3\n";
+    let read = read_edges(&Source::bytes("a.txt", text.as_bytes()), &EdgeOptions::default()).unwrap();
+    assert_eq!((read.comment_lines, read.graph.edges()), (1 << 20, 2));
+    let bad = edges("a.txt", &(text + "4\n"), &EdgeOptions::default()).unwrap_err();
+    assert_eq!(bad.line(), Some((1 << 20) + 3));
 }
 
 #[test]
@@ -344,14 +378,17 @@ fn clicks_are_the_visits_of_a_log_that_has_them() {
     assert_eq!(sessions.graphs().unwrap().node_names.iter().collect::<Vec<_>>(), ["b", "c"]);
 }
 
-#[test]
 fn real_edge_lists_have_the_sizes_they_are_known_for() {
-    for (file, nodes, edges) in
-        [("graph/web/wiki-Vote.txt.gz", 7115, 103_689), ("graph/musae/chameleon_edges.csv.gz", 2277, 36_101)]
-    {
-        let Some(path) = toprank_testkit::real_data(file) else { continue };
-        let graph = read_edges(&Source::path(path), &EdgeOptions::default()).unwrap();
-        assert_eq!((graph.nodes(), graph.edges()), (nodes, edges), "{file}");
+    for (file, nodes, edges, comments) in [
+        ("graph/web/wiki-Vote.txt.gz", 7115, 103_689, 0),
+        ("graph/musae/chameleon_edges.csv.gz", 2277, 36_101, 0),
+        // Six articles have names that start with %, 115 links start from them.
+        ("graph/wikispeedia/links.tsv.gz", 4592, 119_882, 11),
+    ] {
+        let path = toprank_testkit::real_file(file);
+        let read = read_edges(&Source::path(path), &EdgeOptions::default()).unwrap();
+        assert_eq!((read.graph.nodes(), read.graph.edges()), (nodes, edges), "{file}");
+        assert_eq!(read.comment_lines, comments, "{file}");
     }
 }
 
@@ -368,7 +405,7 @@ fn a_saved_graph_is_mapped_and_the_same() {
         let graph = edges("a.txt", text, &options).unwrap();
         graph.save(&path).unwrap();
         Graph::verify(&path).unwrap();
-        let mapped = read_edges(&Source::path(&path), &EdgeOptions::default()).unwrap();
+        let mapped = read_edges(&Source::path(&path), &EdgeOptions::default()).unwrap().graph;
         assert!(matches!(mapped.inward().ends(0..1), Ends::Mapped(_)));
         assert_eq!(pairs(&mapped), pairs(&graph));
         assert_eq!((mapped.weights(), mapped.out_degree()), (graph.weights(), graph.out_degree()));
@@ -401,3 +438,5 @@ fn a_damaged_graph_file_is_refused_or_found_by_verify() {
         assert!(at < 56 || opened.is_err() || at < 64 || Graph::verify(&path).is_err(), "{at}");
     }
 }
+
+toprank_testkit::real_data_tests! { real_edge_lists_have_the_sizes_they_are_known_for }

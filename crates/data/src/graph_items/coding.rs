@@ -1,9 +1,9 @@
 /*!
-From words and numbers as they were read to what a model sees: fitted to training graphs, stored with the model.
+From strings and numbers as they were read to the inputs of a model: fitted to training graphs, stored with the model.
 
-- A word that stands in at least two training graphs has a code of its own, 1, 2, …; **code 0 is "other"**: words of a
-  single training graph, and words that training never saw (an atom of a new element). So the rare ones teach a model what
-  to do with the unknown ones; where no training graph has a rare word, nothing is learned for code 0 and it adds nothing.
+- A string that occurs in at least two training graphs has a code of its own, 1, 2, …; **code 0 is "other"**: strings of
+  a single training graph, and strings unseen in training (an atom of a new element). A model learns from the rare ones what
+  to do with unknown ones; where no training graph has a rare string, nothing is learned for code 0 and it adds nothing.
 - A number is standardised by mean and deviation over the nodes (or edges) of the training graphs; missing is the mean, a
   constant column is 0.
 - Columns are found by their names; a model's column that new data lack is an error.
@@ -41,7 +41,7 @@ pub struct ColumnCoding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum Values {
-    /// Codes: word i has code i + 1, all others 0.
+    /// Codes: string i has code i + 1, all others 0.
     Words(Vec<String>),
     /// (x − mean) / spread; spread 0: always 0.
     Number {
@@ -151,14 +151,14 @@ fn recoded(
             }
             (Values::Number { .. }, Some(_)) => {
                 return Err((
-                    format!("{what} with words in {}", coding.name),
+                    format!("{what} with strings in {}", coding.name),
                     "numbers, as in training".into(),
                 ));
             }
             (Values::Words(_), None) => {
                 return Err((
                     format!("{what} with numbers in {}", coding.name),
-                    "words, as in training".into(),
+                    "strings, as in training".into(),
                 ));
             }
         };

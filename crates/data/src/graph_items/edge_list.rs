@@ -5,8 +5,8 @@ Graphs from two tables in any format that has column names.
 nodes: graph,node,…features      edges: graph,from,to,…features
 ```
 
-Numbers are numeric features, words categories; missing stays missing. An edge joins both its ends, whichever comes first;
-an edge that stands twice counts twice. Every graph also gets the words of `degree`, the number of edges at a node, unless
+Numbers are numeric features, strings categories; missing values stay missing. An edge joins both its ends, whichever comes first;
+an edge that stands twice counts twice. Every graph also gets the feature `degree`, the number of edges at a node, unless
 the table has a column of that name. A graph without a line in the table of nodes does not exist.
 */
 

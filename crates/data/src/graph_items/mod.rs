@@ -1,11 +1,11 @@
 /*!
 Graphs as items: molecules written as SMILES, or any graphs given as tables of nodes and edges.
 
-The rows of a data set then have one feature, a categorical column whose words name the graphs (the SMILES themselves, or
-names that the tables know); the code of a word is the number of its graph in [`GraphItems::store`]. Everything that moves
+The rows of a data set then have one feature, a categorical column whose strings name the graphs (the SMILES themselves, or
+names in the tables); the code of a string is the number of its graph in [`GraphItems::store`]. Everything that moves
 rows (splits, folds, samplers, writers) therefore works as for any other data.
 
-| a node of a molecule | words |
+| a node of a molecule | values |
 |---|---|
 | `element` | the symbol; `*` for an unknown atom |
 | `degree` | number of bonds to atoms that are nodes |
@@ -14,17 +14,17 @@ rows (splits, folds, samplers, writers) therefore works as for any other data.
 | `aromatic`, `ring` | yes, no: written as aromatic, or found to be (Hückel's rule on single rings); part of a ring |
 | `chirality` | stated, none |
 
-| an edge of a molecule | words |
+| an edge of a molecule | values |
 |---|---|
 | `order` | single, double, triple, quadruple, aromatic |
 | `conjugated`, `ring` | yes, no: see [`Molecule::conjugated_bonds`], [`Molecule::ring_bonds`] |
 | `stereo` | stated (a double bond with `/` or `\` at both ends), none |
 
-These words are the same however a molecule is written, which is why the two hands (`@`, `@@`) and the two sides are not
+These values are the same however a molecule is written, which is why the two hands (`@`, `@@`) and the two sides are not
 told apart: what they mean depends on the order of the text. Isotopes are left out. `[H]` atoms with one bond are counted
 as hydrogens of their neighbour.
 
-Nodes and edges of other graphs have the columns of their tables, numbers or words, and nodes also the words of `degree`.
+Nodes and edges of other graphs have the columns of their tables, numbers or strings, and nodes also the values of `degree`.
 */
 
 mod aromaticity;
@@ -71,9 +71,9 @@ pub enum GraphKind {
 pub struct GraphItems {
     /// How they were written.
     pub kind: GraphKind,
-    /// Graph g is what word g of the data's column means; words that no row has may have no graph.
+    /// Graph g is that of string g of the data's column; strings that no row has may have no graph.
     pub store: Graphs,
-    /// Names of the features of nodes and, where they are words, what the codes stand for.
+    /// Names of the features of nodes and, where they are strings, what the codes stand for.
     pub node_columns: Vec<Column>,
     /// The same of edges.
     pub edge_columns: Vec<Column>,
@@ -121,7 +121,7 @@ pub(crate) fn attach(mut data: Dataset, file: &str, options: &ReadOptions) -> Re
     let Some((kind, column)) = asked(file, options)? else { return Ok(data) };
     let place = data.columns.iter().position(|found| found.name == column && found.levels.is_some());
     let Some(place) = place else {
-        let expected = format!("a column {column} of words that name the graphs");
+        let expected = format!("a column {column} of strings that name the graphs");
         return Err(ReadError::options(file, "a format or table without it", expected));
     };
     if data.columns.len() > 1 {
@@ -169,7 +169,7 @@ pub(crate) fn attach(mut data: Dataset, file: &str, options: &ReadOptions) -> Re
     Ok(data)
 }
 
-/// What is wrong with a word: what was found, what was expected.
+/// What is wrong with a string: what was found, what was expected.
 type WordFault = Option<(String, String)>;
 
 /// The molecules that SMILES mean; what cannot be read has no atoms and a fault.

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use super::elements;
 use super::molecule::{Atom, Bond, Molecule, Order};
 
-/// Why a text is no SMILES.
+/// Why a text is not a SMILES.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SmilesError {
     /// The character at which it was noticed, from 1.

@@ -258,7 +258,10 @@ fn rare_and_unknown_words_share_a_code_and_numbers_are_standardised() {
     );
     let other = edge_list("graph,node,kind\nx,a,1\n", "graph,from,to,length\nx,a,a,1\n").unwrap();
     let (found, expected) = coding.apply(other.items()).unwrap_err();
-    assert_eq!((found.as_str(), expected.as_str()), ("nodes with numbers in kind", "words, as in training"));
+    assert_eq!(
+        (found.as_str(), expected.as_str()),
+        ("nodes with numbers in kind", "strings, as in training")
+    );
 }
 
 #[test]

@@ -20,9 +20,9 @@ pub struct FeatureRow {
     pub categorical: bool,
     /// Rows without a value.
     pub missing: u64,
-    /// Share of rows without a value.
+    /// Fraction of rows without a value.
     pub missing_rate: f64,
-    /// Share of the values present that are 0.
+    /// Fraction of the values present that are 0.
     pub zero_rate: f64,
     /// Least value; `None` if all are missing.
     pub min: Option<f32>,

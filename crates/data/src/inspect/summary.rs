@@ -69,7 +69,7 @@ impl Histogram {
 pub struct Lengths {
     /// Shortest list.
     pub min: u64,
-    /// (share, length): that share of the lists is this long or shorter (nearest rank).
+    /// (fraction, length): that fraction of the lists is this long or shorter (nearest rank).
     pub quantiles: Vec<(f64, u64)>,
     /// Mean length.
     pub mean: f64,
@@ -170,9 +170,9 @@ pub struct Popularity {
     pub unused: usize,
     /// Entries that read the most popular row.
     pub most: u64,
-    /// Share of the entries that read the most popular tenth of the rows.
+    /// Fraction of the entries that read the most popular tenth of the rows.
     pub top_tenth: f64,
-    /// Share of all list–row pairs that are there.
+    /// Fraction of all list–row pairs that are there.
     pub density: f64,
 }
 

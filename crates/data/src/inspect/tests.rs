@@ -1,4 +1,4 @@
-//! Figures worked by hand, plain twins for everything found by hashes, and real data.
+//! Figures worked by hand, reference implementations for everything found by hashes, and real data.
 
 use proptest::prelude::*;
 use toprank_core::{Lists, Ragged};
@@ -234,12 +234,11 @@ fn the_figures_do_not_depend_on_threads() {
     assert_eq!(distinct, [7, 101, 101]);
 }
 
-#[test]
 fn real_queries_have_the_published_counts_and_folds_share_no_query() {
     let mut labels = [0; 3];
     let mut parts = Vec::new();
     for part in 1..=5 {
-        let Some(path) = toprank_testkit::real_data(&format!("letor/mq2008/S{part}.txt.gz")) else { return };
+        let path = toprank_testkit::real_file(&format!("letor/mq2008/S{part}.txt.gz"));
         let data = read(&Source::path(path), &ReadOptions::default()).unwrap();
         let found = inspect(&data);
         for bin in &found.labels.bins {
@@ -256,3 +255,5 @@ fn real_queries_have_the_published_counts_and_folds_share_no_query() {
     assert_eq!(same.list_names.unwrap().count, 157);
     assert_eq!(same.list_contents.unwrap().count, 157);
 }
+
+toprank_testkit::real_data_tests! { real_queries_have_the_published_counts_and_folds_share_no_query }

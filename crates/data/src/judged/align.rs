@@ -1,7 +1,7 @@
 /*!
 Several runs side by side: for each query all documents that any of them retrieved, with one score per run.
 
-Rank fusion reads it; the way back to a run is [`Aligned::run`].
+Rank fusion uses it; [`Aligned::run`] makes a run of fused scores.
 */
 
 use hashbrown::HashTable;
@@ -68,7 +68,7 @@ impl Aligned {
         Run::from_rows(name, rows)
     }
 
-    /// The entries as lists without labels, for code that walks lists.
+    /// The entries as lists without labels, for code that works on lists.
     pub fn lists(&self) -> Lists {
         Lists {
             offsets: self.offsets.clone(),

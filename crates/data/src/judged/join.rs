@@ -1,5 +1,5 @@
 /*!
-Qrels and a run become lists: one per query that both know, in ascending byte order of the query's name.
+Qrels and a run become lists: one per query in both, in ascending byte order of the query's name.
 
 ```text
 for each query (in parallel):
@@ -25,7 +25,7 @@ use crate::names::Names;
 /// What happens to a query that has judgements but no retrieved document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingLists {
-    /// It is left out of the mean (trec_eval).
+    /// It is excluded from the mean (trec_eval).
     #[default]
     LeaveOut,
     /// It counts as a list without items whose judged documents were all missed (trec_eval `-c`).
@@ -35,7 +35,7 @@ pub enum MissingLists {
 /// How [`join`] works; the default is trec_eval's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JoinOptions {
-    /// Queries that the run does not answer.
+    /// Queries without a retrieved document in the run.
     pub missing_lists: MissingLists,
     /// Keep only this many documents per query, the best by (score, name) descending (trec_eval `-M`).
     pub depth: Option<u32>,
@@ -56,9 +56,9 @@ pub struct Joined {
     pub list_names: Names,
     /// Row of the run that each entry is: [`Run::document`] names it.
     pub rows: Vec<u32>,
-    /// Queries that only the qrels know, ascending; with [`MissingLists::Empty`] they are lists as well.
+    /// Queries in the qrels only, ascending; with [`MissingLists::Empty`] they are lists as well.
     pub only_in_qrels: Names,
-    /// Queries that only the run knows, ascending; they are never lists.
+    /// Queries in the run only, ascending; they are never lists.
     pub only_in_run: Names,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Memory used again from list to list.
+/// Scratch memory, reused from list to list.
 #[derive(Default)]
 struct Scratch {
     order: Vec<u32>,

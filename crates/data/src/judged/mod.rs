@@ -177,7 +177,7 @@ impl Run {
         self.sheet.range(query).map(|row| (self.sheet.docs.get(row), self.sheet.values[row]))
     }
 
-    /// The score of a document, if this query retrieved it; walks through the query.
+    /// The score of a document, if this query retrieved it; a linear search in the query.
     pub fn score(&self, query: &str, doc: &str) -> Option<f64> {
         let query = self.sheet.query(query)?;
         self.documents(query).find(|document| document.0 == doc).map(|document| document.1)

@@ -159,7 +159,7 @@ fn width(rows: usize) -> usize {
 }
 
 /// A place as it stands in a table.
-trait Place<const WIDTH: usize>: Copy + Eq {
+trait RowNumber<const WIDTH: usize>: Copy + Eq {
     const NONE: Self;
     fn load(bytes: [u8; WIDTH]) -> Self;
     fn store(place: usize) -> [u8; WIDTH];
@@ -168,7 +168,7 @@ trait Place<const WIDTH: usize>: Copy + Eq {
 
 macro_rules! place {
     ($type:ty, $width:literal) => {
-        impl Place<$width> for $type {
+        impl RowNumber<$width> for $type {
             const NONE: Self = <$type>::MAX;
 
             fn load(bytes: [u8; $width]) -> Self {
@@ -199,7 +199,12 @@ enum Found {
 
 /// Looks a name up in the table of a query.
 #[inline]
-fn find<P: Place<W>, const W: usize>(table: &[u8], rows: &Range<usize>, docs: &Names, name: &str) -> Found {
+fn find<P: RowNumber<W>, const W: usize>(
+    table: &[u8],
+    rows: &Range<usize>,
+    docs: &Names,
+    name: &str,
+) -> Found {
     let slots = table.as_chunks::<W>().0;
     let mask = slots.len().wrapping_sub(1);
     let mut slot = xxh3_64(name.as_bytes()) as usize & mask;
@@ -218,7 +223,11 @@ fn find<P: Place<W>, const W: usize>(table: &[u8], rows: &Range<usize>, docs: &N
 }
 
 /// Fills the table of one query; returns its first repeated document.
-fn fill<P: Place<W>, const W: usize>(table: &mut [u8], rows: &Range<usize>, docs: &Names) -> Option<Twice> {
+fn fill<P: RowNumber<W>, const W: usize>(
+    table: &mut [u8],
+    rows: &Range<usize>,
+    docs: &Names,
+) -> Option<Twice> {
     let mut twice = None;
     for (place, second) in rows.clone().enumerate() {
         match find::<P, W>(table, rows, docs, docs.get(second)) {

@@ -175,8 +175,8 @@ mod arrow {
                     ReadError::data(file, format!("{found} in row {row}"), expected)
                         .in_column(&wanted_names[column])
                 };
-                let name = text(queries, i).ok_or_else(|| missing(0, "text or a whole number", queries))?;
-                let doc = text(docs, i).ok_or_else(|| missing(1, "text or a whole number", docs))?;
+                let name = text(queries, i).ok_or_else(|| missing(0, "text or an integer", queries))?;
+                let doc = text(docs, i).ok_or_else(|| missing(1, "text or an integer", docs))?;
                 let value = value(values, i).ok_or_else(|| missing(2, "a number", values))?;
                 if !finite(value, kind) {
                     let found = format!("{} {value} in row {row}", kind.value());

@@ -200,7 +200,7 @@ impl Features for Mapped {
     }
 
     fn gather(&self, rows: &[u32], out: &mut [f32]) {
-        assert_eq!(out.len(), rows.len() * self.width, "room for {} numbers a row", self.width);
+        assert_eq!(out.len(), rows.len() * self.width, "{} numbers a row", self.width);
         if let Some(row) = rows.iter().find(|row| **row as usize >= self.rows) {
             panic!("row {row} of {}", self.rows);
         }

@@ -1,4 +1,4 @@
-//! Where everything stands in the file: head, sections, sums, table, foot. Nothing of this trusts the file.
+//! The layout of the file: head, sections, checksums, table, foot. Nothing here trusts the file.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;

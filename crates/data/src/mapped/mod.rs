@@ -1,6 +1,6 @@
 /*!
-Data files that are mapped instead of read: opened in milliseconds whatever their size, pages come in when rows are
-fetched, so that data may be larger than memory.
+Memory-mapped data files: opened in milliseconds whatever their size, pages are loaded when rows are fetched, so that data
+may be larger than memory.
 
 ```text
 head      64 bytes: mark, version
@@ -27,7 +27,7 @@ foot      32 bytes: place and xxh3 of the table, mark of a whole file
 rest stay in the file. Each 256 KiB is compared with its sum when it is first used, so damage is found when it matters;
 [`MappedDataset::verify`] looks at everything at once. Any command reads such a file as it reads any other.
 
-**While a file is mapped it must not be changed or shortened**: the system would end the process. Our own writers
+**While a file is memory-mapped it must not be changed or shortened**: the operating system would end the process. Our own writers
 replace files by renaming, which leaves a mapped file as it was.
 
 ```
@@ -74,10 +74,10 @@ pub use layout::VERSION;
 use layout::{MARK, damaged};
 use store::Store;
 
-/// Mapped data files as a format that every command reads and writes.
+/// Memory-mapped data files as a format that every command reads and writes.
 pub const FORMAT: Format = Format {
     name: "toprank-data",
-    about: "toprank's own data file: mapped instead of read, for data larger than memory",
+    about: "toprank's own data file, memory-mapped, for data larger than memory",
     extensions: &["toprank-data"],
     sniff: |head| head.starts_with(MARK),
     read,
@@ -85,7 +85,7 @@ pub const FORMAT: Format = Format {
     example: include_bytes!("../formats/examples/lists.toprank-data"),
 };
 
-/// Most rows that [`MappedDataset::fit`] looks at unless told otherwise.
+/// Maximum number of rows that [`MappedDataset::fit`] reads by default.
 pub const FIT_ROWS: usize = 1_000_000;
 
 /// Most values (rows × features) of dense data that [`MappedDataset::fit`] holds: 2 GiB.
@@ -108,7 +108,7 @@ pub struct MappedDataset {
 }
 
 impl MappedDataset {
-    /// Maps a file. Reads and checks its lists, labels and names of lists and features, but no row of features.
+    /// Memory-maps a file. Reads and checks its lists, labels and names of lists and features, but no row of features.
     ///
     /// The file must not be changed or shortened while it is mapped. Cost: about 10 bytes of memory an entry.
     pub fn open(path: impl AsRef<Path>) -> Result<MappedDataset, ReadError> {
@@ -367,7 +367,7 @@ pub fn convert(source: &Source, options: &ReadOptions, path: &Path) -> Result<Co
             }
         }
     });
-    // The reader's own words say more than the writer's that it was stopped.
+    // The reader's error is more specific than the writer's.
     failure.map_or(written, Err)?;
     let data = outline.data();
     let (lists, entries) = (data.lists.len(), data.lists.entries());

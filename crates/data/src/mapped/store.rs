@@ -151,7 +151,7 @@ impl Store {
             Some(values) => Ok(Some(values)),
             None => {
                 let found = format!("section {name} of {} bytes", bytes.len());
-                Err(damaged(&self.file, found, &format!("whole numbers of type {}", T::KIND)))
+                Err(damaged(&self.file, found, &format!("integers of type {}", T::KIND)))
             }
         }
     }

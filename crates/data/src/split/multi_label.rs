@@ -6,11 +6,11 @@ Iterative stratification. Source: Sechidis, Tsoumakas, Vlahavas, "On the stratif
 it with:
 
 ```text
-wish[part][label] = share · rows with the label,  room[part] = share · rows
+wish[part][label] = share · rows with the label,  capacity[part] = share · rows
 while a label has rows left:
     take the label with the fewest
-    for each of its rows: into the part that wishes most for the label, then the one with most room, then the first
-rows without a label: into the part with most room
+    for each of its rows: into the part that wishes most for the label, then the one with most capacity, then the first
+rows without a label: into the part with most capacity
 ```
 
 Ours differs: rows are shuffled first, so that "the first" favours no row. Cost: O(labels² + rows · (parts + labels a row)).
@@ -25,7 +25,7 @@ pub(super) fn deal(rows: usize, positive: &[Vec<u32>], ends: &[f64], seed: u64) 
     let wish = |amount: usize| shares.iter().map(|share| share * amount as f64).collect::<Vec<f64>>();
     let mut dealer = Dealer {
         wishes: positive.iter().map(|rows| wish(rows.len())).collect(),
-        room: wish(rows),
+        capacity: wish(rows),
         parts: vec![Vec::new(); shares.len()],
         dealt: vec![false; rows],
         left: positive.iter().map(Vec::len).collect(),
@@ -55,7 +55,7 @@ struct Dealer {
     /// Rows of each label that each part still wants.
     wishes: Vec<Vec<f64>>,
     /// Rows that each part still wants.
-    room: Vec<f64>,
+    capacity: Vec<f64>,
     parts: Vec<Vec<u32>>,
     dealt: Vec<bool>,
     /// Rows of each label that are not dealt yet.
@@ -75,15 +75,15 @@ impl Dealer {
         if std::mem::replace(&mut self.dealt[row as usize], true) {
             return;
         }
-        let wants = |part: usize| (label.map_or(0.0, |label| self.wishes[label][part]), self.room[part]);
+        let wants = |part: usize| (label.map_or(0.0, |label| self.wishes[label][part]), self.capacity[part]);
         // Of equal parts `max_by` takes the last, so count from behind.
         let order = |a: &usize, b: &usize| {
             let (a, b) = (wants(*a), wants(*b));
             a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
         };
-        let Some(part) = (0..self.room.len()).rev().max_by(order) else { return };
+        let Some(part) = (0..self.capacity.len()).rev().max_by(order) else { return };
         self.parts[part].push(row);
-        self.room[part] -= 1.0;
+        self.capacity[part] -= 1.0;
         for &label in &self.labels[row as usize] {
             self.wishes[label as usize][part] -= 1.0;
             self.left[label as usize] -= 1;

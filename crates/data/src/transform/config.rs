@@ -1,4 +1,4 @@
-//! What a user asks for: the table of transforms and the grammar `name[:key=value]*`.
+//! Settings of transforms: the table of transforms and the grammar `name[:key=value]*`.
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{Param, ParamError, Spec};
@@ -19,24 +19,24 @@ pub static TRANSFORMS: &[Transform] = &[
     Transform { name: "log1p", about: "sign(x) ln(1 + |x|)", params: &[], parse: |_| Ok(StepConfig::Log1p) },
     Transform {
         name: "standardise",
-        about: "mean 0, deviation 1",
+        about: "scale to mean 0 and standard deviation 1",
         params: &[Param {
             name: "centre",
             default: "yes",
             range: "yes or no",
-            about: "no: only divide by the deviation, which keeps sparse data sparse",
+            about: "no: only divide by the standard deviation, which keeps sparse data sparse",
         }],
         parse: |spec| Ok(StepConfig::Standardise { centre: yes(spec, "centre", true)? }),
     },
     Transform {
         name: "minmax",
-        about: "from 0 to 1 on the training data",
+        about: "scale to 0 … 1 on the training data",
         params: &[],
         parse: |_| Ok(StepConfig::MinMax),
     },
     Transform {
         name: "clip",
-        about: "no further out than quantiles of the training data, or than bounds",
+        about: "clip to quantiles of the training data, or to bounds",
         params: &[
             Param { name: "low", default: "0.01", range: "0 to 1", about: "quantile of the lower end" },
             Param { name: "high", default: "0.99", range: "low to 1", about: "quantile of the upper end" },
@@ -57,8 +57,13 @@ pub static TRANSFORMS: &[Transform] = &[
     },
     Transform {
         name: "per-list",
-        about: "each feature within its list",
-        params: &[Param { name: "kind", default: "zscore", range: "zscore or minmax", about: "how" }],
+        about: "normalise each feature within its list",
+        params: &[Param {
+            name: "kind",
+            default: "zscore",
+            range: "zscore or minmax",
+            about: "kind of normalisation",
+        }],
         parse: |spec| match spec.args.get("kind").unwrap_or("zscore") {
             "zscore" => Ok(StepConfig::PerList(PerList::Zscore)),
             "minmax" => Ok(StepConfig::PerList(PerList::Minmax)),
@@ -67,7 +72,7 @@ pub static TRANSFORMS: &[Transform] = &[
     },
     Transform {
         name: "missing",
-        about: "what a missing value becomes",
+        about: "replace missing values",
         params: &[
             Param {
                 name: "to",
@@ -79,7 +84,7 @@ pub static TRANSFORMS: &[Transform] = &[
                 name: "indicator",
                 default: "no",
                 range: "yes or no",
-                about: "add a column of 0 and 1 for each feature that missed in training",
+                about: "add a 0/1 column for each feature with missing values in training",
             },
         ],
         parse: |spec| {
@@ -95,7 +100,7 @@ pub static TRANSFORMS: &[Transform] = &[
     },
 ];
 
-/// A transform that is asked for, not yet fitted.
+/// A transform that is not fitted yet.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum StepConfig {

@@ -1,4 +1,4 @@
-//! What a step must know of the training data.
+//! Fits transforms to training data.
 
 use super::config::{Clip, Fill, StepConfig};
 use super::steps::Step;

@@ -9,7 +9,7 @@ Feature transforms: fitted on training data, applied to any data with the same f
 | `clip:low=0.01:high=0.99`    | x within these quantiles of the training data     | become dense if a bound excludes 0 |
 | `clip:min=0:max=10`          | x within these bounds                             | the same                         |
 | `per-list[:kind=minmax]`     | z-score or min–max within the list                | become dense                     |
-| `missing:to=mean[:indicator=yes]` | a missing x becomes zero, mean or median (`keep`: stays); `indicator` adds a 0/1 column per feature that missed in training | stay sparse |
+| `missing:to=mean[:indicator=yes]` | a missing x becomes zero, mean or median (`keep`: stays); `indicator` adds a 0/1 column per feature with missing values in training | stay sparse |
 
 Missing values stay missing in every step but `missing`. A constant feature becomes 0 (nothing is divided by 0). Means,
 deviations, bounds and quantiles are those of the finite values; the deviation divides by n. Categorical features pass

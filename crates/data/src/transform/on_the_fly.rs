@@ -67,7 +67,7 @@ impl Features for OnTheFly<'_> {
     }
 
     fn gather(&self, rows: &[u32], out: &mut [f32]) {
-        assert_eq!(out.len(), rows.len() * self.width, "room for {} numbers a row", self.width);
+        assert_eq!(out.len(), rows.len() * self.width, "{} numbers a row", self.width);
         let stored = self.inner.width();
         self.inner.gather(rows, &mut out[..rows.len() * stored]);
         // From the last row on: no row is written over before it moved.

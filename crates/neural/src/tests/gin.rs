@@ -72,7 +72,7 @@ fn items(count: usize, edges: bool) -> Items {
 }
 
 fn input<'a>(items: &'a Items, rows: &'a [u32], offsets: &'a [usize]) -> ModelInput<'a> {
-    ModelInput { features: items, rows, offsets, lists: &[] }
+    ModelInput { features: items, rows, offsets }
 }
 
 fn network(text: &str, edges: bool, outputs: usize) -> Box<dyn Differentiable> {
@@ -353,7 +353,7 @@ fn what_does_not_fit_is_an_error() {
     let network = network("gin:layers=1:hidden=2", true, 1);
     let at = parameters(&*network);
     let mut scores = [0.0];
-    let rows = ModelInput { features: &Numbers, rows: &[0], offsets: &[0, 1], lists: &[] };
+    let rows = ModelInput { features: &Numbers, rows: &[0], offsets: &[0, 1] };
     let error = network.score(&at, &rows, &mut scores).unwrap_err().to_string();
     assert_eq!(error, "rows without graphs, expected items that are graphs");
     let items = items(2, true);

@@ -77,7 +77,6 @@ pub struct Shard {
     table: Table,
     rows: Vec<u32>,
     offsets: Vec<usize>,
-    lists: Vec<u32>,
 }
 
 impl Shard {
@@ -88,16 +87,11 @@ impl Shard {
             *end += length;
             Some(*end)
         }));
-        Shard {
-            table: Table::new(count.max(1)),
-            rows: (0..count as u32).collect(),
-            offsets,
-            lists: (0..lengths.len() as u32).collect(),
-        }
+        Shard { table: Table::new(count.max(1)), rows: (0..count as u32).collect(), offsets }
     }
 
     pub fn input(&self) -> ModelInput<'_> {
-        ModelInput { features: &self.table, rows: &self.rows, offsets: &self.offsets, lists: &self.lists }
+        ModelInput { features: &self.table, rows: &self.rows, offsets: &self.offsets }
     }
 }
 

@@ -269,7 +269,7 @@ fn what_does_not_fit_is_an_error_and_an_empty_shard_is_not() {
         assert_eq!(wrong.to_string(), "4 derivatives of scores, expected 5");
         let back = network.forward(&at, &input, None, &mut [0.0; 5]).unwrap();
         assert!(back.backward(&[0.0; 5], &mut gradient[1..]).is_err());
-        let nothing = ModelInput { rows: &[], offsets: &[0], lists: &[], ..input };
+        let nothing = ModelInput { rows: &[], offsets: &[0], ..input };
         network.score(&at, &nothing, &mut []).unwrap();
         network.forward(&at, &nothing, TRAIN, &mut []).unwrap().backward(&[], &mut gradient).unwrap();
         assert!(gradient.iter().all(|g| *g == 0.0));

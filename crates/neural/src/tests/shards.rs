@@ -12,19 +12,15 @@ const LENGTHS: [usize; 8] = [3, 7, 1, 5, 2, 9, 4, 6];
 /// Gradient of all lists in shards of `lists` lists, each a task of the pool, added in the order of shards.
 fn in_shards(network: &dyn Differentiable, at: &[f32], input: &ModelInput, lists: usize) -> Vec<f32> {
     let dscore = derivatives(input.rows.len());
-    let starts: Vec<usize> = (0..input.lists.len()).step_by(lists).collect();
+    let all = input.offsets.len() - 1;
+    let starts: Vec<usize> = (0..all).step_by(lists).collect();
     let parts: Vec<Vec<f32>> = starts
         .par_iter()
         .map(|&first| {
-            let end = (first + lists).min(input.lists.len());
+            let end = (first + lists).min(all);
             let (from, to) = (input.offsets[first], input.offsets[end]);
             let offsets: Vec<usize> = input.offsets[first..=end].iter().map(|o| o - from).collect();
-            let part = ModelInput {
-                rows: &input.rows[from..to],
-                offsets: &offsets,
-                lists: &input.lists[first..end],
-                ..*input
-            };
+            let part = ModelInput { rows: &input.rows[from..to], offsets: &offsets, ..*input };
             let train = Stream::new(4, "train").of_list(first as u32);
             gradient(network, at, &part, Some(train), &dscore[from..to])
         })

@@ -154,8 +154,6 @@ pub(crate) struct Plan {
     rows: Vec<u32>,
     /// Lists over `rows`, for models that couple items; otherwise one list per shard.
     offsets: Vec<usize>,
-    /// Number of each list in the data set.
-    lists: Vec<u32>,
     /// Shard k holds lists `cuts[k]..cuts[k + 1]` of `offsets`.
     cuts: Vec<usize>,
     /// Score that each entry of the draws reads.
@@ -170,7 +168,6 @@ impl Plan {
             column.clear();
         }
         self.rows.clear();
-        self.lists.clear();
         for (d, &q) in draws.lists.iter().enumerate() {
             let start = lists.range(q as usize).start;
             let items = &draws.items[draws.offsets[d] as usize..draws.offsets[d + 1] as usize];
@@ -196,7 +193,6 @@ impl Plan {
         }
         if model.couples_items() {
             self.offsets.extend(draws.offsets.iter().map(|&offset| offset as usize));
-            self.lists.extend_from_slice(&draws.lists);
             self.cut_between_lists(model.rows_worth_a_shard());
         } else {
             self.cut_between_rows(model.rows_worth_a_shard());
@@ -287,12 +283,7 @@ pub(crate) fn forward<'a>(
             let lists = plan.cuts[k]..plan.cuts[k + 1];
             let offsets: Vec<usize> =
                 plan.offsets[lists.start..=lists.end].iter().map(|offset| offset - rows.start).collect();
-            let input = ModelInput {
-                features,
-                rows: &plan.rows[rows],
-                offsets: &offsets,
-                lists: plan.lists.get(lists).unwrap_or_default(),
-            };
+            let input = ModelInput { features, rows: &plan.rows[rows], offsets: &offsets };
             model.forward(parameters, &input, Some(noise.of_list(k as u32)), scores)
         })
         .collect();
@@ -377,12 +368,7 @@ pub fn score(
         let rows: Vec<u32> = lists.range(q).map(|entry| lists.row(entry) as u32).collect();
         let output = lists.output.as_ref().map_or(0, |o| usize::from(o[q]));
         let mut by_row = vec![0.0; rows.len() * outputs];
-        let input = ModelInput {
-            features: examples.features,
-            rows: &rows,
-            offsets: &[0, rows.len()],
-            lists: &[q as u32],
-        };
+        let input = ModelInput { features: examples.features, rows: &rows, offsets: &[0, rows.len()] };
         model.score(parameters, &input, &mut by_row)?;
         part.iter_mut().enumerate().for_each(|(i, score)| *score = by_row[i * outputs + output]);
         Ok::<(), TrainError>(())
@@ -403,7 +389,7 @@ pub(crate) fn score_rows(
     let mut by_row = vec![0.0; rows.len() * outputs];
     by_row.par_chunks_mut(SCORED_AT_ONCE * outputs).zip(rows.par_chunks(SCORED_AT_ONCE)).try_for_each(
         |(scores, rows)| {
-            let input = ModelInput { features, rows, offsets: &[0, rows.len()], lists: &[] };
+            let input = ModelInput { features, rows, offsets: &[0, rows.len()] };
             model.score(parameters, &input, scores)
         },
     )?;

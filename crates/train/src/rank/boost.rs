@@ -4,7 +4,7 @@ Boosted trees from lists, an objective of the catalog and a metric: LambdaMART a
 ```text
 base:  where shifting all scores changes the loss, the shift that Newton's method finds
 scale: gradient and curvature times one constant, such that the mean curvature of a row is ¼ before the first tree (that of
-       the logistic loss): l2, least-curvature and least-gain mean the same for every objective and length of lists
+       the logistic loss): l2, min-hessian and min-gain mean the same for every objective and length of lists
 each round: gradient and curvature of the objective at the present scores → one tree per output
             validation: the metric on other lists; the best round is kept, `patience` rounds without a better one end it
 ```
@@ -281,7 +281,7 @@ fn boosting(config: &Config, forest: Forest, width: usize) -> Result<Boosting, T
     if monotone.len() > width {
         let found = format!("feature {}", monotone.len());
         let expected = format!("features from 1 to {width}, as the data have");
-        return Err(ParamError::new("rising and falling", &found, &expected).into());
+        return Err(ParamError::new("increasing and decreasing", &found, &expected).into());
     }
     if !monotone.is_empty() {
         monotone.resize(width, 0);
@@ -661,13 +661,13 @@ mod tests {
             "{flat}"
         );
         assert!(fails("objective = \"pauc-cvar:fpr=0.5:variables=exact\"\ntrees = 2").is_ok());
-        let settings = Settings { model: Some("trees:rising=1-7".into()), ..Settings::default() };
+        let settings = Settings { model: Some("trees:increasing=1-7".into()), ..Settings::default() };
         let job = Job::new(&settings.resolve(TrainerKind::Rank).unwrap(), data(5, 6).into(), None).unwrap();
         let views = job.views().unwrap();
         let error = job.trainer(&views).err().unwrap().to_string();
         assert_eq!(
             error,
-            "rising and falling must be features from 1 to 2, as the data have, but is feature 7"
+            "increasing and decreasing must be features from 1 to 2, as the data have, but is feature 7"
         );
     }
 }

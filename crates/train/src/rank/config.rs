@@ -42,7 +42,7 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
 
 /// Parameters of `trees` that are settings of their own, too.
 fn of_trees(settings: &Settings) -> [(&'static str, Option<u32>); 2] {
-    [("leaves", settings.leaves), ("least-rows", settings.min_rows)]
+    [("leaves", settings.leaves), ("min-rows", settings.min_rows)]
 }
 
 /// The model with what is set beside it, where that fits.

@@ -13,7 +13,7 @@ Defaults that follow from the data, where the user sets nothing.
 | binary, multi-label | `model` | `output=sigmoid` with `tpauc-kl`, where `linear` or `mlp` does not set it | the same; unbounded scores let single pairs take all the weight, and the model collapses |
 | binary, multi-label | `valid-metric` | `auroc`, where the objective is not a metric | the same |
 | binary, multi-label, no validation | `epochs` | `20` | an epoch has many steps here, and nothing stops a model that overfits |
-| queries, fewer than 50,000 rows | `model` | `trees:leaves=7:features=0.5:lists=0.7:least-rows=50` where `trees` does not set them | best validation on MQ2008 and OHSUMED, mean over three seeds (`bench/trees`) |
+| queries, fewer than 50,000 rows | `model` | `trees:leaves=7:features=0.5:lists=0.7:min-rows=50` where `trees` does not set them | best validation on MQ2008 and OHSUMED, mean over three seeds (`bench/trees`) |
 | | `learning-rate` | `0.05` for trees | the same |
 | memory-mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
 
@@ -37,7 +37,7 @@ const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 const FEW_ROWS: usize = 50_000;
 const RATE_OF_FEW_ROWS: f64 = 0.05;
 const TREES_OF_FEW_ROWS: &[(&str, &str)] =
-    &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("least-rows", "50")];
+    &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("min-rows", "50")];
 
 impl Settings {
     /// These settings, with defaults that suit training data of these lists filled in where they are silent.
@@ -58,8 +58,8 @@ impl Settings {
             for (name, value) in TREES_OF_FEW_ROWS {
                 let said = spec.args.get(name).is_some()
                     || *name == "leaves" && self.leaves.is_some()
-                    || *name == "least-rows" && self.min_rows.is_some();
-                let sampled = *name == "lists" && spec.args.get("one-side").is_some();
+                    || *name == "min-rows" && self.min_rows.is_some();
+                let sampled = *name == "lists" && spec.args.get("goss").is_some();
                 if !said && !sampled {
                     spec.args.0.push((name.to_string(), value.to_string()));
                 }
@@ -141,11 +141,11 @@ mod tests {
             suited(Settings { model: Some(model.into()), leaves, ..Settings::default() }, &queries)
         };
         let small = trees("trees", None);
-        assert_eq!(small.model.as_deref(), Some("trees:leaves=7:features=0.5:lists=0.7:least-rows=50"));
+        assert_eq!(small.model.as_deref(), Some("trees:leaves=7:features=0.5:lists=0.7:min-rows=50"));
         assert_eq!(small.learning_rate, Some(0.05));
         small.resolve(TrainerKind::Rank).unwrap();
-        let said = trees("trees:least-rows=1:one-side=0.2-0.1", Some(31));
-        assert_eq!(said.model.as_deref(), Some("trees:least-rows=1:one-side=0.2-0.1:features=0.5"));
+        let said = trees("trees:min-rows=1:goss=0.2-0.1", Some(31));
+        assert_eq!(said.model.as_deref(), Some("trees:min-rows=1:goss=0.2-0.1:features=0.5"));
         assert!(said.resolve(TrainerKind::Rank).unwrap().model().ends_with(":leaves=31"));
         let many = lists(&[FEW_ROWS], None);
         let many = Lists { offsets: vec![0, 1, FEW_ROWS as u64], ..many };

@@ -6,7 +6,7 @@ tiles     row after row, 8 features to a word:  a histogram reads all features o
 columns   feature after feature:                a partition reads one feature of many rows
 ```
 
-Features with one bin and nothing missing tell rows apart nowhere; they have no column. Features that are rarely anything but
+Features with one bin and no missing value cannot split rows; they have no column. Features that are rarely anything but
 their common value share a column with others, as long as no row has two of them away from it (see `bundles.rs`).
 */
 
@@ -27,7 +27,7 @@ pub(crate) const TILE: usize = 8;
 pub struct Binned {
     bins: Bins,
     rows: usize,
-    /// Where features stand, by column.
+    /// Features by column.
     slots: Vec<Slot>,
     /// The first slot of each column, and the end.
     firsts: Vec<u32>,
@@ -59,7 +59,7 @@ impl Map<'_> {
         }
     }
 
-    /// The bin of a value, by a way to find ranks.
+    /// The bin of a value, by a function that finds ranks.
     #[inline(always)]
     #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
     fn bin(&self, value: f32, find: impl Fn(&Ranks, f32) -> usize) -> u8 {
@@ -130,7 +130,7 @@ impl Binned {
     pub(super) fn new(bins: &Bins, features: &dyn Features) -> Result<Binned, ModelError> {
         let (width, rows) = (features.width(), features.rows());
         if width != bins.width() {
-            let expected = format!("{} features, as the bins were made from", bins.width());
+            let expected = format!("{} features, as in the data the bins were made from", bins.width());
             return Err(ModelError::new(format!("rows of {width} features"), expected));
         }
         if rows >= MOST_ROWS {
@@ -207,7 +207,7 @@ impl Binned {
         self.firsts.len() - 1
     }
 
-    /// Features that tell rows apart, and where they stand.
+    /// Features that can split rows, and their columns.
     pub(crate) fn slots(&self) -> &[Slot] {
         &self.slots
     }

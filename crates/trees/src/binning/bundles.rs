@@ -1,6 +1,6 @@
 /*!
-Bundles: features that share a column because no row has two of them away from their common value (one-hot words, counts of
-rare terms). A histogram then costs a bundle once.
+Bundles: features that share a column because no row has two of them away from their common value (one-hot columns, counts
+of rare terms). A histogram then costs as much for a bundle as for one feature.
 
 ```text
 code 0            every feature of the bundle at its common bin
@@ -10,7 +10,7 @@ sum of the common bin = sum over the node − sums of the feature's other codes
 
 Only what is exclusive in all rows is bundled, so trees are the same as without bundles.
 
-Source: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", section 4; there a few conflicts are let pass.
+Source: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", section 4; there a few conflicts are allowed.
 */
 
 use rayon::prelude::*;
@@ -91,16 +91,16 @@ impl Slot {
     }
 }
 
-/// Largest share of rows away from its common bin with which a feature is worth a try.
+/// Largest fraction of rows away from its common bin for which bundling a feature is tried.
 const RARE: f64 = 0.2;
-/// Bundles that a feature is tried in, the newest first.
+/// Bundles that are tried for a feature: the newest.
 const TRIED: usize = 64;
-/// Blocks of rows looked at between two looks at what was found.
+/// Blocks of rows between two checks of what was found.
 const AT_ONCE: usize = 64;
 /// Codes of a column.
 const CODES: usize = 256;
 
-/// A column on its way.
+/// A column while features are added to it.
 struct Bundle {
     slots: Vec<Slot>,
     codes: usize,
@@ -156,7 +156,7 @@ fn away(
     let (rows, width) = (features.rows(), features.width());
     let most = (2.0 * RARE * rows as f64) as usize;
     let mut away: Vec<Option<Vec<u32>>> = vec![Some(Vec::new()); rare.len()];
-    // Some blocks at once, so that what is found too often is not looked for to the end.
+    // Some blocks at once, so that features that are away too often are given up early.
     for start in (0..rows).step_by(AT_ONCE * BLOCK) {
         let end = rows.min(start + AT_ONCE * BLOCK);
         let starts: Vec<usize> = (start..end).step_by(BLOCK).collect();
@@ -258,7 +258,7 @@ mod tests {
         fn bundles_change_no_bin_and_no_tree(count in 60usize..600, words in 2usize..30, seed: u64) {
             let rows = rows(count, words, seed);
             let binned = |bundles: bool| {
-                let settings = BinSettings { bundles, least: 1, ..BinSettings::default() };
+                let settings = BinSettings { bundles, min_rows: 1, ..BinSettings::default() };
                 Bins::fit(&rows, &[], &settings).unwrap().apply(&rows).unwrap()
             };
             let (with, without) = (binned(true), binned(false));
@@ -272,7 +272,7 @@ mod tests {
                 }
             }
             let trees = |data: &crate::Binned| {
-                let growth = Growth { leaves: 12, least_rows: 3, ..Growth::default() };
+                let growth = Growth { leaves: 12, min_rows: 3, ..Growth::default() };
                 let boosting = Boosting { growth, ..Boosting::default() };
                 let mut booster = Booster::new(data, &[], 1, boosting).unwrap();
                 for _ in 0..3 {

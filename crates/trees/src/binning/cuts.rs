@@ -5,7 +5,7 @@ Where the values of one feature are cut.
 as many distinct values as bins:   a cut between any two neighbours (a bin takes further values until it has `least` rows)
 more:   bins of about equally many rows, where
         a value held by more rows than an even bin is a bin of its own,
-        the rest is shared evenly among the bins that are left, from the lowest value up
+        the rest is divided evenly among the remaining bins, from the lowest value up
 ```
 
 This is LightGBM's greedy rule, so that bins are of the same quality; a cut lies in the middle between two values.
@@ -33,7 +33,7 @@ fn digit(key: u32, place: usize) -> usize {
 }
 
 /// Sorts keys, eleven bits at a time from the lowest (a quarter of the time of a comparison sort at 200 000 keys). `other` is
-/// room to sort in.
+/// scratch memory.
 pub(super) fn sort(keys: &mut Vec<u32>, other: &mut Vec<u32>) {
     other.resize(keys.len(), 0);
     let mut counts = vec![[0u32; DIGITS]; 3];
@@ -67,7 +67,7 @@ pub(super) fn count(sorted: &[u32], values: &mut Vec<(f32, u32)>) {
     }
 }
 
-/// Cuts between ascending distinct values held by so many rows each: at most `most` bins, each with at least `least` rows
+/// Cuts between ascending distinct values with their numbers of rows: at most `most` bins, each with at least `least` rows
 /// if there are enough. Bin b holds the values above cut b − 1 up to cut b; the last bin holds what is above all cuts.
 pub(super) fn cuts(values: &[(f32, u32)], most: usize, least: u32) -> Vec<f32> {
     let rows: u64 = values.iter().map(|v| u64::from(v.1)).sum();
@@ -100,8 +100,8 @@ fn greedy(values: &[(f32, u32)], rows: u64, most: usize, cuts: &mut Vec<f32>) {
         .iter()
         .filter(|v| own(v))
         .fold((rows, most), |(rows, bins), v| (rows - u64::from(v.1), bins.saturating_sub(1)));
-    let share = |rows: u64, bins: usize| rows as f64 / bins.max(1) as f64;
-    let mut wanted = share(left_rows, left_bins);
+    let per_bin = |rows: u64, bins: usize| rows as f64 / bins.max(1) as f64;
+    let mut wanted = per_bin(left_rows, left_bins);
     let mut held = 0u64;
     for pair in values.windows(2) {
         if cuts.len() + 1 >= most {
@@ -118,13 +118,13 @@ fn greedy(values: &[(f32, u32)], rows: u64, most: usize, cuts: &mut Vec<f32>) {
             held = 0;
             if !alone {
                 left_bins = left_bins.saturating_sub(1);
-                wanted = share(left_rows, left_bins);
+                wanted = per_bin(left_rows, left_bins);
             }
         }
     }
 }
 
-/// A threshold t with low ≤ t < high, in the middle where there is room.
+/// A threshold t with low ≤ t < high, in the middle if floats allow it.
 fn between(low: f32, high: f32) -> f32 {
     let middle = (0.5 * (f64::from(low) + f64::from(high))) as f32;
     if low <= middle && middle < high { middle } else { low }
@@ -200,7 +200,7 @@ mod tests {
             }
             prop_assert!(held.iter().all(|&rows| rows > 0));
             if values.len() >= most && held.len() > 1 && least == 1 {
-                // No bin holds many more rows than an even share, but for one value's own bin.
+                // No bin holds many more rows than an even part, but for one value's own bin.
                 let most_rows = values.len().div_ceil(most) as u32;
                 let mut distinct: Vec<f32> = values.clone();
                 distinct.sort_unstable_by(f32::total_cmp);

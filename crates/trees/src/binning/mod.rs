@@ -1,4 +1,4 @@
-//! Features as bins: which values belong together, and all rows as small whole numbers.
+//! Features as bins: which values belong together, and all rows as small integers.
 
 mod binned;
 mod bundles;
@@ -20,28 +20,28 @@ pub(crate) use bundles::Slot;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BinSettings {
-    /// Most bins of a feature, 2 to 255; missing values have one more.
-    pub most: usize,
-    /// Fewest rows of a bin.
-    pub least: u32,
-    /// Rows that the cuts are made from; of more rows as many are drawn.
+    /// Maximum number of bins of a feature, 2 to 255; missing values have one more.
+    pub max_bins: usize,
+    /// Minimum rows per bin.
+    pub min_rows: u32,
+    /// Rows from which the cuts are made; of more rows this number is drawn.
     pub sample: usize,
     /// Seed of the draw.
     pub seed: u64,
-    /// Whether features that exclude each other share a column. Trees are the same; sparse data take less time and memory.
+    /// Whether mutually exclusive features share a column. Trees are the same; sparse data take less time and memory.
     pub bundles: bool,
 }
 
 impl Default for BinSettings {
     /// 255 bins of at least 3 rows, made from 200 000 rows, bundled.
     fn default() -> BinSettings {
-        BinSettings { most: MOST_BINS, least: 3, sample: 200_000, seed: 0, bundles: true }
+        BinSettings { max_bins: MOST_BINS, min_rows: 3, sample: 200_000, seed: 0, bundles: true }
     }
 }
 
-/// Bins of values; one more code is left for what is missing.
+/// Bins of values; one more code is for missing values.
 const MOST_BINS: usize = 255;
-/// Values of the sample held at once (by groups of features), so that wide data does not take memory without bound.
+/// Values of the sample held at once (by groups of features), so that memory is bounded for wide data.
 const VALUES_AT_ONCE: usize = 1 << 26;
 /// Rows fetched at once.
 const BLOCK: usize = 1024;
@@ -75,7 +75,7 @@ impl FeatureBins {
         self.count() as u8
     }
 
-    /// The bin of a value. Plain; [`Bins::apply`] has a faster way to the same numbers.
+    /// The bin of a value. Reference implementation; [`Bins::apply`] computes the same numbers faster.
     pub fn bin(&self, value: f32) -> u8 {
         match self {
             FeatureBins::Numeric { .. } if value.is_nan() => self.missing(),
@@ -93,12 +93,12 @@ pub struct Bins {
     features: Vec<FeatureBins>,
     /// Whether a value of the feature was missing where the bins were made.
     missing: Vec<bool>,
-    /// The bin of 0 (or of the most frequent category), and the share of rows elsewhere, where the bins were made.
+    /// The bin of 0 (or of the most frequent category), and the fraction of rows in other bins, where the bins were made.
     common: Vec<(u8, f64)>,
 }
 
 impl Bins {
-    /// Bins for rows like these. `categorical` says which features hold categories (whole numbers from 0 on); empty: none.
+    /// Bins for rows like these. `categorical` says which features hold categories (integers from 0 on); empty: none.
     ///
     /// Source of the rule: LightGBM's `GreedyFindBin`. Cost: O(r log r) per feature for r rows of the sample.
     pub fn fit(
@@ -107,15 +107,15 @@ impl Bins {
         settings: &BinSettings,
     ) -> Result<Bins, ModelError> {
         let width = features.width();
-        if !(2..=MOST_BINS).contains(&settings.most) {
-            return Err(ModelError::new(format!("{} bins", settings.most), "2 to 255 bins of a feature"));
+        if !(2..=MOST_BINS).contains(&settings.max_bins) {
+            return Err(ModelError::new(format!("{} bins", settings.max_bins), "2 to 255 bins of a feature"));
         }
         if settings.sample == 0 {
             return Err(ModelError::new("a sample of no rows", "at least one row to make bins from"));
         }
         if !categorical.is_empty() && categorical.len() != width {
-            let what = format!("{} features are said to be categorical or not", categorical.len());
-            return Err(ModelError::new(what, format!("none, or one word for each of {width}")));
+            let what = format!("{} categorical flags", categorical.len());
+            return Err(ModelError::new(what, format!("none, or one for each of {width} features")));
         }
         let rows = sample(features.rows(), settings);
         let at_once = (VALUES_AT_ONCE / rows.len().max(1)).clamp(1, width.max(1));
@@ -125,10 +125,10 @@ impl Bins {
             let found: Vec<(FeatureBins, bool, (u8, f64))> = columns
                 .into_par_iter()
                 .enumerate()
-                .map_init(Room::default, |room, (f, column)| {
+                .map_init(SortScratch::default, |scratch, (f, column)| {
                     let (bins, missing, common) = match categorical.get(first + f) {
-                        Some(true) => categories(&column, settings.most),
-                        _ => numbers(&column, settings, room),
+                        Some(true) => categories(&column, settings.max_bins),
+                        _ => numbers(&column, settings, scratch),
                     };
                     (bins, missing, if settings.bundles { common } else { (0, 1.0) })
                 })
@@ -156,7 +156,7 @@ impl Bins {
         &self.features[feature]
     }
 
-    /// True if the feature holds two things or more where the bins were made: bins, or one bin and missing values.
+    /// True if the feature can split rows: it has at least two bins, or one bin and missing values, where the bins were made.
     fn tells_rows_apart(&self, feature: usize) -> bool {
         self.features[feature].count() + usize::from(self.missing[feature]) > 1
     }
@@ -207,37 +207,37 @@ fn gather_columns(features: &dyn Features, rows: &[u32], wanted: Range<usize>) -
 /// Columns that are taken out of a block together.
 const TOGETHER: usize = 16;
 
-/// What the values of a column are sorted and counted in; the next column takes the same room.
+/// Scratch memory in which the values of a column are sorted and counted.
 #[derive(Default)]
-struct Room {
+struct SortScratch {
     keys: Vec<u32>,
     other: Vec<u32>,
     counted: Vec<(f32, u32)>,
 }
 
-/// Bins of a column, whether a value of it is missing, and its bin of 0 with the share of rows elsewhere.
+/// Bins of a column, whether a value of it is missing, and its bin of 0 with the fraction of rows in other bins.
 type Fitted = (FeatureBins, bool, (u8, f64));
 
-fn numbers(column: &[f32], settings: &BinSettings, room: &mut Room) -> Fitted {
-    let Room { keys, other, counted } = room;
+fn numbers(column: &[f32], settings: &BinSettings, scratch: &mut SortScratch) -> Fitted {
+    let SortScratch { keys, other, counted } = scratch;
     keys.clear();
     keys.extend(column.iter().filter(|value| !value.is_nan()).map(|&value| cuts::key(value)));
     cuts::sort(keys, other);
     cuts::count(keys, counted);
-    let bins = FeatureBins::Numeric { cuts: cuts::cuts(counted, settings.most, settings.least) };
+    let bins = FeatureBins::Numeric { cuts: cuts::cuts(counted, settings.max_bins, settings.min_rows) };
     let FeatureBins::Numeric { cuts } = &bins else { unreachable!("made just above") };
     let common = bins.bin(0.0);
     // Keys are sorted, so those of a bin stand together.
     let up_to = |cut: f32| keys.partition_point(|&key| key <= cuts::key(cut));
     let end = cuts.get(usize::from(common)).map_or(keys.len(), |&cut| up_to(cut));
     let here = end - common.checked_sub(1).map_or(0, |below| up_to(cuts[usize::from(below)]));
-    let away = share(column.len() - here, column.len());
-    // A feature without any value tells nothing apart.
+    let away = fraction(column.len() - here, column.len());
+    // A feature without any value cannot split rows.
     let missing = !keys.is_empty() && keys.len() < column.len();
     (bins, missing, (common, away))
 }
 
-fn share(some: usize, all: usize) -> f64 {
+fn fraction(some: usize, all: usize) -> f64 {
     some as f64 / all.max(1) as f64
 }
 
@@ -253,7 +253,7 @@ fn categories(column: &[f32], most: usize) -> Fitted {
     let bins = FeatureBins::Categorical { categories };
     let common = bins.bin(0.0);
     let away = column.iter().filter(|&&value| bins.bin(value) != common).count();
-    (bins, left_out, (common, share(away, column.len())))
+    (bins, left_out, (common, fraction(away, column.len())))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ fn matrix(width: usize, values: Vec<f32>) -> Matrix {
 }
 
 fn settings(most: usize, least: u32) -> BinSettings {
-    BinSettings { most, least, ..BinSettings::default() }
+    BinSettings { max_bins: most, min_rows: least, ..BinSettings::default() }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How many rows come to each place of each tree.
+//! How many rows reach each node and leaf of each tree.
 
 use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
@@ -6,7 +6,7 @@ use toprank_core::{Features, ModelError};
 use crate::ensemble::Ensemble;
 use crate::tree::{Next, Tree};
 
-/// Rows that came to each node and leaf: the weights of what a tree does not know.
+/// Rows that reached each node and leaf: the weights of branches on unknown features.
 ///
 /// ```
 /// use toprank_data::Matrix;
@@ -27,7 +27,7 @@ struct TreeCover {
     leaves: Vec<u64>,
 }
 
-/// Rows walked by one task.
+/// Rows traversed by one task.
 const BLOCK: usize = 1024;
 
 impl Cover {
@@ -39,7 +39,7 @@ impl Cover {
             return Err(ModelError::new(what, format!("{} features", ensemble.width)));
         }
         let empty = || ensemble.trees.iter().map(|tree| vec![0u64; tree.leaves.len()]).collect::<Vec<_>>();
-        // Sums of whole numbers: the order of the blocks does not matter.
+        // Sums of integers: the order of the blocks does not matter.
         let leaves = (0..features.rows().div_ceil(BLOCK))
             .into_par_iter()
             .fold(empty, |mut counts, block| {
@@ -92,7 +92,7 @@ impl Cover {
                 .all(|(cover, tree)| cover.leaves.len() == tree.leaves.len());
         match fits {
             true => Ok(()),
-            false => Err(ModelError::new("counts of rows of other trees", "counts made with these trees")),
+            false => Err(ModelError::new("row counts of other trees", "counts made with these trees")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How does the score change with a feature, all else equal?
+//! Partial dependence: how does the score change with a feature, all else equal?
 
 use toprank_core::{Features, ModelError};
 
@@ -7,7 +7,7 @@ use crate::ensemble::Ensemble;
 
 /// The mean score of all rows with one feature set to each of these values: for each value, one number per output.
 ///
-/// A value may be NaN: what the model says where the feature is missing. Cost: O(values) times scoring.
+/// A value may be NaN: the mean score where the feature is missing. Cost: O(values) times scoring.
 ///
 /// Source: Friedman, "Greedy function approximation: a gradient boosting machine", section 8.2.
 ///

@@ -5,7 +5,7 @@ use toprank_core::{Features, ModelError, Stream};
 use super::{Replaced, With, check_width, column};
 use crate::ensemble::Ensemble;
 
-/// By how much the splits of each feature lowered the loss of their trees' quadratic models, added up.
+/// Gain importance: the loss reductions of the splits of each feature, added up.
 pub fn gain_importance(ensemble: &Ensemble) -> Vec<f64> {
     let mut gains = vec![0.0; ensemble.width];
     for node in ensemble.trees.iter().flat_map(|tree| &tree.nodes) {
@@ -14,7 +14,7 @@ pub fn gain_importance(ensemble: &Ensemble) -> Vec<f64> {
     gains
 }
 
-/// How many nodes ask for each feature.
+/// Number of nodes that test each feature.
 pub fn split_importance(ensemble: &Ensemble) -> Vec<u64> {
     let mut splits = vec![0; ensemble.width];
     for node in ensemble.trees.iter().flat_map(|tree| &tree.nodes) {
@@ -23,24 +23,24 @@ pub fn split_importance(ensemble: &Ensemble) -> Vec<u64> {
     splits
 }
 
-/// What a metric loses without a feature.
+/// Permutation importance of a feature: how much a metric drops when its values are shuffled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Importance {
-    /// Mean loss over the rounds.
+    /// Mean drop over the rounds.
     pub mean: f64,
     /// Its standard deviation over the rounds; 0 for one round.
     pub deviation: f64,
 }
 
-/// By how much a metric falls when the values of one feature are shuffled over the rows, for each feature.
+/// How much a metric drops when the values of one feature are shuffled over the rows, for each feature.
 ///
 /// `metric` takes the scores of all rows (`outputs` numbers each) and is better when larger. `offsets`: where lists start
-/// and end; then values are shuffled within their lists, so that what all items of a list share (features of the query)
-/// counts as useless, as it is for ranking; empty: over all rows. `rounds`: shuffles of each feature, at least 1.
+/// and end; then values are shuffled within their lists, so that what all items of a list have in common (features of the
+/// query) counts as useless, as it is for ranking; empty: over all rows. `rounds`: shuffles of each feature, at least 1.
 ///
-/// A feature that no node asks for has 0. Cost: O(features × rounds) times scoring and the metric.
+/// A feature that no node tests has 0. Cost: O(features × rounds) times scoring and the metric.
 ///
-/// Source: Breiman, "Random forests".
+/// Source: Breiman, "Random forests", Machine Learning 45 (2001).
 ///
 /// ```
 /// use toprank_data::Matrix;

@@ -3,9 +3,9 @@ Why does a model of trees score as it does?
 
 | question | function |
 |---|---|
-| which features do the trees use, and what for? | [`gain_importance`], [`split_importance`] |
+| which features do the trees use, and how much do they gain? | [`gain_importance`], [`split_importance`] |
 | which features does a metric need? | [`permutation_importance`] |
-| what did each feature add to this score? | [`Shap`] |
+| how much does each feature contribute to this score? | [`Shap`] |
 | how does the score change with a feature, all else equal? | [`partial_dependence`] |
 */
 

@@ -2,13 +2,13 @@
 Exact tree SHAP: what each feature adds to a score, so that all of them add up to the score.
 
 ```text
-v(S)   = E[score | the features in S]: a node asks them; at other nodes the row goes both ways, in the shares of Cover
+v(S)   = E[score | the features in S]: a node asks them; at other nodes the row takes both branches, weighted by Cover
 φ_f    = Σ_{S∌f} |S|!(n−|S|−1)!/n! · (v(S∪f) − v(S))          (Shapley's value)
 score  = v(∅) + Σ_f φ_f
 ```
 
-For one leaf, v is a product over the d features on the way to it: `v(S) = value·Π_{j∈S} o_j·Π_{j∉S} z_j`, where o_j is 1 if
-the row passes the tests of j and 0 if not, and z_j is the share of rows that pass them. Shapley's weights are moments of a
+For one leaf, v is a product over the d features on its path: `v(S) = value·Π_{j∈S} o_j·Π_{j∉S} z_j`, where o_j is 1 if
+the row passes the tests of j and 0 if not, and z_j is the fraction of rows that pass them. Shapley's weights are moments of a
 uniform number t, so that
 
 ```text
@@ -45,15 +45,15 @@ use crate::tree::{Next, Tree};
 #[derive(Clone, Debug)]
 pub struct Shap<'a> {
     ensemble: &'a Ensemble,
-    trees: Vec<Vec<Way>>,
+    trees: Vec<Vec<LeafPath>>,
     expected: Vec<f64>,
     /// Points and weights on [0, 1]; entry n − 1 has n of them.
     rules: Vec<Vec<(f64, f64)>>,
 }
 
-/// The way to a leaf, by feature.
+/// The path to a leaf, by feature.
 #[derive(Clone, Debug)]
-struct Way {
+struct LeafPath {
     value: f64,
     steps: Vec<Step>,
 }
@@ -61,13 +61,13 @@ struct Way {
 #[derive(Clone, Debug)]
 struct Step {
     feature: usize,
-    /// Share of the rows that pass.
-    share: f64,
-    /// Nodes that ask for the feature, and whether the way goes left there.
+    /// Fraction of the rows that pass.
+    fraction: f64,
+    /// Nodes that test the feature, and whether the path goes left there.
     tests: Vec<(u32, bool)>,
 }
 
-/// What each feature added to each score.
+/// Contribution of each feature to each score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
     /// Features per row.
@@ -89,26 +89,26 @@ impl Explained {
     }
 }
 
-/// Most features on the way to a leaf.
+/// Maximum number of features on the path to a leaf.
 const MOST_STEPS: usize = 2048;
 /// Rows explained by one task.
 const BLOCK: usize = 64;
 
 impl<'a> Shap<'a> {
-    /// Prepares an ensemble; `cover` says how many rows go each way.
+    /// Prepares an ensemble; `cover` says how many rows go each path.
     pub fn new(ensemble: &'a Ensemble, cover: &Cover) -> Result<Shap<'a>, ModelError> {
         ensemble.check()?;
         cover.check(ensemble)?;
         let mut expected = ensemble.base.clone();
         let mut trees = Vec::with_capacity(ensemble.trees.len());
         for (t, tree) in ensemble.trees.iter().enumerate() {
-            let (ways, mean) = ways(tree, cover.nodes(t), cover.leaves(t));
+            let (paths, mean) = paths(tree, cover.nodes(t), cover.leaves(t));
             expected[t % ensemble.outputs] += mean;
-            trees.push(ways);
+            trees.push(paths);
         }
-        let most = trees.iter().flatten().map(|way| way.steps.len()).max().unwrap_or(0);
+        let most = trees.iter().flatten().map(|path| path.steps.len()).max().unwrap_or(0);
         if most > MOST_STEPS {
-            let what = format!("{most} features on the way to a leaf");
+            let what = format!("{most} features on the path to a leaf");
             return Err(ModelError::new(what, format!("at most {MOST_STEPS}")));
         }
         let rules = (1..=most.div_ceil(2)).map(gauss_legendre).collect();
@@ -137,22 +137,22 @@ impl<'a> Shap<'a> {
 
     fn row(&self, row: &[f32], values: &mut [f64], work: &mut Work) {
         let width = self.ensemble.width;
-        for (t, (tree, ways)) in self.ensemble.trees.iter().zip(&self.trees).enumerate() {
+        for (t, (tree, paths)) in self.ensemble.trees.iter().zip(&self.trees).enumerate() {
             work.left.clear();
             work.left.extend(tree.nodes.iter().map(|node| node.goes_left(row[node.feature as usize])));
             let output = t % self.ensemble.outputs;
             let values = &mut values[output * width..(output + 1) * width];
-            for way in ways.iter().filter(|way| !way.steps.is_empty()) {
-                self.add(way, values, work);
+            for path in paths.iter().filter(|path| !path.steps.is_empty()) {
+                self.add(path, values, work);
             }
         }
     }
 
     /// Adds φ of one leaf.
-    fn add(&self, way: &Way, values: &mut [f64], work: &mut Work) {
-        let d = way.steps.len();
+    fn add(&self, path: &LeafPath, values: &mut [f64], work: &mut Work) {
+        let d = path.steps.len();
         work.passed.clear();
-        for step in &way.steps {
+        for step in &path.steps {
             let passed = step.tests.iter().all(|&(node, left)| work.left[node as usize] == left);
             work.passed.push(if passed { 1.0 } else { 0.0 });
         }
@@ -160,7 +160,7 @@ impl<'a> Shap<'a> {
         work.integrals.resize(d, 0.0);
         work.before.resize(d, 0.0);
         for &(t, weight) in &self.rules[d.div_ceil(2) - 1] {
-            let factor = |j: usize| t * work.passed[j] + (1.0 - t) * way.steps[j].share;
+            let factor = |j: usize| t * work.passed[j] + (1.0 - t) * path.steps[j].fraction;
             let mut product = weight;
             for j in 0..d {
                 work.before[j] = product;
@@ -172,13 +172,13 @@ impl<'a> Shap<'a> {
                 behind *= factor(j);
             }
         }
-        for (j, step) in way.steps.iter().enumerate() {
-            values[step.feature] += way.value * (work.passed[j] - step.share) * work.integrals[j];
+        for (j, step) in path.steps.iter().enumerate() {
+            values[step.feature] += path.value * (work.passed[j] - step.fraction) * work.integrals[j];
         }
     }
 }
 
-/// Memory of one task.
+/// Scratch memory of one task.
 #[derive(Default)]
 struct Work {
     left: Vec<bool>,
@@ -187,10 +187,10 @@ struct Work {
     integrals: Vec<f64>,
 }
 
-/// The ways to all leaves, and the mean value over the cover.
-fn ways(tree: &Tree, node_rows: &[u64], leaf_rows: &[u64]) -> (Vec<Way>, f64) {
+/// The paths to all leaves, and the mean value over the cover.
+fn paths(tree: &Tree, node_rows: &[u64], leaf_rows: &[u64]) -> (Vec<LeafPath>, f64) {
     if tree.nodes.is_empty() {
-        return (vec![Way { value: tree.leaves[0], steps: Vec::new() }], tree.leaves[0]);
+        return (vec![LeafPath { value: tree.leaves[0], steps: Vec::new() }], tree.leaves[0]);
     }
     let rows = |next: Next| match next {
         Next::Node(node) => node_rows[node as usize],
@@ -202,23 +202,23 @@ fn ways(tree: &Tree, node_rows: &[u64], leaf_rows: &[u64]) -> (Vec<Way>, f64) {
     while let Some((at, steps, reach)) = open.pop() {
         let node = &tree.nodes[at];
         for (next, left) in [(node.left, true), (node.right, false)] {
-            // Where no row came, both sides count alike.
-            let share = if node_rows[at] == 0 { 0.5 } else { rows(next) as f64 / node_rows[at] as f64 };
+            // Without rows both sides have the same weight.
+            let fraction = if node_rows[at] == 0 { 0.5 } else { rows(next) as f64 / node_rows[at] as f64 };
             let mut steps = steps.clone();
             let feature = node.feature as usize;
             match steps.iter_mut().find(|step| step.feature == feature) {
                 Some(step) => {
-                    step.share *= share;
+                    step.fraction *= fraction;
                     step.tests.push((at as u32, left));
                 }
-                None => steps.push(Step { feature, share, tests: vec![(at as u32, left)] }),
+                None => steps.push(Step { feature, fraction, tests: vec![(at as u32, left)] }),
             }
             match next {
-                Next::Node(child) => open.push((child as usize, steps, reach * share)),
+                Next::Node(child) => open.push((child as usize, steps, reach * fraction)),
                 Next::Leaf(leaf) => {
                     let value = tree.leaves[leaf as usize];
-                    mean += value * reach * share;
-                    found.push(Way { value, steps });
+                    mean += value * reach * fraction;
+                    found.push(LeafPath { value, steps });
                 }
             }
         }
@@ -276,8 +276,8 @@ mod tests {
             Next::Leaf(leaf) => cover.1[leaf as usize],
         };
         let all = cover.0[at];
-        let share = |next| if all == 0 { 0.5 } else { rows(next) as f64 / all as f64 };
-        share(node.left) * side(node.left) + share(node.right) * side(node.right)
+        let fraction = |next| if all == 0 { 0.5 } else { rows(next) as f64 / all as f64 };
+        fraction(node.left) * side(node.left) + fraction(node.right) * side(node.right)
     }
 
     fn root(tree: &Tree) -> Next {

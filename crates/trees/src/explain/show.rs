@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::tree::{Next, Node, Test, Tree};
 
-/// Most categories that a node names.
+/// Maximum number of categories that a node lists.
 const NAMED: usize = 12;
 
 /// A tree as lines of text: the answer yes leads to the first branch. `name` gives the name of a feature.
@@ -21,7 +21,7 @@ const NAMED: usize = 12;
 pub fn show(tree: &Tree, name: &dyn Fn(usize) -> String) -> String {
     let mut text = String::new();
     let root = if tree.nodes.is_empty() { Next::Leaf(0) } else { Next::Node(0) };
-    // What stands before the line, before its children, and the way to go: the first to go comes last.
+    // A stack of: text before the line, text before its children, what to print.
     let mut open = vec![(String::new(), String::new(), root)];
     while let Some((before, below, next)) = open.pop() {
         text += &before;

@@ -1,5 +1,5 @@
 /*!
-Growing: split the most promising leaf until nothing is left to gain.
+Growing: split the leaf with the best split until no split gains anything.
 
 ```text
 root: histogram of all rows, best split of every column
@@ -8,15 +8,15 @@ until there are enough leaves:
     cut its rows in two
     build the histogram of the smaller side; that of the larger is parent − smaller
     find the best split of both
-leaf values: from the exact gradients of the leaf's rows
+leaf values: from the gradients of the leaf's rows, unrounded
 ```
 
-Columns are spread over threads in groups of 8: a thread builds the sums of its columns, looks for their best splits while
-they are in its cache, subtracts them from the parent's and looks again. Nothing is added across threads.
+Columns are distributed over threads in groups of 8: a thread builds the histograms of its columns, searches their best
+splits while they are in its cache, subtracts them from the parent's and searches again. Nothing is added across threads.
 
-The least number of rows of a leaf is not in the histograms. The best split is checked by counting rows, which ends as soon as
-both sides have enough; only if a side is too small, the column's rows are counted bin by bin and its split is found again.
-The result is that of counting all columns.
+Histograms hold no numbers of rows. The minimum rows per leaf are checked for the best split by counting, which ends as soon
+as both sides have enough; only if a side is too small, the column's rows are counted bin by bin and its split is searched
+again. The result is the same as if all columns were counted.
 */
 
 use std::ops::Range;
@@ -38,21 +38,21 @@ use crate::tree::{Next, Node, Test, Tree};
 pub(crate) struct Task<'a> {
     pub(crate) data: &'a Binned,
     pub(crate) growth: &'a Growth,
-    /// Gradient and curvature of every row, as they are.
+    /// Gradient and Hessian of every row, unrounded.
     pub(crate) gradient: &'a [f64],
     pub(crate) curvature: &'a [f64],
-    /// The same as whole numbers.
+    /// The same as integers.
     pub(crate) packed: &'a [u64],
     pub(crate) units: Units,
     /// Which slots may be used.
     pub(crate) allowed: &'a [bool],
-    /// What leaf values are multiplied by.
+    /// Learning rate: leaf values are multiplied by it.
     pub(crate) rate: f64,
 }
 
-/// Memory that is kept from tree to tree.
+/// Scratch memory that is kept from tree to tree.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct GrowthScratch {
     /// The rows of the tree, leaf after leaf. Before growing: those to learn from.
     pub(crate) rows: Vec<u32>,
     other: Vec<u32>,
@@ -60,11 +60,11 @@ pub(crate) struct Room {
     free: Vec<usize>,
     /// Best split of every column of the smaller and of the larger side.
     found: [Vec<Option<Split>>; 2],
-    /// What growing was spent on so far.
+    /// Time that growing took so far, by part.
     pub(crate) spent: Spent,
 }
 
-impl Room {
+impl GrowthScratch {
     fn histogram(&mut self, tiles: usize) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.histograms.push(vec![[[0; 256]; TILE]; tiles]);
@@ -76,7 +76,7 @@ impl Room {
 /// A tree and where its rows are.
 pub(crate) struct Grown {
     pub(crate) tree: Tree,
-    /// The rows of each leaf in [`Room::rows`].
+    /// The rows of each leaf in [`GrowthScratch::rows`].
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
@@ -92,24 +92,24 @@ struct Open {
     best: Option<(usize, Split)>,
 }
 
-/// Grows a tree over `room.rows`.
-pub(crate) fn grow(task: &Task, room: &mut Room) -> Grown {
-    let total = room.rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(task.packed[row as usize]));
+/// Grows a tree over `scratch.rows`.
+pub(crate) fn grow(task: &Task, scratch: &mut GrowthScratch) -> Grown {
+    let total = scratch.rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(task.packed[row as usize]));
     let rules = Rules::new(task.growth, task.units);
     let root = Open {
-        rows: 0..room.rows.len(),
+        rows: 0..scratch.rows.len(),
         here: Here { total, bounds: Bounds::NONE },
         depth: 0,
         from: None,
         histogram: None,
         best: None,
     };
-    room.free = (0..room.histograms.len()).rev().collect();
-    for found in &mut room.found {
+    scratch.free = (0..scratch.histograms.len()).rev().collect();
+    for found in &mut scratch.found {
         found.clear();
         found.resize(task.data.slots().len(), None);
     }
-    let mut grower = Grower { task, rules, room, nodes: Vec::new(), leaves: vec![root] };
+    let mut grower = Grower { task, rules, scratch, nodes: Vec::new(), leaves: vec![root] };
     grower.open(0, None);
     while grower.leaves.len() < task.growth.leaves
         && let Some(leaf) = grower.next()
@@ -122,7 +122,7 @@ pub(crate) fn grow(task: &Task, room: &mut Room) -> Grown {
 struct Grower<'a, 'b> {
     task: &'a Task<'b>,
     rules: Rules,
-    room: &'a mut Room,
+    scratch: &'a mut GrowthScratch,
     nodes: Vec<Node>,
     leaves: Vec<Open>,
 }
@@ -159,20 +159,20 @@ impl<'b> Grower<'_, 'b> {
         let start = Instant::now();
         let middle = rows.start
             + partition(
-                &mut self.room.rows[rows.clone()],
-                &mut self.room.other,
+                &mut self.scratch.rows[rows.clone()],
+                &mut self.scratch.other,
                 self.task.data.column(column),
                 &table,
             );
-        self.room.spent.partition += Part::since(start, rows.len() * (2 * size_of::<u32>() + 1));
+        self.scratch.spent.partition += Part::since(start, rows.len() * (2 * size_of::<u32>() + 1));
 
         let (test, missing_left) = match (split.cut, bins) {
             (Cut::UpTo(bin), FeatureBins::Numeric { cuts }) => {
-                // Where nothing was missing, what comes later without a value goes the way of most rows.
+                // If no value was missing in training, missing values go to the side with more rows.
                 let most_left = middle - rows.start >= rows.end - middle;
                 let missing = usize::from(slot.code(bins.missing()));
                 let nothing_missing = left.histogram.is_some_and(|histogram| {
-                    self.room.histograms[histogram][column / TILE][column % TILE][missing] == 0
+                    self.scratch.histograms[histogram][column / TILE][column % TILE][missing] == 0
                 });
                 // Above all cuts nothing but missing values goes right.
                 let threshold = cuts.get(bin as usize).copied().unwrap_or(f32::INFINITY);
@@ -243,30 +243,30 @@ impl<'b> Grower<'_, 'b> {
         if monotone > 0 { [below, above] } else { [above, below] }
     }
 
-    /// True if a split of the leaf is thinkable.
+    /// True if the leaf is large enough to be split.
     fn worth_it(&self, leaf: usize) -> bool {
         let (open, growth) = (&self.leaves[leaf], self.task.growth);
         let (_, curvature) = self.rules.sums(open.here.total);
         (growth.depth == 0 || open.depth < growth.depth)
-            && open.rows.len() >= 2 * (growth.least_rows as usize).max(1)
-            && curvature >= 2.0 * growth.least_curvature
+            && open.rows.len() >= 2 * (growth.min_rows as usize).max(1)
+            && curvature >= 2.0 * growth.min_curvature
     }
 
     /// Builds the histogram of leaf `small`, makes that of `large` out of the parent's, finds the best split of both.
     fn open(&mut self, small: usize, large: Option<(usize, usize)>) {
         let wanted = [self.worth_it(small), large.is_some_and(|(leaf, _)| self.worth_it(leaf))];
         if wanted == [false, false] {
-            self.room.free.extend(large.map(|(_, parent)| parent));
+            self.scratch.free.extend(large.map(|(_, parent)| parent));
             return;
         }
         let tiles = self.task.data.tiles();
-        let slot = self.room.histogram(tiles);
-        let mut small_sums = std::mem::take(&mut self.room.histograms[slot]);
-        let mut large_sums = large.map(|(_, parent)| std::mem::take(&mut self.room.histograms[parent]));
-        let [mut small_found, mut large_found] = std::mem::take(&mut self.room.found);
+        let slot = self.scratch.histogram(tiles);
+        let mut small_sums = std::mem::take(&mut self.scratch.histograms[slot]);
+        let mut large_sums = large.map(|(_, parent)| std::mem::take(&mut self.scratch.histograms[parent]));
+        let [mut small_found, mut large_found] = std::mem::take(&mut self.scratch.found);
         let pair = Pair {
             grower: self,
-            rows: &self.room.rows[self.leaves[small].rows.clone()],
+            rows: &self.scratch.rows[self.leaves[small].rows.clone()],
             small: wanted[0].then_some(&self.leaves[small].here),
             large: large.filter(|_| wanted[1]).map(|(leaf, _)| &self.leaves[leaf].here),
         };
@@ -274,15 +274,15 @@ impl<'b> Grower<'_, 'b> {
         let large_tiles = large_sums.as_deref_mut().unwrap_or_default();
         let [histograms, search] =
             pair.run(0, groups, &mut small_sums, large_tiles, &mut small_found, &mut large_found);
-        self.room.spent.histograms += histograms;
-        self.room.spent.search += search;
+        self.scratch.spent.histograms += histograms;
+        self.scratch.spent.search += search;
 
         let mut close =
             |leaf: usize, slot: usize, found: &mut [Option<Split>], sums: Vec<Tile>, wanted: bool| {
                 let best = if wanted { self.best(leaf, found, &sums) } else { None };
-                self.room.histograms[slot] = sums;
+                self.scratch.histograms[slot] = sums;
                 if best.is_none() {
-                    self.room.free.push(slot);
+                    self.scratch.free.push(slot);
                 }
                 self.leaves[leaf].histogram = best.is_some().then_some(slot);
                 self.leaves[leaf].best = best;
@@ -291,21 +291,21 @@ impl<'b> Grower<'_, 'b> {
         if let (Some((leaf, parent)), Some(sums)) = (large, large_sums) {
             close(leaf, parent, &mut large_found, sums, wanted[1]);
         }
-        self.room.found = [small_found, large_found];
+        self.scratch.found = [small_found, large_found];
     }
 
     /// The best split of a leaf out of the best of every column, with enough rows on both sides.
     fn best(&self, leaf: usize, found: &mut [Option<Split>], sums: &[Tile]) -> Option<(usize, Split)> {
         let growth = self.task.growth;
         let open = &self.leaves[leaf];
-        let rows = &self.room.rows[open.rows.clone()];
+        let rows = &self.scratch.rows[open.rows.clone()];
         loop {
             let slots = self.task.data.slots();
             let mut best: Option<(usize, &Split)> = None;
             for (s, split) in found.iter().enumerate() {
                 // Of equal ones the first feature, wherever it stands.
                 let ahead = |split: &Split| match best {
-                    None => split.gain > growth.least_gain,
+                    None => split.gain > growth.min_gain,
                     Some((other, best)) if split.gain == best.gain => slots[s].feature < slots[other].feature,
                     Some((_, best)) => split.gain > best.gain,
                 };
@@ -321,7 +321,7 @@ impl<'b> Grower<'_, 'b> {
             let bins = self.task.data.column(column);
             let about = self.column(slot);
             let table = slot.by_code(&split.table(about.bins.missing()));
-            let least = growth.least_rows.max(1);
+            let least = growth.min_rows.max(1);
             let mut sides = [0, 0];
             let enough = rows.iter().any(|&row| {
                 sides[usize::from(table[bins[row as usize] as usize])] += 1;
@@ -344,15 +344,16 @@ impl<'b> Grower<'_, 'b> {
     }
 
     fn finish(self) -> Grown {
-        let Grower { task, rules, room, nodes, leaves } = self;
+        let Grower { task, rules, scratch, nodes, leaves } = self;
         let value = |open: &Open| {
-            let rows = &room.rows[open.rows.clone()];
+            let rows = &scratch.rows[open.rows.clone()];
             let sum = |of: &[f64]| rows.iter().map(|&row| of[row as usize]).sum::<f64>();
             task.rate * rules.leaf(sum(task.gradient), sum(task.curvature), open.here.bounds)
         };
         let start = Instant::now();
         let values = leaves.par_iter().map(value).collect();
-        room.spent.scores += Part::since(start, room.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
+        scratch.spent.scores +=
+            Part::since(start, scratch.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
         Grown {
             tree: Tree { nodes, leaves: values },
             ranges: leaves.into_iter().map(|open| open.rows).collect(),

@@ -23,9 +23,9 @@ pub(crate) type Tile = [[u64; 256]; TILE];
 /// Rows copied at once.
 const BLOCK: usize = 1032;
 
-/// Bytes of bins from which rows are asked for ahead of their turn: more than caches hold.
+/// Bytes of bins from which rows are prefetched: more than caches hold.
 const CACHED: usize = 32 << 20;
-/// So many rows ahead.
+/// Rows that are prefetched ahead.
 const AHEAD: usize = 16;
 const WORDS_OF_A_LINE: usize = 8;
 
@@ -134,7 +134,7 @@ mod tests {
             let random = |i: usize| crate::growth::quantise::mix(seed ^ i as u64);
             let values = (0..rows * width).map(|i| (random(i) % 40) as f32).collect();
             let rows = Matrix::Dense { width, values };
-            let settings = BinSettings { least: 1, ..BinSettings::default() };
+            let settings = BinSettings { min_rows: 1, ..BinSettings::default() };
             let data = Bins::fit(&rows, &[], &settings).unwrap().apply(&rows).unwrap();
             let packed: Vec<u64> = (0..data.rows()).map(random).collect();
             let some: Vec<u32> = (0..data.rows() as u32).filter(|&row| random(row as usize + 9) % keep == 0).collect();

@@ -1,4 +1,4 @@
-//! One tree from gradient and curvature.
+//! One tree from gradient and Hessian.
 
 mod grow;
 mod histogram;
@@ -12,7 +12,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use toprank_core::ModelError;
 
-pub(crate) use grow::{Room, Task, grow};
+pub(crate) use grow::{GrowthScratch, Task, grow};
 pub use spent::{Part, Spent};
 
 /// How one tree grows.
@@ -20,36 +20,36 @@ pub use spent::{Part, Spent};
 /// | field | default | range | meaning |
 /// |---|---|---|---|
 /// | `order` | leaf | | which leaf is split next |
-/// | `leaves` | 31 | 2 … | most leaves |
-/// | `depth` | 0 | 0 … | most tests on the way to a leaf; 0: no limit |
-/// | `least_rows` | 20 | 0 … | fewest rows of a leaf |
-/// | `least_curvature` | 1e-3 | [0, ∞) | least sum of curvatures of a leaf |
-/// | `least_gain` | 0 | [0, ∞) | a split must lower the loss by more than this |
+/// | `leaves` | 31 | 2 … 65536 | maximum number of leaves |
+/// | `depth` | 0 | 0 … | maximum depth; 0: no limit |
+/// | `min_rows` | 20 | 0 … | minimum rows per leaf |
+/// | `min_curvature` | 1e-3 | [0, ∞) | minimum Hessian sum of a leaf |
+/// | `min_gain` | 0 | [0, ∞) | minimum loss reduction of a split |
 /// | `l1`, `l2` | 0 | [0, ∞) | penalty on \|leaf\| and on ½·leaf² |
-/// | `features` | 1 | (0, 1] | share of the features drawn for each tree |
-/// | `monotone` | none | −1, 0, 1 each | whether the score may only fall or rise with a feature |
+/// | `features` | 1 | (0, 1] | fraction of the features drawn for each tree |
+/// | `monotone` | none | −1, 0, 1 each | monotone constraint of each feature: decreasing, none, increasing |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Growth {
     /// Which leaf is split next.
     pub order: Order,
-    /// Most leaves.
+    /// Maximum number of leaves.
     pub leaves: usize,
-    /// Most tests on the way to a leaf; 0: no limit.
+    /// Maximum depth: tests between root and leaf; 0: no limit.
     pub depth: usize,
-    /// Fewest rows of a leaf.
-    pub least_rows: u32,
-    /// Least sum of curvatures of a leaf.
-    pub least_curvature: f64,
-    /// A split must lower the loss (of the tree's quadratic model) by more than this.
-    pub least_gain: f64,
+    /// Minimum rows per leaf.
+    pub min_rows: u32,
+    /// Minimum Hessian sum of a leaf.
+    pub min_curvature: f64,
+    /// A split must lower the loss (its quadratic approximation) by more than this.
+    pub min_gain: f64,
     /// Penalty on |leaf|.
     pub l1: f64,
     /// Penalty on ½·leaf².
     pub l2: f64,
-    /// Share of the features drawn for each tree.
+    /// Fraction of the features drawn for each tree.
     pub features: f64,
-    /// For each feature 1: the score may only rise with it, −1: only fall, 0: no matter; empty: no matter.
+    /// Monotone constraint of each feature. 1: the score increases with it, −1: it decreases, 0: none; empty: none at all.
     pub monotone: Vec<i8>,
     /// How categories are split.
     pub category: Category,
@@ -70,17 +70,17 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Category {
-    /// Curvature added to each category where they are put in order, 10 by default.
+    /// Hessian added to each category where categories are sorted; default 10.
     pub smooth: f64,
-    /// Added to `l2` where leaves are cut off by category, 10 by default.
+    /// Added to `l2` in splits by category; default 10.
     pub l2: f64,
-    /// Most categories on the side that names them, 32 by default.
-    pub most: usize,
+    /// Maximum number of categories in the set of a split; default 32.
+    pub max: usize,
 }
 
 impl Default for Category {
     fn default() -> Category {
-        Category { smooth: 10.0, l2: 10.0, most: 32 }
+        Category { smooth: 10.0, l2: 10.0, max: 32 }
     }
 }
 
@@ -90,9 +90,9 @@ impl Default for Growth {
             order: Order::Leaf,
             leaves: 31,
             depth: 0,
-            least_rows: 20,
-            least_curvature: 1e-3,
-            least_gain: 0.0,
+            min_rows: 20,
+            min_curvature: 1e-3,
+            min_gain: 0.0,
             l1: 0.0,
             l2: 0.0,
             features: 1.0,
@@ -107,11 +107,11 @@ impl Growth {
     pub fn check(&self, width: usize) -> Result<(), ModelError> {
         let wrong = |what: String, expected: &str| Err(ModelError::new(what, expected));
         if !(2..=MOST_LEAVES).contains(&self.leaves) {
-            return wrong(format!("{} leaves", self.leaves), "leaves from 2 to 65536");
+            return wrong(format!("{} leaves", self.leaves), "2 to 65536 leaves");
         }
         let from_zero = [
-            ("least_curvature", self.least_curvature),
-            ("least_gain", self.least_gain),
+            ("min_curvature", self.min_curvature),
+            ("min_gain", self.min_gain),
             ("l1", self.l1),
             ("l2", self.l2),
             ("category smooth", self.category.smooth),
@@ -123,7 +123,7 @@ impl Growth {
             }
         }
         if !(self.features > 0.0 && self.features <= 1.0) {
-            return wrong(format!("a share of features of {}", self.features), "a number in (0, 1]");
+            return wrong(format!("a fraction of features of {}", self.features), "a number in (0, 1]");
         }
         if !self.monotone.is_empty() && self.monotone.len() != width {
             return wrong(

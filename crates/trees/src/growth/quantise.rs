@@ -1,16 +1,15 @@
 /*!
-Gradients and curvatures as whole numbers.
+Gradients and Hessians as integers.
 
-A row's gradient and curvature become one word: the gradient, signed, in the upper 32 bits, the curvature in the lower
-ones. Sums of such words do not depend on their order, and parent − child is exact. The units are powers of two, so small
-that Σ|gradient| and Σ curvature over all rows stay below 2³⁰, rounding aside: no sum over any set of rows can overflow.
-What does not fit a whole number of units is rounded up or down at random, so that sums are right on average; the random
-number depends on the round and the row alone.
+A row's gradient and Hessian become one word: the gradient, signed, in the upper 32 bits, the Hessian in the lower ones. Sums of such words do not depend on their order, and parent − child is exact. The units are powers of two, so small
+that Σ|gradient| and Σ Hessian over all rows stay below 2³⁰, rounding aside: no sum over any set of rows can overflow.
+What is not a multiple of the unit is rounded up or down at random, so that sums are unbiased; the random number depends on
+the round and the row alone.
 */
 
 use toprank_core::{ModelError, ordered_sum};
 
-/// Gradient and curvature that one unit of a packed word stands for.
+/// Gradient and Hessian of one unit of a packed word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Units {
     pub(crate) gradient: f64,
@@ -23,7 +22,7 @@ pub(crate) fn gradient_of(packed: u64) -> i32 {
     (packed >> 32) as i32
 }
 
-/// The sum of curvatures in a packed sum: below 2³¹.
+/// The sum of Hessians in a packed sum: below 2³¹.
 #[inline]
 pub(crate) fn curvature_of(packed: u64) -> i32 {
     packed as i32
@@ -34,7 +33,7 @@ fn pack_one(gradient: i32, curvature: i32) -> u64 {
     (i64::from(gradient) << 32).wrapping_add(i64::from(curvature)) as u64
 }
 
-/// Packs gradient and curvature of the rows listed; other words are left as they are.
+/// Packs gradient and Hessian of the rows listed; other words stay as they are.
 pub(crate) fn pack(
     gradient: &[f64],
     curvature: &[f64],
@@ -52,20 +51,20 @@ pub(crate) fn pack(
             let (g, h) = (gradient[row as usize], curvature[row as usize]);
             !g.is_finite() || !h.is_finite() || h < 0.0
         };
-        let what = rows.iter().find(bad).map_or("a sum beyond all numbers".into(), |&row| {
+        let what = rows.iter().find(bad).map_or("a sum that is not finite".into(), |&row| {
             format!(
-                "row {row} has gradient {} and curvature {}",
+                "row {row} has gradient {} and Hessian {}",
                 gradient[row as usize], curvature[row as usize]
             )
         });
-        return Err(ModelError::new(what, "finite gradients and finite curvatures from 0 on"));
+        return Err(ModelError::new(what, "finite gradients, and finite Hessians of at least 0"));
     }
     let units = Units { gradient: unit(sum_gradient), curvature: unit(sum_curvature) };
     let (per_gradient, per_curvature) = (1.0 / units.gradient, 1.0 / units.curvature);
     for &row in rows {
         let random = mix(seed ^ u64::from(row));
         let (up_g, up_h) = ((random >> 32) as f64 * EXP_M32, (random & 0xFFFF_FFFF) as f64 * EXP_M32);
-        // Positive before the cast, so that cutting off is rounding down.
+        // Positive before the cast, so that truncating is rounding down.
         let g = (gradient[row as usize] * per_gradient + up_g + OFFSET) as i64 - OFFSET as i64;
         let h = (curvature[row as usize] * per_curvature + up_h) as i32;
         packed[row as usize] = pack_one(g as i32, h);

@@ -7,8 +7,9 @@ drop(G, H)  = −(G·w + ½(H + l2)·w² + l1·|w|), w = leaf(G, H)             
 gain(split) = drop(left) + drop(right) − drop(node)
 ```
 
-Numbers are cut between bins, missing values tried on both sides. Categories are put in order of G/(H + smooth), which is
-the best order for one cut (Fisher), then cut likewise; missing and rare ones stay right.
+Numeric features are split between bins, with missing values tried on both sides. Categories are sorted by G/(H + smooth),
+which is the best order for one cut (Fisher, "On grouping for maximum homogeneity", JASA 1958), then split likewise; missing
+and rare ones go right.
 */
 
 use std::cell::RefCell;
@@ -19,20 +20,20 @@ use super::quantise::{Units, curvature_of, gradient_of};
 use super::{Category, Growth};
 use crate::binning::FeatureBins;
 
-/// What is asked of every split of a tree.
+/// Settings that every split of a tree obeys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) l1: f64,
     pub(crate) l2: f64,
-    pub(crate) least_curvature: f64,
+    pub(crate) min_curvature: f64,
     pub(crate) units: Units,
     pub(crate) category: Category,
 }
 
 impl Rules {
     pub(crate) fn new(growth: &Growth, units: Units) -> Rules {
-        let Growth { l1, l2, least_curvature, category, .. } = *growth;
-        Rules { l1, l2, least_curvature, units, category }
+        let Growth { l1, l2, min_curvature, category, .. } = *growth;
+        Rules { l1, l2, min_curvature, units, category }
     }
 
     /// Gradient and curvature of a packed sum.
@@ -43,11 +44,11 @@ impl Rules {
         )
     }
 
-    /// The value of a leaf with these sums: 0 where nothing curves.
+    /// The value of a leaf with these sums: 0 if the denominator is 0.
     pub(crate) fn leaf(&self, gradient: f64, curvature: f64, bounds: Bounds) -> f64 {
-        let below = curvature + self.l2;
+        let denominator = curvature + self.l2;
         let shrunk = (gradient.abs() - self.l1).max(0.0);
-        let value = if below > 0.0 { -gradient.signum() * shrunk / below } else { 0.0 };
+        let value = if denominator > 0.0 { -gradient.signum() * shrunk / denominator } else { 0.0 };
         value.clamp(bounds.low, bounds.high)
     }
 
@@ -59,14 +60,14 @@ impl Rules {
         (-(g * w + 0.5 * (h + rules.l2) * w * w + self.l1 * w.abs()), w)
     }
 
-    /// True if a side with this sum may be a leaf.
+    /// True if the Hessian sum of a side is large enough for a leaf.
     fn enough(&self, packed: u64) -> bool {
         let h = f64::from(curvature_of(packed)) * self.units.curvature;
-        h >= self.least_curvature && h + self.l2 > 0.0
+        h >= self.min_curvature && h + self.l2 > 0.0
     }
 }
 
-/// Between which the values of a node's leaves must lie (monotone constraints).
+/// Bounds of the values of a node's leaves (monotone constraints).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bounds {
     pub(crate) low: f64,
@@ -77,7 +78,7 @@ impl Bounds {
     pub(crate) const NONE: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
 }
 
-/// A node, as far as the search for its split is concerned.
+/// What the search for a split needs to know of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here {
     /// Sum over its rows.
@@ -85,15 +86,15 @@ pub(crate) struct Here {
     pub(crate) bounds: Bounds,
 }
 
-/// A column, as far as the search is concerned.
+/// What the search for a split needs to know of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
     pub(crate) bins: &'a FeatureBins,
-    /// 1: the score may only rise with the feature, −1: only fall, 0: no matter.
+    /// 1: the score increases with the feature, −1: it decreases, 0: no constraint.
     pub(crate) monotone: i8,
 }
 
-/// A way to cut a node in two.
+/// A split of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Split {
     pub(crate) gain: f64,
@@ -127,7 +128,7 @@ impl Split {
 
 /// The best split of a column whose gain is above 0; of equal ones the first cut, missing values right before left.
 ///
-/// `counts`: rows in each bin, to keep at least `least_rows` on either side; `None`: as many as there are.
+/// `counts`: rows in each bin, to keep at least `min_rows` on either side; `None`: rows are not counted.
 pub(crate) fn search(
     sums: &[u64; 256],
     column: &Column,
@@ -143,14 +144,14 @@ pub(crate) fn search(
     }
 }
 
-/// Tries one cut after the other: left sums and left counts come in order.
+/// Tries one cut after the other and keeps the best.
 struct Trial<'a> {
     here: &'a Here,
     rules: &'a Rules,
     monotone: i8,
     l2_more: f64,
     all_rows: u32,
-    least_rows: u32,
+    min_rows: u32,
     before: f64,
     best: Option<Split>,
 }
@@ -163,14 +164,14 @@ impl<'a> Trial<'a> {
         l2_more: f64,
         counts: Option<(&[u32; 256], u32)>,
     ) -> Trial<'a> {
-        let (all_rows, least_rows) = counts.map_or((0, 0), |(counts, least)| (counts.iter().sum(), least));
+        let (all_rows, min_rows) = counts.map_or((0, 0), |(counts, least)| (counts.iter().sum(), least));
         let before = rules.drop(here.total, 0.0, here.bounds).0;
-        Trial { here, rules, monotone, l2_more, all_rows, least_rows, before, best: None }
+        Trial { here, rules, monotone, l2_more, all_rows, min_rows, before, best: None }
     }
 
     fn consider(&mut self, left: u64, left_rows: u32, missing_left: bool, cut: impl FnOnce() -> Cut) {
         let right = self.here.total.wrapping_sub(left);
-        let enough_rows = left_rows >= self.least_rows && self.all_rows - left_rows >= self.least_rows;
+        let enough_rows = left_rows >= self.min_rows && self.all_rows - left_rows >= self.min_rows;
         if !enough_rows || !self.rules.enough(left) || !self.rules.enough(right) {
             return;
         }
@@ -184,7 +185,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Numbers under every rule there is.
+/// Numeric features with l1, bounds, monotone constraints or counts.
 fn any_numbers(
     sums: &[u64; 256],
     column: &Column,
@@ -226,7 +227,7 @@ fn categories(
     // The side that is written down as a set may be either end of the order: unknown categories always go right.
     for from_high in [false, true] {
         let (mut left, mut rows, mut set) = (0u64, 0, [0u64; 4]);
-        for place in 0..order.len().min(rules.category.most) {
+        for place in 0..order.len().min(rules.category.max) {
             let bin = order[if from_high { order.len() - 1 - place } else { place }].1 as usize;
             left = left.wrapping_add(sums[bin]);
             rows += counts.map_or(0, |(counts, _)| counts[bin]);
@@ -237,7 +238,7 @@ fn categories(
     trial.best
 }
 
-/// Sums up to every bin, and about what every cut is worth, missing values right and left.
+/// Sums up to every bin, and the approximate gain of every cut, with missing values right and left.
 struct Scan {
     gradient: [i32; 256],
     curvature: [i32; 256],
@@ -249,18 +250,18 @@ thread_local! {
         const { RefCell::new(Scan { gradient: [0; 256], curvature: [0; 256], about: [[0.0; 256]; 2] }) };
 }
 
-/// What a cut is worth is first worked out in `f32`, 8 cuts at once, to within 1e-6 of itself: all is sums and products of
-/// positive numbers, and the sums of gradients are whole. Cuts this near to the best are then compared in `f64`.
+/// The gain of a cut is first computed in `f32`, 8 cuts at once, to a relative error of 1e-6: it consists of sums and
+/// products of positive numbers, and the sums of gradients are integers. Cuts this near to the best are compared in `f64`.
 const NEAR: f32 = 1.0 - 1e-5;
-/// l2, in units of the curvature, for which `f32` has room.
+/// Range of l2, in units of the Hessian, for which `f32` neither overflows nor underflows.
 const SAFE_L2: std::ops::Range<f64> = 1e-20..1e15;
 
-/// Numbers without l1, bounds and counts: the case that takes the time.
+/// Numeric features without l1, bounds and counts: the case that takes the time.
 fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Split> {
     // All in units: G²/(H + l2) = (unit_g²/unit_h)·g²/(h + l2/unit_h).
     let Units { gradient, curvature } = rules.units;
     let l2 = rules.l2 / curvature;
-    let mut least = rules.least_curvature / curvature;
+    let mut least = rules.min_curvature / curvature;
     if l2 == 0.0 {
         least = least.max(1.0);
     }
@@ -269,7 +270,7 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
         return None;
     }
     let least = least.ceil() as i32;
-    let worth = |(gl, hl): (i32, i32)| {
+    let gain_of = |(gl, hl): (i32, i32)| {
         let (gr, hr) = (f64::from(total.0 - gl), f64::from(total.1 - hl));
         let (gl, below_l, below_r) = (f64::from(gl), f64::from(hl) + l2, hr + l2);
         (gl * gl * below_r + gr * gr * below_l) / (below_l * below_r)
@@ -294,7 +295,7 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
                 }
                 for (lane, _) in values.iter().enumerate().filter(|(_, value)| **value >= near) {
                     let bin = group * LANES + lane;
-                    let value = worth((scan.gradient[bin] + shift.0, scan.curvature[bin] + shift.1));
+                    let value = gain_of((scan.gradient[bin] + shift.0, scan.curvature[bin] + shift.1));
                     if best.is_none_or(|(best, ..)| value > best) {
                         best = Some((value, bin, side));
                     }
@@ -332,8 +333,8 @@ fn prefix(sums: &[u64; 256], bins: usize, scan: &mut Scan) -> usize {
 const LANES: usize = 8;
 
 vectorised! {
-    /// About g_l²/(h_l + l2) + g_r²/(h_r + l2) of every cut, −∞ where it does not leave enough on both sides; returns the
-    /// greatest. `f32::MIN` where `f32` has no room for it.
+    /// Approximates g_l²/(h_l + l2) + g_r²/(h_r + l2) of every cut, −∞ where a side has too small a Hessian sum; returns
+    /// the greatest. `f32::MIN` where `f32` overflows.
     fn about(
         scan: &mut Scan,
         side: usize,
@@ -381,10 +382,10 @@ mod tests {
     fn case() -> impl Strategy<Value = (Vec<u64>, Rules)> {
         let bin = prop_oneof![1 => Just((0, 0)), 3 => (-1000i32..1000, 0i32..500)];
         let rules = (0.0f64..3.0, prop_oneof![Just(0.0), 0.1f64..40.0], any::<bool>());
-        (prop::collection::vec(bin, 2..256), rules).prop_map(|(bins, (l2, least_curvature, zero))| {
+        (prop::collection::vec(bin, 2..256), rules).prop_map(|(bins, (l2, min_curvature, zero))| {
             let units = Units { gradient: 0.25, curvature: 0.125 };
             let l2 = if zero { 0.0 } else { l2 };
-            let rules = Rules { l1: 0.0, l2, least_curvature, units, category: Category::default() };
+            let rules = Rules { l1: 0.0, l2, min_curvature, units, category: Category::default() };
             (bins.into_iter().map(|(g, h)| word(g, h)).collect(), rules)
         })
     }
@@ -430,9 +431,9 @@ mod tests {
             bins in prop::collection::vec((-50i32..50, 20i32..60), 2..8), missing in (-5i32..5, 0i32..9),
         ) {
             // With equal regularisation of node and leaves, and curvature enough, one cut of the order is optimal.
-            let category = Category { smooth: 0.0, l2: 0.0, most: 255 };
+            let category = Category { smooth: 0.0, l2: 0.0, max: 255 };
             let units = Units { gradient: 1.0, curvature: 1.0 };
-            let rules = Rules { l1: 0.0, l2: 0.0, least_curvature: 1.0, units, category };
+            let rules = Rules { l1: 0.0, l2: 0.0, min_curvature: 1.0, units, category };
             let mut words: Vec<u64> = bins.iter().map(|&(g, h)| word(g, h)).collect();
             words.push(word(missing.0, missing.1));
             let (sums, here) = padded(&words);
@@ -460,7 +461,7 @@ mod tests {
     #[test]
     fn a_leaf_is_minus_gradient_by_curvature_and_l2_and_shrinks_by_l1() {
         let units = Units { gradient: 1.0, curvature: 1.0 };
-        let rules = Rules { l1: 1.5, l2: 2.0, least_curvature: 0.0, units, category: Category::default() };
+        let rules = Rules { l1: 1.5, l2: 2.0, min_curvature: 0.0, units, category: Category::default() };
         assert_eq!(rules.leaf(-5.0, 3.0, Bounds::NONE), (5.0 - 1.5) / (3.0 + 2.0));
         assert_eq!(rules.leaf(1.0, 3.0, Bounds::NONE), 0.0);
         assert_eq!(rules.leaf(-5.0, 3.0, Bounds { low: 0.1, high: 0.2 }), 0.2);
@@ -468,10 +469,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rising_feature_takes_no_split_that_falls() {
+    fn an_increasing_feature_takes_no_split_that_decreases() {
         let units = Units { gradient: 1.0, curvature: 1.0 };
-        let rules = Rules { l1: 0.0, l2: 0.0, least_curvature: 0.0, units, category: Category::default() };
-        let (sums, here) = padded(&[word(-5, 2), word(5, 2), word(0, 0)]); // the score falls from +2.5 to −2.5
+        let rules = Rules { l1: 0.0, l2: 0.0, min_curvature: 0.0, units, category: Category::default() };
+        let (sums, here) = padded(&[word(-5, 2), word(5, 2), word(0, 0)]); // the score decreases from +2.5 to −2.5
         let feature = numeric(2);
         let try_it = |monotone| search(&sums, &Column { bins: &feature, monotone }, &here, &rules, None);
         assert_eq!(try_it(1), None);
@@ -482,7 +483,7 @@ mod tests {
     #[test]
     fn counts_keep_small_sides_out() {
         let units = Units { gradient: 1.0, curvature: 1.0 };
-        let rules = Rules { l1: 0.0, l2: 0.0, least_curvature: 0.0, units, category: Category::default() };
+        let rules = Rules { l1: 0.0, l2: 0.0, min_curvature: 0.0, units, category: Category::default() };
         let (sums, here) = padded(&[word(-9, 1), word(1, 1), word(2, 1), word(6, 1), word(0, 0)]);
         let mut counts = [0u32; 256];
         counts[..4].copy_from_slice(&[1, 2, 2, 1]);

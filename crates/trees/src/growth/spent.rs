@@ -1,14 +1,14 @@
-//! Where the time of growing goes.
+//! How long the parts of growing take.
 
 use std::ops::AddAssign;
 use std::time::Instant;
 
-/// Seconds of one part of the work, added up over threads, and the bytes it has to move at least.
+/// Seconds of one part of the work, added up over threads, and the bytes it moves at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
     /// Seconds by the clock of each thread.
     pub seconds: f64,
-    /// Bytes read and written if every number is touched as seldom as the method allows.
+    /// Bytes read and written if every number is touched as rarely as the method allows.
     pub bytes: u64,
 }
 
@@ -26,10 +26,10 @@ impl Part {
     }
 }
 
-/// What the rounds of a [`Booster`](crate::Booster) were spent on.
+/// Time that the rounds of a [`Booster`](crate::Booster) took, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// Gradient and curvature as whole numbers.
+    /// Rounding of gradients and Hessians to integers.
     pub quantise: Part,
     /// Sums of gradients by bin.
     pub histograms: Part,

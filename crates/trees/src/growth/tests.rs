@@ -1,4 +1,4 @@
-//! Trees against a plain twin that tries every split by adding up rows.
+//! Trees against a reference implementation that tries every split by adding up rows.
 
 use proptest::prelude::*;
 use toprank_data::Matrix;
@@ -17,7 +17,7 @@ struct Case {
     curvature: Vec<f64>,
 }
 
-/// Rows of few distinct values, some missing, with gradients that whole numbers hold exactly.
+/// Rows of few distinct values, some missing, with gradients that integers hold exactly.
 fn case(rows: usize, width: usize, levels: u64, seed: u64) -> Case {
     let random = |i: usize| mix(seed ^ mix(i as u64));
     let values = (0..rows * width)
@@ -27,7 +27,7 @@ fn case(rows: usize, width: usize, levels: u64, seed: u64) -> Case {
         })
         .collect();
     let matrix = Matrix::Dense { width, values };
-    let settings = BinSettings { least: 1, ..BinSettings::default() };
+    let settings = BinSettings { min_rows: 1, ..BinSettings::default() };
     let data = Bins::fit(&matrix, &[], &settings).unwrap().apply(&matrix).unwrap();
     let part = |i: usize| (random(i + 77_777) % (1 << 20)) as f64 / f64::from(1 << 20);
     let gradient = (0..rows)
@@ -92,15 +92,14 @@ impl Twin<'_> {
                         if value.is_nan() { missing_left } else { value <= threshold }
                     });
                     let enough = |side: &[usize]| {
-                        side.len() >= (growth.least_rows as usize).max(1)
-                            && self.sums(side).1 >= growth.least_curvature
+                        side.len() >= (growth.min_rows as usize).max(1)
+                            && self.sums(side).1 >= growth.min_curvature
                     };
                     if !enough(&left) || !enough(&right) || (growth.depth > 0 && depth >= growth.depth) {
                         continue;
                     }
                     let gain = self.drop(&left) + self.drop(&right) - self.drop(&rows);
-                    if gain > best.as_ref().map_or(growth.least_gain.max(1e-12), |best| best.0 * (1.0 + 1e-9))
-                    {
+                    if gain > best.as_ref().map_or(growth.min_gain.max(1e-12), |best| best.0 * (1.0 + 1e-9)) {
                         best = Some((gain, left, right));
                     }
                 }
@@ -139,14 +138,14 @@ proptest! {
     #[test]
     fn a_tree_is_the_one_that_trying_every_split_grows(
         rows in 2usize..160, width in 1usize..12, levels in 2u64..9, seed: u64,
-        leaves in 2usize..9, depth in 0usize..4, least_rows in 0u32..12, by_depth: bool,
+        leaves in 2usize..9, depth in 0usize..4, min_rows in 0u32..12, by_depth: bool,
         l1 in prop_oneof![Just(0.0), 0.1f64..2.0], l2 in prop_oneof![Just(0.0), 0.1f64..5.0],
-        least_curvature in 0.0f64..6.0,
+        min_curvature in 0.0f64..6.0,
     ) {
         let case = case(rows, width, levels, seed);
         let growth = Growth {
             order: if by_depth { Order::Depth } else { Order::Leaf },
-            leaves, depth, least_rows, l1, l2, least_curvature, ..Growth::default()
+            leaves, depth, min_rows, l1, l2, min_curvature, ..Growth::default()
         };
         let (model, scores) = grown(&case, &growth);
         let plain = Twin { case: &case, growth: &growth }.grow();
@@ -162,7 +161,7 @@ proptest! {
     #[test]
     fn a_monotone_feature_moves_the_score_one_way_only(seed: u64, sign in prop_oneof![Just(-1i8), Just(1)]) {
         let case = case(400, 3, 20, seed);
-        let growth = Growth { leaves: 16, least_rows: 2, monotone: vec![sign, 0, 0], ..Growth::default() };
+        let growth = Growth { leaves: 16, min_rows: 2, monotone: vec![sign, 0, 0], ..Growth::default() };
         let settings = Boosting { rate: 0.3, growth, ..Boosting::default() };
         let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
         for round in 0..5 {
@@ -190,7 +189,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
     let case = case(3000, 30, 200, 5);
     let offsets: Vec<u64> = (0..=300).map(|list| list * 10).collect();
     for sampling in
-        [Sampling::All, Sampling::Lists { share: 0.6 }, Sampling::OneSide { top: 0.2, other: 0.2 }]
+        [Sampling::All, Sampling::Lists { fraction: 0.6 }, Sampling::Goss { top: 0.2, other: 0.2 }]
     {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -256,7 +255,7 @@ fn what_is_missing_only_later_goes_the_way_of_most_rows() {
 #[test]
 fn a_run_taken_up_again_ends_in_the_same_trees() {
     let case = case(500, 6, 30, 9);
-    let settings = Boosting { sampling: Sampling::Lists { share: 0.7 }, ..Boosting::default() };
+    let settings = Boosting { sampling: Sampling::Lists { fraction: 0.7 }, ..Boosting::default() };
     let rounds = |booster: &mut Booster, rounds: usize| {
         for _ in 0..rounds {
             let gradient: Vec<f64> =
@@ -303,7 +302,7 @@ fn nonsense_is_refused_in_words() {
         Boosting { growth: Growth { features: 1.5, ..growth.clone() }, ..Boosting::default() },
         Boosting { growth: Growth { monotone: vec![2, 0], ..growth.clone() }, ..Boosting::default() },
         Boosting { growth: Growth { monotone: vec![1], ..growth }, ..Boosting::default() },
-        Boosting { sampling: Sampling::OneSide { top: 0.9, other: 0.2 }, ..Boosting::default() },
+        Boosting { sampling: Sampling::Goss { top: 0.9, other: 0.2 }, ..Boosting::default() },
     ];
     for settings in wrong {
         assert!(with(settings.clone()).is_some_and(|text| text.contains("expected")), "{settings:?}");

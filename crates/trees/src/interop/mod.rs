@@ -1,18 +1,18 @@
 /*!
-Trees for other tools, and trees from them.
+Export of trees to other tools, and import from them.
 
-[`FORMATS`] is the list. Writing gives the same scores as ours, missing values included, or an error that says what the
-format cannot say. [`verify`](verify::verify) proves it before a file is handed on: it walks the written bytes as their
-tools do, on rows made to hit every threshold and its float neighbours ([`probe_rows`]).
+[`FORMATS`] is the list. An exported model gives the same scores as ours, missing values included, or export is an error that
+names what the format cannot express. [`verify`](verify::verify) checks it before a file is handed out: it evaluates the written bytes as
+their tools do, on rows that hit every threshold and its float neighbours ([`probe_rows`]).
 
-| format | numbers | missing values | categories | outputs | values it does not promise |
+| format | leaf values | missing values | categories | outputs | differences |
 |---|---|---|---|---|---|
 | `lightgbm` | `f64` | by node | yes | any | within ±1e-35 counts as 0 there |
 | `lightgbm-json` | `f64` | by node | yes | any | the same, and infinite values |
-| `xgboost` | `f32` | by node | whole numbers below 2²⁴ | any | infinite values are refused there |
+| `xgboost` | `f32` | by node | integers below 2²⁴ | any | infinite values are refused there |
 | `ranklib` | `f32` | counts as 0 | no | one | |
 | `solr` | `f32` | by node | no | one | |
-| `onnx` | `f64` | by node | whole numbers | any | |
+| `onnx` | `f64` | by node | integers | any | |
 
 Leaves in `f32` are rounded, nothing else is: a row comes to the same leaf of every tree everywhere.
 
@@ -54,14 +54,14 @@ use crate::explain::Cover;
 pub use probe::probe_rows;
 pub use verify::{Parity, verify};
 
-/// A format of tree models.
+/// A file format of tree models.
 #[derive(Debug)]
 pub struct Format {
-    /// What users call it.
+    /// Its name in commands.
     pub name: &'static str,
     /// How file names end, without the dot.
     pub extension: &'static str,
-    /// Who reads it.
+    /// What reads it.
     pub about: &'static str,
     /// Whether leaves are rounded to `f32`.
     pub single: bool,
@@ -82,7 +82,7 @@ impl Format {
 /// Reads a model; the first argument is what errors call the file.
 pub(crate) type Reader = fn(&str, &[u8]) -> Result<Imported, ReadError>;
 
-/// What a row gets from every tree of a written model, walked as its tools do.
+/// The value of a row in every tree of a written model, evaluated as its tools do.
 pub(crate) type Player = Box<dyn Fn(&[f32]) -> Vec<f64> + Send + Sync>;
 
 /// All formats.
@@ -99,7 +99,7 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What goes into a file besides the trees.
+/// Export settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Export<'a> {
     /// Names of the features; empty: `f0`, `f1`, …
@@ -114,21 +114,21 @@ pub struct Export<'a> {
 /// What to do where a format has no branch for missing values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
-    /// Refuse models whose missing values do not go where a 0 goes.
+    /// Refuse models whose missing values do not follow the branch of 0.
     #[default]
     Exact,
-    /// Write them all the same: scores agree for rows whose missing values were set to 0.
+    /// Write them anyway: scores agree for rows whose missing values were set to 0.
     AsZero,
 }
 
-/// A model from elsewhere.
+/// A model read from a file of another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The trees. Scores are raw: no link function is applied.
     pub ensemble: Ensemble,
     /// Names of the features; empty if the file has none.
     pub names: Vec<String>,
-    /// What it was trained with, in the words of the file, if it says so.
+    /// The objective it was trained with, as spelled in the file, if stated.
     pub objective: Option<String>,
 }
 
@@ -147,7 +147,7 @@ pub fn write(ensemble: &Ensemble, format: &Format, export: &Export) -> Result<Ve
 /// The longest model file that is read.
 const LONGEST: u64 = 1 << 30;
 
-/// Reads a model of another tool; its format is seen in its first bytes. A damaged file is an error, never a panic.
+/// Reads a model of another tool; its format is recognised by its first bytes. A damaged file is an error, never a panic.
 pub fn read(source: &Source) -> Result<Imported, ReadError> {
     let file = source.name();
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
 /*!
-Rows on which a slip of an export shows: each aims at one leaf of one tree, and its values are thresholds, their float
+Rows on which a wrong export shows: each aims at one leaf of one tree, and its values are thresholds, their float
 neighbours, missing values, zeros of both signs, the smallest and largest numbers, categories in and out of the sets.
 */
 
@@ -35,9 +35,9 @@ const EXTREMES: [f32; 17] = [
 const ODD_CATEGORIES: [f32; 12] =
     [f32::NAN, f32::NAN, 0.0, -0.0, -0.5, -1.0, 0.9, 2.7, 31.5, 16_777_216.0, 2_147_483_648.0, f32::INFINITY];
 
-/// `count` rows that try a model; the same for the same seed.
+/// `count` rows that test a model; the same for the same seed.
 ///
-/// Row i aims at leaf i (counted over all trees, round and round): features on the way to it take values that lead there,
+/// Row i aims at leaf i (counted over all trees, round and round): features on its path take values that lead there,
 /// the others any. Cost: O(rows · (features + depth · thresholds of a feature)).
 ///
 /// ```

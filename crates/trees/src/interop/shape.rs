@@ -58,7 +58,7 @@ pub(crate) fn check_names(ensemble: &Ensemble, names: &[String]) -> Result<(), M
     match names.iter().find(|name| name.is_empty() || name.contains(bad)) {
         Some(name) => Err(ModelError::new(
             format!("a feature called {name:?}"),
-            "names without blanks and without any of = \" \\ : , { } [ ] < > &, which other tools stumble over",
+            "names without blanks and without any of = \" \\ : , { } [ ] < > &, which other tools cannot read",
         )),
         None => Ok(()),
     }
@@ -86,7 +86,7 @@ pub(crate) fn one_output(ensemble: &Ensemble, format: &str) -> Result<(), ModelE
         return Ok(());
     }
     let what = format!("{} scores per row", ensemble.outputs);
-    Err(ModelError::new(what, format!("one: {format} knows no more")))
+    Err(ModelError::new(what, format!("one: {format} has no more")))
 }
 
 /// The threshold of a node, for formats without categories.
@@ -94,13 +94,13 @@ pub(crate) fn threshold(node: &Node, t: usize, at: usize, format: &str) -> Resul
     match &node.test {
         Test::AtMost(threshold) => Ok(*threshold),
         Test::In(_) => Err(ModelError::new(
-            format!("tree {t}, node {at} asks for categories of feature {}", node.feature),
-            format!("thresholds: {format} knows no categories"),
+            format!("tree {t}, node {at} tests categories of feature {}", node.feature),
+            format!("thresholds: {format} has no categories"),
         )),
     }
 }
 
-/// An error if missing values do not go where 0 goes, for formats that take them for 0.
+/// An error if missing values do not follow the branch of 0, for formats that treat them as 0.
 pub(crate) fn missing_as_zero(
     node: &Node,
     t: usize,
@@ -112,8 +112,11 @@ pub(crate) fn missing_as_zero(
         return Ok(());
     }
     Err(ModelError::new(
-        format!("tree {t}, node {at} sends missing values of feature {} elsewhere than 0", node.feature),
-        format!("the same way, since {format} takes missing values for 0"),
+        format!(
+            "tree {t}, node {at} sends missing values of feature {} to another branch than 0",
+            node.feature
+        ),
+        format!("the same branch, since {format} treats missing values as 0"),
     ))
 }
 

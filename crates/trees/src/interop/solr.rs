@@ -86,7 +86,7 @@ fn place(tree: &Tree, next: Next, names: &[String]) -> Value {
     }
 }
 
-/// Walks the JSON itself.
+/// Evaluates the JSON itself.
 fn play(bytes: &[u8]) -> Result<Player, ReadError> {
     let model: Value = serde_json::from_slice(bytes)
         .map_err(|error| ReadError::data("the written model", error.to_string(), "JSON"))?;

@@ -29,7 +29,7 @@ pub(crate) fn grown(outputs: usize, categorical: bool) -> Ensemble {
     };
     let bins = Bins::fit(&rows, &[false, false, false, categorical], &BinSettings::default()).unwrap();
     let data = bins.apply(&rows).unwrap();
-    let growth = Growth { leaves: 12, least_rows: 5, ..Growth::default() };
+    let growth = Growth { leaves: 12, min_rows: 5, ..Growth::default() };
     let mut booster = Booster::new(&data, &[], outputs, Boosting { growth, ..Boosting::default() }).unwrap();
     for output in 0..outputs {
         booster.add_base(output, 1.5 + output as f64);

@@ -1,17 +1,17 @@
-//! Trees from tests that ours cannot say in one node: such a node becomes several, and what hangs below it is repeated.
+//! Import of nodes that ours cannot express as one node: such a node becomes several, and its subtrees are repeated.
 
 use crate::tree::{Next, Node, Test, Tree};
 
-/// What reading a model may cost beyond what its file holds, in nodes and members of sets.
-pub(crate) struct Room(usize);
+/// Nodes and members of sets that import may create beyond those in the file.
+pub(crate) struct NodeBudget(usize);
 
-impl Default for Room {
-    fn default() -> Room {
-        Room(1 << 20)
+impl Default for NodeBudget {
+    fn default() -> NodeBudget {
+        NodeBudget(1 << 20)
     }
 }
 
-/// The tree below a place of a file, in order of breadth; `None` if there is no room for it.
+/// The tree below a place of a file, in breadth-first order; `None` if it exceeds the budget.
 ///
 /// `leaf` gives the value of a place that is a leaf; `node` makes a node of another one and is handed a function that
 /// turns the places of its children into branches. `own`: nodes and members of sets that the file itself holds.
@@ -20,7 +20,7 @@ pub(crate) fn unfold<Place: Copy, Wrong>(
     leaf: impl Fn(Place) -> Option<f64>,
     mut node: impl FnMut(Place, &mut dyn FnMut(Place) -> Next) -> Result<Node, Wrong>,
     own: usize,
-    room: &mut Room,
+    budget: &mut NodeBudget,
 ) -> Result<Option<Tree>, Wrong> {
     if let Some(value) = leaf(root) {
         return Ok(Some(Tree::constant(value)));
@@ -41,11 +41,11 @@ pub(crate) fn unfold<Place: Copy, Wrong>(
         };
         let node = node(place, &mut next)?;
         cost += 1 + if let Test::In(some) = &node.test { some.len() } else { 0 };
-        if cost > own + room.0 {
+        if cost > own + budget.0 {
             return Ok(None);
         }
         tree.nodes.push(node);
     }
-    room.0 -= cost.saturating_sub(own);
+    budget.0 -= cost.saturating_sub(own);
     Ok(Some(tree))
 }

@@ -1,4 +1,4 @@
-//! Does a written model say what ours says? Its bytes are walked as their tools do, on rows made to find out.
+//! Does a written model give our scores? Its bytes are evaluated as their tools do, on rows made to show differences.
 
 use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
@@ -26,10 +26,10 @@ impl Parity {
     }
 }
 
-/// What scores may differ by, relative to the largest, where leaves are rounded to `f32`.
+/// Largest relative difference of scores where leaves are rounded to `f32`.
 pub const TOLERANCE: f64 = 1e-6;
 
-/// Rows as the tools of a format take them: what they cannot tell apart from something else is set to that.
+/// Rows as the tools of a format see them: values that a tool treats as another value are set to that.
 ///
 /// ```
 /// use toprank_data::Matrix;
@@ -55,7 +55,7 @@ pub fn seen(ensemble: &Ensemble, format: &Format, export: &Export, rows: &dyn Fe
     Matrix::Dense { width, values }
 }
 
-/// Writes the model and compares what the bytes say with what the model says, on these rows (see [`seen`]): the same leaf
+/// Writes the model and compares the scores of the bytes with those of the model on these rows (see [`seen`]): the same leaf
 /// of every tree, and scores within [`TOLERANCE`] of the largest.
 pub fn verify(
     ensemble: &Ensemble,

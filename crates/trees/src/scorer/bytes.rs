@@ -63,7 +63,7 @@ impl Default for Masks {
 }
 
 impl ByteTree {
-    /// `None` if the tree has too many leaves, asks for categories, or there are too many columns.
+    /// `None` if the tree has too many leaves, tests categories, or there are too many columns.
     pub(super) fn new(tree: &Tree, coder: &Coder) -> Option<ByteTree> {
         if tree.leaves.len() > MOST_LEAVES || coder.places() > 1 << 16 {
             return None;

@@ -128,7 +128,7 @@ fn code_avx2(coder: &Coder, values: &[f32], width: usize, coded: &mut Coded) {
     code_with(coder, values, width, coded, find, find_few);
 }
 
-/// Codes by a way to find ranks.
+/// Codes by a function that finds ranks.
 #[inline(always)]
 #[allow(clippy::inline_always)] // must be compiled for the CPU of its caller
 fn code_with(

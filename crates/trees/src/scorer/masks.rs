@@ -32,7 +32,7 @@ pub(super) struct MaskTree<T = f64> {
 }
 
 /// Where to go on in a tree that is laid out as masks.
-pub(super) enum Way<T> {
+pub(super) enum Branch<T> {
     Leaf(T),
     Node(usize),
 }
@@ -47,12 +47,12 @@ struct MaskNode {
 
 impl MaskTree {
     pub(super) fn new(tree: &Tree, place: impl Fn(u32) -> u32) -> MaskTree {
-        let way = |next: Next| match next {
-            Next::Leaf(leaf) => Way::Leaf(tree.leaves[leaf as usize]),
-            Next::Node(node) => Way::Node(node as usize),
+        let branch = |next: Next| match next {
+            Next::Leaf(leaf) => Branch::Leaf(tree.leaves[leaf as usize]),
+            Next::Node(node) => Branch::Node(node as usize),
         };
         let root = if tree.nodes.is_empty() { Next::Leaf(0) } else { Next::Node(0) };
-        MaskTree::of(tree, root, &way, &place)
+        MaskTree::of(tree, root, &branch, &place)
     }
 
     /// Adds the values of the first `rows` rows.
@@ -71,17 +71,17 @@ impl MaskTree {
 }
 
 impl<T: Copy + Default> MaskTree<T> {
-    /// The part of a tree below `root`, up to what `way` calls leaves: at most 32 of them.
+    /// The part of a tree below `root`, up to what `branch` calls leaves: at most 32 of them.
     pub(super) fn of(
         tree: &Tree,
         root: Next,
-        way: &impl Fn(Next) -> Way<T>,
+        branch: &impl Fn(Next) -> Branch<T>,
         place: &impl Fn(u32) -> u32,
     ) -> MaskTree<T> {
         let leaves = Box::new([T::default(); MOST_LEAVES]);
         let mut laid = MaskTree { nodes: Vec::new(), missing_left: 0, leaves };
         let mut sides = [Vec::new(), Vec::new()];
-        laid.walk(tree, root, 0, way, place, &mut sides);
+        laid.lay_out(tree, root, 0, branch, place, &mut sides);
         let [left, right] = sides;
         laid.missing_left = left.len();
         laid.nodes = [left, right].concat();
@@ -90,30 +90,30 @@ impl<T: Copy + Default> MaskTree<T> {
 
     /// Numbers the leaves below `at` from `leaf` on; returns the number behind the last. A tree of 32 leaves is at most
     /// 31 deep.
-    fn walk(
+    fn lay_out(
         &mut self,
         tree: &Tree,
         at: Next,
         leaf: usize,
-        way: &impl Fn(Next) -> Way<T>,
+        branch: &impl Fn(Next) -> Branch<T>,
         place: &impl Fn(u32) -> u32,
         sides: &mut [Vec<MaskNode>; 2],
     ) -> usize {
-        match way(at) {
-            Way::Leaf(value) => {
+        match branch(at) {
+            Branch::Leaf(value) => {
                 self.leaves[leaf] = value;
                 leaf + 1
             }
-            Way::Node(node) => {
+            Branch::Node(node) => {
                 let node = &tree.nodes[node];
-                let middle = self.walk(tree, node.left, leaf, way, place, sides);
+                let middle = self.lay_out(tree, node.left, leaf, branch, place, sides);
                 if let Test::AtMost(threshold) = node.test {
                     let below = |leaf: usize| ((1u64 << leaf) - 1) as u32;
                     let keep = !(below(middle) & !below(leaf));
                     let side = usize::from(!node.missing_left);
                     sides[side].push(MaskNode { threshold, feature: place(node.feature), keep });
                 }
-                self.walk(tree, node.right, middle, way, place, sides)
+                self.lay_out(tree, node.right, middle, branch, place, sides)
             }
         }
     }

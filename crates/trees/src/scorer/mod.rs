@@ -1,5 +1,5 @@
 /*!
-Fast scores: an ensemble laid out for scoring, the same bytes as [`Ensemble::score_row`].
+Fast scoring: an ensemble laid out for scoring, with the same bytes as [`Ensemble::score_row`].
 
 ```text
 for each chunk of 64 rows:
@@ -7,14 +7,14 @@ for each chunk of 64 rows:
         up to 256 leaves …         masks of bytes over codes (bytes.rs)
     else copy the features that the trees use, feature after feature
         up to 32 leaves …          masks (masks.rs)
-    more leaves …                  walk, 8 rows at once (steps.rs)
-    categories …                   the plain way
+    more leaves …                  step down, 8 rows at once (steps.rs)
+    categories …                   row by row (Tree::value)
 ```
 
 Codes cost 2 to 3 ns for each value and pay by the number of trees: 100 trees of 31 leaves over 136 features take 4 ns for a row
 and tree by masks, 5 by codes; 100 trees of 255 leaves 28 ns by steps, 13 by codes.
 
-The values of a row are added in the order of the trees, in `f64`, whichever way a tree takes.
+The values of a row are added in the order of the trees, in `f64`, whichever layout a tree has.
 */
 
 mod bytes;
@@ -71,10 +71,10 @@ pub struct Scorer {
     trees: Vec<Plan>,
     /// Turns rows into codes, if trees are scored by them.
     coder: Option<Coder>,
-    /// True if some of them take features as they are.
-    turned: bool,
-    /// True if some of them are walked by steps.
-    walked: bool,
+    /// True if some of them read features instead of codes.
+    transposed: bool,
+    /// True if some of them are scored by steps.
+    stepped: bool,
 }
 
 /// How a tree is scored.
@@ -86,15 +86,15 @@ enum Plan {
     Plain(Tree),
 }
 
-/// Memory for one chunk.
+/// Scratch memory for one chunk.
 #[derive(Clone, Debug, Default)]
-struct Room {
+struct ScoreScratch {
     /// The features as codes.
     coded: Coded,
     masks: Masks,
-    /// The features as they are.
+    /// The features themselves.
     columns: Vec<Lane>,
-    /// The same as keys, for trees that are walked.
+    /// The same as keys, for trees scored by steps.
     keys: Vec<[i32; CHUNK]>,
     /// Chunk of scores of one output after the other.
     scores: Vec<[f64; CHUNK]>,
@@ -102,7 +102,7 @@ struct Room {
 
 thread_local! {
     /// For lists that are scored one at a time.
-    static ROOM: RefCell<Room> = RefCell::default();
+    static SCRATCH: RefCell<ScoreScratch> = RefCell::default();
 }
 
 impl Scorer {
@@ -132,9 +132,9 @@ impl Scorer {
             }
         };
         let trees: Vec<Plan> = model.trees.iter().map(plan).collect();
-        let walked = trees.iter().any(|tree| matches!(tree, Plan::Steps(_)));
-        let turned = walked || trees.iter().any(|tree| matches!(tree, Plan::Masks(_)));
-        Scorer { width: model.width, base: model.base.clone(), used, trees, coder, turned, walked }
+        let stepped = trees.iter().any(|tree| matches!(tree, Plan::Steps(_)));
+        let transposed = stepped || trees.iter().any(|tree| matches!(tree, Plan::Masks(_)));
+        Scorer { width: model.width, base: model.base.clone(), used, trees, coder, transposed, stepped }
     }
 
     /// Features per row.
@@ -157,7 +157,7 @@ impl Scorer {
                 format!("{} values and {} scores for every row", self.width, self.outputs()),
             ));
         }
-        ROOM.with_borrow_mut(|room| self.score_block(values, scores, room));
+        SCRATCH.with_borrow_mut(|scratch| self.score_block(values, scores, scratch));
         Ok(())
     }
 
@@ -171,16 +171,16 @@ impl Scorer {
         }
         let outputs = self.outputs();
         let mut scores = vec![0.0; features.rows() * outputs];
-        let start = || (Room::default(), Vec::new(), Vec::new());
+        let start = || (ScoreScratch::default(), Vec::new(), Vec::new());
         scores.par_chunks_mut(BLOCK * outputs).enumerate().for_each_init(
             start,
-            |(room, rows, values), (block, scores)| {
+            |(scratch, rows, values), (block, scores)| {
                 let first = (block * BLOCK) as u32;
                 rows.clear();
                 rows.extend(first..first + (scores.len() / outputs) as u32);
                 values.resize(rows.len() * self.width, 0.0);
                 features.gather(rows, values);
-                self.score_block(values, scores, room);
+                self.score_block(values, scores, scratch);
             },
         );
         match features.fault() {
@@ -189,32 +189,32 @@ impl Scorer {
         }
     }
 
-    fn score_block(&self, values: &[f32], scores: &mut [f64], room: &mut Room) {
+    fn score_block(&self, values: &[f32], scores: &mut [f64], scratch: &mut ScoreScratch) {
         let outputs = self.outputs();
-        room.columns.resize(self.used.len(), [0.0; CHUNK]);
-        room.scores.resize(outputs, [0.0; CHUNK]);
+        scratch.columns.resize(self.used.len(), [0.0; CHUNK]);
+        scratch.scores.resize(outputs, [0.0; CHUNK]);
         for (c, scores) in scores.chunks_mut(CHUNK * outputs).enumerate() {
             let rows = scores.len() / outputs;
             let values = &values[c * CHUNK * self.width..][..rows * self.width];
             if let Some(coder) = &self.coder {
-                coder.code(values, self.width.max(1), &mut room.coded);
+                coder.code(values, self.width.max(1), &mut scratch.coded);
             }
-            if self.turned {
-                self.turn(values, &mut room.columns);
+            if self.transposed {
+                self.transpose(values, &mut scratch.columns);
             }
-            if self.walked {
-                room.keys.clear();
-                room.keys.extend(room.columns.iter().map(|column| column.map(steps::key)));
+            if self.stepped {
+                scratch.keys.clear();
+                scratch.keys.extend(scratch.columns.iter().map(|column| column.map(steps::key)));
             }
-            for (sums, base) in room.scores.iter_mut().zip(&self.base) {
+            for (sums, base) in scratch.scores.iter_mut().zip(&self.base) {
                 *sums = [*base; CHUNK];
             }
             for (t, tree) in self.trees.iter().enumerate() {
-                let sums = &mut room.scores[t % outputs];
+                let sums = &mut scratch.scores[t % outputs];
                 match tree {
-                    Plan::Bytes(tree) => tree.add(&room.coded, rows, &mut room.masks, sums),
-                    Plan::Masks(tree) => tree.add(&room.columns, rows, sums),
-                    Plan::Steps(tree) => tree.add(&room.columns, &room.keys, rows, sums),
+                    Plan::Bytes(tree) => tree.add(&scratch.coded, rows, &mut scratch.masks, sums),
+                    Plan::Masks(tree) => tree.add(&scratch.columns, rows, sums),
+                    Plan::Steps(tree) => tree.add(&scratch.columns, &scratch.keys, rows, sums),
                     Plan::Plain(tree) => {
                         for (row, sum) in values.chunks_exact(self.width.max(1)).zip(sums) {
                             *sum += tree.value(row);
@@ -223,7 +223,7 @@ impl Scorer {
                 }
             }
             for (r, row) in scores.chunks_exact_mut(outputs).enumerate() {
-                for (score, sums) in row.iter_mut().zip(&room.scores) {
+                for (score, sums) in row.iter_mut().zip(&scratch.scores) {
                     *score = sums[r];
                 }
             }
@@ -231,7 +231,7 @@ impl Scorer {
     }
 
     /// Copies the used features of a chunk, feature after feature; 8 rows together, so that whole stretches are written.
-    fn turn(&self, values: &[f32], columns: &mut [Lane]) {
+    fn transpose(&self, values: &[f32], columns: &mut [Lane]) {
         let width = self.width.max(1);
         for (group, rows) in values.chunks(TOGETHER * width).enumerate() {
             let first = group * TOGETHER;

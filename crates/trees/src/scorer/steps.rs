@@ -13,7 +13,7 @@ every second step looks whether all 8 are.
 
 use toprank_core::vectorised;
 
-use super::masks::{MOST_LEAVES, MaskTree, Way};
+use super::masks::{Branch, MOST_LEAVES, MaskTree};
 use super::{CHUNK, Lane};
 use crate::tree::{Next, Test, Tree};
 
@@ -38,7 +38,7 @@ struct Step {
     shift: i32,
 }
 
-/// A whole number in the order of the values; missing values have the highest.
+/// An integer in the order of the values; missing values have the highest.
 pub(super) fn key(x: f32) -> i32 {
     let bits = x.to_bits() as i32;
     let key = bits ^ ((bits >> 31) as u32 >> 1) as i32;
@@ -78,11 +78,11 @@ impl StepTree {
             steps.push(step);
             values.push(value);
         }
-        let way = |next: Next| match next {
-            Next::Node(node) if inside[node as usize] => Way::Node(node as usize),
-            end => Way::Leaf(ends.iter().position(|&other| other == end).unwrap_or_default() as u32),
+        let branch = |next: Next| match next {
+            Next::Node(node) if inside[node as usize] => Branch::Node(node as usize),
+            end => Branch::Leaf(ends.iter().position(|&other| other == end).unwrap_or_default() as u32),
         };
-        StepTree { top: MaskTree::of(tree, root, &way, &place), steps, values }
+        StepTree { top: MaskTree::of(tree, root, &branch, &place), steps, values }
     }
 
     /// Adds the values of the first `rows` rows.
@@ -95,7 +95,7 @@ impl StepTree {
             count += usize::from(self.steps[at as usize].left != at);
         }
         for group in moving[..count].chunks(ROWS) {
-            // Fewer than 8: the last one is walked several times.
+            // Fewer than 8: the last one is scored several times.
             let rows: [usize; ROWS] = std::array::from_fn(|r| group[r.min(group.len() - 1)] % CHUNK);
             let mut here = rows.map(|row| at[row]);
             loop {

@@ -1,7 +1,7 @@
 use super::{distance, phi, query_graphs, stationary};
 use crate::{Dangling, Score, Solver, Stop, Walk};
 
-const EXACT: Stop = Stop { error: 1e-15, products: Some(400) };
+const EXACT: Stop = Stop { error: 1e-15, iterations: Some(400) };
 
 /// Σ c·score over the judged nodes of all lists, with fixed factors: a loss whose ∂loss/∂score is known.
 struct Task {

@@ -4,7 +4,7 @@ use super::{phi, query_graphs};
 use crate::{ADJOINT_ERROR, Lemma2, Solved, Solver, Stop, Walk};
 use toprank_data::QueryGraphs;
 
-const EXACT: Stop = Stop { error: 1e-16, products: Some(400) };
+const EXACT: Stop = Stop { error: 1e-16, iterations: Some(400) };
 const MARGIN: f64 = 0.3;
 
 /// Pairs (worse, better) of a list.
@@ -85,11 +85,11 @@ fn the_oracles_errors_are_within_the_lemmas() {
 #[test]
 fn the_counts_are_those_of_the_paper() {
     // Lemma 1 with r = 3, δ = 10⁻⁴: ⌈ln(240000)/0.15⌉ − 1.
-    assert_eq!(Stop::lemma_1(0.15, 3.0, 1e-4).products, Some((240_000f64.ln() / 0.15).ceil() as usize - 1));
+    assert_eq!(Stop::lemma_1(0.15, 3.0, 1e-4).iterations, Some((240_000f64.ln() / 0.15).ceil() as usize - 1));
     let lemma = Lemma2::new(0.15, 2.0, 3.0, 1e-3);
     assert_eq!(lemma.jacobian, ((8.0 * 2.0 * 3.0 / (0.15 * 1e-3_f64)).ln() / 0.15).ceil() as usize - 1);
     assert_eq!(
-        lemma.distribution.products,
+        lemma.distribution.iterations,
         Some(((24.0 * 2.0 * 3.0 / (0.15 * 1e-3_f64)).ln() / 0.15).ceil() as usize - 1)
     );
 }

@@ -1,6 +1,5 @@
 mod gradients;
 mod lemmas;
-mod model;
 mod solvers;
 
 use toprank_core::Stream;
@@ -9,7 +8,7 @@ use toprank_data::group::Interner;
 
 use crate::Dangling;
 
-/// Solves A x = b by elimination with pivots: the plain twin of every solver.
+/// Solves A x = b by elimination with pivots: the reference implementation of every solver.
 pub(crate) fn dense(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let n = b.len();
     for k in 0..n {

@@ -101,7 +101,7 @@ fn stages_and_the_core_of_a_large_graph_find_what_the_power_method_does() {
                 let apart = distance(&other.scores, &plain.scores);
                 assert!(apart <= other.error_bound + plain.error_bound + 1e-13, "{apart}");
             }
-            assert!(whole.products < plain.products, "{} {}", whole.products, plain.products);
+            assert!(whole.iterations < plain.iterations, "{} {}", whole.iterations, plain.iterations);
         }
     }
 }
@@ -112,7 +112,7 @@ fn the_bytes_do_not_depend_on_threads() {
         let graph = graph(40_000, &large(40_000, 300_000, spread, 4), true);
         for solver in SOLVERS {
             let surfer =
-                Surfer { solver, stop: Stop { error: 1e-8, products: Some(9) }, ..Surfer::default() };
+                Surfer { solver, stop: Stop { error: 1e-8, iterations: Some(9) }, ..Surfer::default() };
             let on = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| rank(&graph, &surfer).unwrap())
@@ -130,9 +130,9 @@ fn nn_and_power_share_their_bound_and_power_stops_early() {
     let of = |solver| rank(&graph, &Surfer { solver, stop, ..Surfer::default() }).unwrap();
     let (nn, power) = (of(Solver::NesterovNemirovski), of(Solver::Power));
     // ⌈ln(2·10⁶)/0.15⌉ − 1
-    assert_eq!(nn.products, 96);
+    assert_eq!(nn.iterations, 96);
     assert!((nn.error_bound - 2.0 * 0.85f64.powi(97)).abs() < 1e-18);
-    assert!(power.products < 40, "{}", power.products);
+    assert!(power.iterations < 40, "{}", power.iterations);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 /*!
-Pieces of rows to one matrix, dense or sparse, whichever the whole file deserves.
+Joins pieces of rows to one matrix, dense or sparse, whichever suits the whole file.
 
 The rule, for the finished file: **sparse if that takes less than half the bytes of dense** (4 a cell; sparse 8 a
 cell that is not 0 and 8 a row), else dense. Where an unstated feature means missing the matrix is dense: it could
@@ -196,7 +196,7 @@ impl Growing {
         }
     }
 
-    /// Makes room for features `base .. base + width`.
+    /// Extends the matrix to features `base .. base + width`.
     fn widen(&mut self, base: u32, width: usize) {
         let Extent { base: old_base, width: old_width, rows, unstated, .. } = self.extent;
         (self.extent.base, self.extent.width) = (base, width);

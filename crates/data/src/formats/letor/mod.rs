@@ -17,12 +17,12 @@ LETOR, SVMrank and LIBSVM text, and LightGBM's files.
 | `# docid = X …` | the item's name is X; any other comment is the name as it stands |
 | blank lines, lines that start with `#` | skipped |
 | tabs, several blanks, CRLF, byte-order mark, no last newline | accepted |
-| no colon in the first row with two words | a table: fields 1, 2, … after the label, divided by commas, tabs or blanks |
+| no colon in the first row with two fields | a table: fields 1, 2, … after the label, divided by commas, tabs or blanks |
 
 Beside a file `F` (also packed): `F.query`, `F.group` (rows of each list), `F.weight` (one per row, or one per list),
 `F.position`, `F.init`.
 
-How it is fast: the text is cut into pieces of whole lines; while some are parsed in parallel the next are fetched
+Speed: the text is cut into pieces of whole lines; while some are parsed in parallel the next are fetched
 and unpacked; a finished piece is appended to the matrix and its buffers are used again. Numbers are read by one
 cursor that never looks at a byte twice. Peak memory: the data set and about 10 MB.
 */
@@ -65,7 +65,7 @@ pub const FORMAT: Format = Format {
         1 qid:11 1:0.25 3:2\n",
 };
 
-/// LIBSVM text: the same reader under the name people look for.
+/// LIBSVM text: the same reader under the name of that format.
 pub const LIBSVM: Format = Format {
     name: "libsvm",
     about: "LIBSVM text: label index:value …; one list, labels -1/+1 or 0/1",
@@ -365,7 +365,7 @@ fn data_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|line| !line.is_empty())
 }
 
-/// The first row with two words; it tells how all are written.
+/// The first row with two fields; it decides how all rows are read.
 fn telling_line(text: &[u8]) -> Option<&[u8]> {
     data_lines(text).find(|line| line.iter().any(|byte| matches!(byte, b' ' | b'\t' | b',')))
 }
@@ -381,7 +381,7 @@ fn shape(text: &[u8]) -> Shape {
 }
 
 /// `label qid:…` or `label index:…` in the first row, or a table of numbers: at least five columns, equally many in
-/// every row, some with a decimal point. Fewer columns or whole numbers only may be interactions: name the format.
+/// every row, some with a decimal point. Fewer columns or integers only may be interactions: name the format.
 fn sniff(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let number = |word: &[u8]| !matches!(number::slow(word.trim_ascii()), Number::Junk);

@@ -1,10 +1,10 @@
-//! The reader against a plain twin, its messages word for word, and real files.
+//! The reader against a reference implementation, its messages word for word, and real files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use toprank_testkit::real_data;
+use toprank_testkit::real_file;
 
 use super::*;
 use crate::dataset::Matrix;
@@ -51,7 +51,7 @@ struct PlainRow {
     line: u64,
 }
 
-/// The plain twin: split at blanks, `str::parse`.
+/// The reference implementation: split at blanks, `str::parse`.
 fn plain(text: &str) -> Vec<PlainRow> {
     let mut rows = Vec::new();
     for (number, line) in text.split('\n').enumerate() {
@@ -530,16 +530,15 @@ fn histogram(dataset: &Dataset) -> Vec<usize> {
     counts
 }
 
-fn real(file: &str) -> Option<Dataset> {
-    real_data(file).map(|path| crate::read(&Source::path(path), &ReadOptions::default()).unwrap())
+fn real(file: &str) -> Dataset {
+    crate::read(&Source::path(real_file(file)), &ReadOptions::default()).unwrap()
 }
 
-#[test]
 fn mq2008_has_its_known_counts() {
     let counts = [(157, 2933), (157, 3635), (157, 3062), (157, 2707), (156, 2874)];
     let mut labels = [0; 3];
     for (part, (lists, rows)) in (1..).zip(counts) {
-        let Some(dataset) = real(&format!("letor/mq2008/S{part}.txt.gz")) else { return };
+        let dataset = real(&format!("letor/mq2008/S{part}.txt.gz"));
         assert_eq!((dataset.lists.len(), dataset.rows(), dataset.features.width()), (lists, rows, 46));
         assert!(dataset.item_names.as_ref().unwrap().iter().all(|name| name.starts_with("GX")));
         (0..3).for_each(|label| labels[label] += histogram(&dataset)[label]);
@@ -547,11 +546,10 @@ fn mq2008_has_its_known_counts() {
     assert_eq!(labels, [12_279, 2001, 931]);
 }
 
-#[test]
 fn mq2007_agg_keeps_null_as_missing() {
     let (mut lists, mut rows, mut missing) = (0, 0, 0);
     for part in 1..=5 {
-        let Some(dataset) = real(&format!("letor/mq2007-agg/A{part}.txt.gz")) else { return };
+        let dataset = real(&format!("letor/mq2007-agg/A{part}.txt.gz"));
         let Matrix::Dense { width: 21, values } = &dataset.features else { panic!("21 dense features") };
         lists += dataset.lists.len();
         rows += dataset.rows();
@@ -560,16 +558,14 @@ fn mq2007_agg_keeps_null_as_missing() {
     assert_eq!((lists, rows, missing), (1692, 69_623, 508_381));
 }
 
-#[test]
 fn lightgbm_rank_takes_its_lists_from_the_query_file() {
-    let Some(dataset) = real("letor/lightgbm-rank/rank.train.gz") else { return };
+    let dataset = real("letor/lightgbm-rank/rank.train.gz");
     assert_eq!((dataset.lists.len(), dataset.rows(), dataset.features.width()), (201, 3005, 300));
     assert_eq!(histogram(&dataset), [645, 1211, 858, 222, 69]);
-    let Some(dataset) = real("letor/lightgbm-rank/rank.test.gz") else { return };
+    let dataset = real("letor/lightgbm-rank/rank.test.gz");
     assert_eq!((dataset.lists.len(), dataset.rows()), (50, 768));
 }
 
-#[test]
 fn libsvm_files_are_one_list_of_0_and_1() {
     for (file, rows, width, positive) in [
         ("a9a.gz", 32_561, 123, 7841),
@@ -577,18 +573,25 @@ fn libsvm_files_are_one_list_of_0_and_1() {
         ("w8a.gz", 49_749, 300, 1479),
         ("hiva.gz", 3845, 1617, 135),
     ] {
-        let Some(dataset) = real(&format!("binary/libsvm/{file}")) else { return };
+        let dataset = real(&format!("binary/libsvm/{file}"));
         assert_eq!((dataset.lists.len(), dataset.rows(), dataset.features.width()), (1, rows, width));
         assert_eq!(histogram(&dataset), [rows - positive, positive], "{file}");
     }
 }
 
-#[test]
 fn lightgbm_binary_is_a_table_with_weights() {
     for (file, rows, positive) in [("binary.train.gz", 7000, 3716), ("binary.test.gz", 500, 272)] {
-        let Some(dataset) = real(&format!("binary/lightgbm-binary/{file}")) else { return };
+        let dataset = real(&format!("binary/lightgbm-binary/{file}"));
         assert_eq!((dataset.lists.len(), dataset.rows(), dataset.features.width()), (1, rows, 28));
         assert_eq!(histogram(&dataset), [rows - positive, positive]);
         assert_eq!(dataset.lists.item_weights.as_ref().unwrap().len(), rows);
     }
+}
+
+toprank_testkit::real_data_tests! {
+    mq2008_has_its_known_counts,
+    mq2007_agg_keeps_null_as_missing,
+    lightgbm_rank_takes_its_lists_from_the_query_file,
+    libsvm_files_are_one_list_of_0_and_1,
+    lightgbm_binary_is_a_table_with_weights,
 }

@@ -125,7 +125,7 @@ impl<'a> WalkOracle<'a> {
 
     fn stop(&self, error: f64) -> Stop {
         let error = error.clamp(FINEST, 0.1);
-        Stop { error: if self.fixed.is_some() { 0.0 } else { error }, products: self.fixed }
+        Stop { error: if self.fixed.is_some() { 0.0 } else { error }, iterations: self.fixed }
     }
 
     /// Value and ∂loss/∂score: all lists, whole. Trackers start afresh, so that the value is a function of φ alone.

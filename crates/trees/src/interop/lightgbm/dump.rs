@@ -1,4 +1,4 @@
-//! Writes the JSON of `dump_model()`, and walks it.
+//! Writes the JSON of `dump_model()`, and evaluates it.
 
 use serde_json::{Value, json};
 use toprank_core::ModelError;
@@ -106,7 +106,7 @@ fn place(tree: &Tree, next: Next, rows: Option<&Rows>) -> Value {
     }
 }
 
-/// Walks the JSON itself.
+/// Evaluates the JSON itself.
 pub(super) fn play(bytes: &[u8]) -> Result<Player, ReadError> {
     let model: Value = serde_json::from_slice(bytes)
         .map_err(|error| ReadError::data("the written model", error.to_string(), "JSON"))?;

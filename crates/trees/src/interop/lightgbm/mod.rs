@@ -7,7 +7,7 @@ What their files mean (`Tree::NumericalDecision`, `CategoricalDecision` in Light
 - bits of `decision_type`: 1 categories, 2 missing values go left, 4 and 8 what counts as missing (none, zero, NaN). Where
   it is not NaN, NaN counts as 0;
 - where zero is missing (`zero_as_missing`) and goes to the other side than its neighbours, reading makes three nodes of one;
-- a set of categories is a row of bits; the value's whole part is looked up, what is missing, negative or unknown goes right;
+- a set of categories is a row of bits; the value's integer part is looked up, what is missing, negative or unknown goes right;
 - with `average_output` (random forests) the score is the mean of the trees, taken before the link;
 - before any test, a value within ±1e-35 is set to 0. A threshold of 0 therefore cannot tell such a value from 0 there.
 */

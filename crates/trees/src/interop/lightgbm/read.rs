@@ -12,7 +12,7 @@ use super::zero::{BELOW_ZERO, around_zeros};
 use crate::ensemble::Ensemble;
 use crate::interop::Imported;
 use crate::interop::shape::{MOST_FEATURES, round_down};
-use crate::interop::unfold::Room;
+use crate::interop::unfold::NodeBudget;
 use crate::tree::{Categories, Next, Node, Test, Tree};
 
 pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
@@ -34,7 +34,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
     let mut trees: Vec<Tree> = Vec::new();
     let mut block: Option<Block> = None;
     let mut width = 0;
-    let mut room = Room::default();
+    let mut budget = NodeBudget::default();
     let mut ended = false;
     for (number, line) in lines {
         if line == "end of trees" {
@@ -43,7 +43,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
         }
         if line.starts_with("Tree=") {
             match block.take() {
-                Some(block) => trees.push(block.tree(width, &mut room)?),
+                Some(block) => trees.push(block.tree(width, &mut budget)?),
                 None => width = header.width()?,
             }
             let name = format!("tree {}", trees.len());
@@ -58,7 +58,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
         return Err(ReadError::data(file, "no line \"end of trees\"", "a whole file"));
     }
     match block {
-        Some(block) => trees.push(block.tree(width, &mut room)?),
+        Some(block) => trees.push(block.tree(width, &mut budget)?),
         None => width = header.width()?,
     }
     header.imported(width, trees)
@@ -116,7 +116,7 @@ impl<'a> Block<'a> {
     }
 
     fn width(&self) -> Result<usize, ReadError> {
-        let last: usize = self.one("max_feature_idx", "a whole number from 0 on")?;
+        let last: usize = self.one("max_feature_idx", "an integer from 0 on")?;
         match last < MOST_FEATURES {
             true => Ok(last + 1),
             false => Err(self.error("max_feature_idx", last, format!("below {MOST_FEATURES}"))),
@@ -124,8 +124,8 @@ impl<'a> Block<'a> {
     }
 
     fn imported(&self, width: usize, mut trees: Vec<Tree>) -> Result<Imported, ReadError> {
-        let classes: usize = self.one_or("num_class", 1, "a whole number")?;
-        let outputs: usize = self.one_or("num_tree_per_iteration", classes, "a whole number")?;
+        let classes: usize = self.one_or("num_class", 1, "an integer")?;
+        let outputs: usize = self.one_or("num_tree_per_iteration", classes, "an integer")?;
         let whole_rounds =
             outputs > 0 && outputs <= trees.len().max(1) && trees.len().is_multiple_of(outputs);
         if !whole_rounds {
@@ -157,26 +157,26 @@ impl<'a> Block<'a> {
         Ok(Imported { ensemble, names, objective })
     }
 
-    fn tree(&self, width: usize, room: &mut Room) -> Result<Tree, ReadError> {
-        let leaves: usize = self.one("num_leaves", "a whole number from 1 on")?;
+    fn tree(&self, width: usize, budget: &mut NodeBudget) -> Result<Tree, ReadError> {
+        let leaves: usize = self.one("num_leaves", "an integer from 1 on")?;
         if self.one_or("is_linear", 0u8, "0 or 1")? != 0 {
             return Err(self.error("is_linear", 1, "0: linear models in leaves are not read"));
         }
         if leaves == 0 {
-            return Err(self.error("num_leaves", leaves, "a whole number from 1 on"));
+            return Err(self.error("num_leaves", leaves, "an integer from 1 on"));
         }
         let values: Vec<f64> = self.many("leaf_value", leaves, "a number")?;
         if leaves == 1 {
             return self.checked(Tree { nodes: Vec::new(), leaves: values }, width);
         }
         let count = leaves - 1;
-        let features: Vec<u32> = self.many("split_feature", count, "a whole number from 0 on")?;
+        let features: Vec<u32> = self.many("split_feature", count, "an integer from 0 on")?;
         let thresholds: Vec<f64> = self.many("threshold", count, "a number")?;
-        let left: Vec<i64> = self.many("left_child", count, "a whole number")?;
-        let right: Vec<i64> = self.many("right_child", count, "a whole number")?;
+        let left: Vec<i64> = self.many("left_child", count, "an integer")?;
+        let right: Vec<i64> = self.many("right_child", count, "an integer")?;
         let optional = |key: &str| self.fields.contains_key(key);
         let decisions = match optional("decision_type") {
-            true => self.many("decision_type", count, "a whole number from 0 to 255")?,
+            true => self.many("decision_type", count, "an integer from 0 to 255")?,
             false => vec![0u8; count],
         };
         // Statistics do not change scores: a file may have them or not.
@@ -212,7 +212,7 @@ impl<'a> Block<'a> {
         if !around_zero.contains(&true) {
             return Ok(tree);
         }
-        let unfolded = around_zeros(&tree, &around_zero, room);
+        let unfolded = around_zeros(&tree, &around_zero, budget);
         unfolded.ok_or_else(|| {
             let found = "too many zeros above each other that go to the other side than their neighbours";
             self.error("decision_type", found, "a model trained without zero_as_missing")
@@ -263,14 +263,14 @@ impl<'a> Block<'a> {
 
     /// The sets of categories.
     fn sets(&self) -> Result<Vec<Option<Categories>>, ReadError> {
-        let count: usize = self.one_or("num_cat", 0, "a whole number")?;
+        let count: usize = self.one_or("num_cat", 0, "an integer")?;
         if count == 0 {
             return Ok(Vec::new());
         }
         // Counted before anything of that size is made.
-        let bounds: Vec<usize> = self.many("cat_boundaries", count.saturating_add(1), "a whole number")?;
+        let bounds: Vec<usize> = self.many("cat_boundaries", count.saturating_add(1), "an integer")?;
         let words: Vec<u32> =
-            self.many("cat_threshold", bounds.last().copied().unwrap_or(0), "a whole number below 2^32")?;
+            self.many("cat_threshold", bounds.last().copied().unwrap_or(0), "an integer below 2^32")?;
         if bounds[0] != 0 || bounds.windows(2).any(|pair| pair[0] > pair[1]) {
             return Err(self.error("cat_boundaries", "not ascending from 0", "ascending numbers from 0 on"));
         }

@@ -1,7 +1,7 @@
 //! Nodes of models trained with `zero_as_missing` whose zeros go to the other side than their neighbours.
 
 use super::ZERO;
-use crate::interop::unfold::{Room, unfold};
+use crate::interop::unfold::{NodeBudget, unfold};
 use crate::tree::{Next, Node, Test, Tree};
 
 /// The largest number below what LightGBM takes for zero.
@@ -17,8 +17,8 @@ enum Part {
 }
 
 /// The tree with three tests in the place of each of these nodes: which side of zero; there, zero or not; on the other side,
-/// the threshold. `None` if there is no room for it.
-pub(super) fn around_zeros(tree: &Tree, around_zero: &[bool], room: &mut Room) -> Option<Tree> {
+/// the threshold. `None` if it exceeds the budget.
+pub(super) fn around_zeros(tree: &Tree, around_zero: &[bool], budget: &mut NodeBudget) -> Option<Tree> {
     let leaf = |part| match part {
         Part::Whole(Next::Leaf(leaf)) => Some(tree.leaves[leaf as usize]),
         _ => None,
@@ -46,5 +46,5 @@ pub(super) fn around_zeros(tree: &Tree, around_zero: &[bool], room: &mut Room) -
     };
     let members = |node: &Node| if let Test::In(some) = &node.test { some.len() } else { 0 };
     let own = tree.nodes.iter().map(|node| 1 + members(node)).sum();
-    unfold(Part::Whole(Next::Node(0)), leaf, node, own, room).ok().flatten()
+    unfold(Part::Whole(Next::Node(0)), leaf, node, own, budget).ok().flatten()
 }

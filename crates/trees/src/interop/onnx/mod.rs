@@ -6,7 +6,7 @@ features: float[rows, width]  →  Cast to double  →  TreeEnsemble  →  score
 ```
 
 The converters of other tools write `f32` thresholds from `f64` ones, which flips splits; here nothing is rounded. A node
-of categories is `BRANCH_MEMBER`, which looks for the value itself, not its whole part: 2.7 is no category there.
+of categories is `BRANCH_MEMBER`, which looks for the value itself, not its integer part: 2.7 is no category there.
 
 Messages are those of [`toprank_onnx`].
 */
@@ -69,7 +69,7 @@ struct Nodes {
 
 fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {
     if ensemble.width == 0 {
-        return Err(ModelError::new("a model without features", "at least one: a node of ONNX asks for one"));
+        return Err(ModelError::new("a model without features", "at least one: a node of ONNX tests one"));
     }
     let mut nodes = Nodes::default();
     for (t, tree) in folded(ensemble).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Walks a written model by the text of the operator's definition.
+//! Evaluates a written model by the text of the operator's definition.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ pub(crate) const JSON: Format = Format {
     },
 };
 
-/// Categories below this: `f32` holds every whole number up to it.
+/// Categories below this: `f32` holds every integer up to it.
 const MOST_CATEGORIES: u32 = 1 << 24;
 
 /// The parent of a root.

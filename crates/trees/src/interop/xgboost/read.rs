@@ -8,7 +8,7 @@ use toprank_data::ReadError;
 use crate::ensemble::Ensemble;
 use crate::interop::Imported;
 use crate::interop::shape::MOST_FEATURES;
-use crate::interop::unfold::{Room, unfold};
+use crate::interop::unfold::{NodeBudget, unfold};
 use crate::tree::{Categories, Next, Node, Test, Tree};
 
 #[derive(Deserialize)]
@@ -94,7 +94,7 @@ struct JsonTree {
     tree_param: TreeParam,
 }
 
-/// `0`, `1`, `false` or `true`: older files have words.
+/// `0`, `1`, `false` or `true`: older files have strings.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Flag {
@@ -117,7 +117,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
     })?;
     let Learner { feature_names, gradient_booster, param, objective } = model.learner;
     let number = |key: &str, text: &str| {
-        let expected = format!("a whole number up to {MOST_FEATURES}");
+        let expected = format!("an integer up to {MOST_FEATURES}");
         let found = text.trim().parse().ok().filter(|&n| n <= MOST_FEATURES);
         found.ok_or_else(|| error(format!("learner_model_param.{key} is {text:?}"), &expected))
     };
@@ -143,17 +143,18 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Imported, ReadError> {
     if outputs > trees.len().max(1) {
         return Err(error(format!("{} trees for {outputs} outputs", trees.len()), "a tree for each output"));
     }
-    let mut room = Room::default();
+    let mut budget = NodeBudget::default();
     let mut of_output: Vec<Vec<Tree>> = vec![Vec::new(); outputs];
     for (t, (json, &output)) in trees.iter().zip(&tree_info).enumerate() {
         let broken = |found: String, expected: String| error(format!("trees[{t}]: {found}"), &expected);
-        let mut tree = json.tree(&mut room).map_err(|(found, expected)| broken(found, expected))?;
+        let mut tree = json.tree(&mut budget).map_err(|(found, expected)| broken(found, expected))?;
         if let Some(drops) = &drops {
             tree.leaves.iter_mut().for_each(|leaf| *leaf *= drops[t]);
         }
         tree.check(width).map_err(|problem| broken(problem.what, problem.expected))?;
-        let room = of_output.get_mut(output);
-        room.ok_or_else(|| broken(format!("tree_info is {output}"), format!("a number below {outputs}")))?
+        let trees = of_output.get_mut(output);
+        trees
+            .ok_or_else(|| broken(format!("tree_info is {output}"), format!("a number below {outputs}")))?
             .push(tree);
     }
     let base = base_score(file, &param.base_score, &objective.name, outputs)?;
@@ -235,7 +236,7 @@ fn wrong<T>(found: impl Display, expected: impl Display) -> Result<T, Wrong> {
 
 impl JsonTree {
     /// The nodes that can be reached, in order of breadth: children may stand before their parents in the file.
-    fn tree(&self, room: &mut Room) -> Result<Tree, Wrong> {
+    fn tree(&self, budget: &mut NodeBudget) -> Result<Tree, Wrong> {
         let count = self.left_children.len();
         if self.tree_param.size_leaf_vector.as_deref().is_some_and(|size| !matches!(size, "0" | "1" | "")) {
             return wrong("leaves of several numbers", "trees with one number in each leaf");
@@ -259,7 +260,7 @@ impl JsonTree {
             _ => None,
         };
         let node = |item, next: &mut dyn FnMut(Item) -> Next| self.node(item, next, &sets);
-        match unfold(Item::Whole(0), leaf, node, count + self.categories.len(), room)? {
+        match unfold(Item::Whole(0), leaf, node, count + self.categories.len(), budget)? {
             Some(tree) => Ok(tree),
             None => wrong(
                 "too many nodes above each other that send missing categories to the named ones",
@@ -389,17 +390,17 @@ mod tests {
 
     #[test]
     fn missing_categories_go_with_the_named_and_what_would_fill_the_memory_is_refused() {
-        let mut room = Room::default();
-        let tree = chain(3).tree(&mut room).unwrap();
+        let mut budget = NodeBudget::default();
+        let tree = chain(3).tree(&mut budget).unwrap();
         // Places 4, 5 and 6 are the left children of 0, 1 and 2; place 3 is the end of the chain.
         for (value, expected) in [(f32::NAN, 3.0), (0.0, 5.0), (1.0, 4.0), (7.0, 4.0)] {
             assert_eq!(tree.value(&[value]), expected, "{value}");
         }
-        let (found, _) = chain(60).tree(&mut room).unwrap_err();
+        let (found, _) = chain(60).tree(&mut budget).unwrap_err();
         assert!(found.contains("too many nodes"), "{found}");
         let mut overlapping = chain(3);
         overlapping.categories_sizes[0] = 3;
-        assert!(overlapping.tree(&mut room).unwrap_err().0.contains("categories_sizes of 5"));
+        assert!(overlapping.tree(&mut budget).unwrap_err().0.contains("categories_sizes of 5"));
     }
 
     #[test]

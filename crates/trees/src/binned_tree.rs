@@ -1,4 +1,4 @@
-//! Walking down a tree over rows that are bins already: scores of validation rows while training.
+//! Traversal of a tree over binned rows: scores of validation rows during training.
 
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ struct BinnedNode {
     right: Next,
 }
 
-/// Rows walked by one task.
+/// Rows scored by one task.
 const BLOCK: usize = 4096;
 
 impl<'a> BinnedTree<'a> {

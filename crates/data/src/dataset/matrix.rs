@@ -1,60 +1,6 @@
-/*!
-The one thing every reader returns.
+//! The matrix of features, dense or sparse.
 
-```text
-lists ──offsets──▶ entries ──rows──▶ rows of features
-  │                   │                  │
-list names      labels, weights,     item names, feature values,
-                times, positions     extra columns
-```
-*/
-
-use std::sync::Arc;
-
-use toprank_core::{Features, Graphs, Lists};
-
-use crate::graph_items::GraphItems;
-use crate::names::Names;
-
-/// Lists of items with features, labels, weights and names, and the line each row came from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dataset {
-    /// Labels and weights of every entry, cut into lists.
-    pub lists: Lists,
-    /// One row of features per item; NaN = missing.
-    pub features: Matrix,
-    /// Names and kinds of the features, one per column of `features`.
-    pub columns: Vec<Column>,
-    /// Where items are graphs: what the words of the only feature mean.
-    pub graphs: Option<Arc<GraphItems>>,
-    /// Name of each row.
-    pub item_names: Option<Names>,
-    /// Name of each list.
-    pub list_names: Option<Names>,
-    /// Name of each model output (label of multi-label data), if there are several.
-    pub output_names: Option<Names>,
-    /// Time of each entry (interactions).
-    pub times: Option<Vec<f64>>,
-    /// Position at which each row was shown (LightGBM `.position`).
-    pub positions: Option<Vec<u32>>,
-    /// Score to start from, one per row (LightGBM `.init`).
-    pub init_scores: Option<Vec<f64>>,
-    /// Further columns asked for by name, one text per row (slices, baselines).
-    pub extra: Vec<(String, Names)>,
-    /// Line of each row in its file.
-    pub lines: LineNumbers,
-    /// Row of the file, from 0, that each row was; `None`: as in the file. Set where `regroup` moved rows.
-    pub file_rows: Option<Vec<u32>>,
-}
-
-/// A feature.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Its name; LETOR features are called by their number.
-    pub name: String,
-    /// `Some`: categorical, the values are 0, 1, 2, … and stand for these words.
-    pub levels: Option<Names>,
-}
+use toprank_core::Features;
 
 /// Features of all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +12,7 @@ pub enum Matrix {
         /// `rows × width` numbers.
         values: Vec<f32>,
     },
-    /// Only what is stated; what is not stated is 0.
+    /// Only the stored values; all others are 0.
     Sparse(Sparse),
 }
 
@@ -132,7 +78,8 @@ impl Matrix {
         }
     }
 
-    /// Number of rows; 0 for a dense matrix without columns, whose rows only the [`Dataset`] around it can count.
+    /// Number of rows; 0 for a dense matrix without columns, whose rows only the [`Dataset`](super::Dataset) around it
+    /// can count.
     pub fn rows(&self) -> usize {
         match self {
             Matrix::Dense { width: 0, .. } => 0,
@@ -172,7 +119,7 @@ impl Matrix {
         }
     }
 
-    /// A copy of some rows that stand one after the other.
+    /// A copy of consecutive rows.
     ///
     /// # Panics
     /// If there are fewer rows.
@@ -195,7 +142,7 @@ impl Matrix {
         }
     }
 
-    /// Takes away the rows from `row` on and returns them.
+    /// Removes the rows from `row` on and returns them.
     ///
     /// ```
     /// use toprank_data::Matrix;
@@ -220,7 +167,7 @@ impl Matrix {
         rest
     }
 
-    /// The columns `places` in this order; where there is none, every value is `absent`.
+    /// The columns `places` in this order; for `None` every value is `absent`.
     ///
     /// ```
     /// use toprank_data::Matrix;
@@ -276,7 +223,8 @@ impl Matrix {
     }
 }
 
-/// The rows of the matrix. Where there may be no columns at all, gather from the [`Dataset`], which can count its rows.
+/// The rows of the matrix. Where there may be no columns at all, gather from the [`Dataset`](super::Dataset), which can
+/// count its rows.
 impl Features for Matrix {
     fn rows(&self) -> usize {
         Matrix::rows(self)
@@ -288,147 +236,12 @@ impl Features for Matrix {
 
     fn gather(&self, rows: &[u32], out: &mut [f32]) {
         let width = Matrix::width(self);
-        assert_eq!(out.len(), rows.len() * width, "room for {width} numbers a row");
+        assert_eq!(out.len(), rows.len() * width, "{width} numbers a row");
         if width > 0 {
             rows.iter()
                 .zip(out.chunks_exact_mut(width))
                 .for_each(|(&row, out)| self.row_into(row as usize, out));
         }
-    }
-}
-
-/// The rows of the data set's matrix, also where it has no columns.
-impl Features for Dataset {
-    fn rows(&self) -> usize {
-        Dataset::rows(self)
-    }
-
-    fn width(&self) -> usize {
-        self.features.width()
-    }
-
-    fn gather(&self, rows: &[u32], out: &mut [f32]) {
-        self.features.gather(rows, out);
-    }
-
-    fn graphs(&self) -> Option<&Graphs> {
-        self.graphs.as_ref().map(|items| &items.store)
-    }
-}
-
-/// The line of each row, in little memory: files rarely skip lines, so only the jumps are kept.
-///
-/// ```
-/// use toprank_data::dataset::LineNumbers;
-/// let mut lines = LineNumbers::default();
-/// for (row, line) in [1, 2, 5, 6].into_iter().enumerate() {
-///     lines.push(row, line);
-/// }
-/// assert_eq!((lines.of(1), lines.of(3)), (Some(2), Some(6)));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LineNumbers {
-    /// (first row, its line): within a run, line = first line + (row − first row).
-    jumps: Vec<(u64, u64)>,
-}
-
-impl LineNumbers {
-    /// Notes that `row`, the next one, stands on `line`.
-    pub fn push(&mut self, row: usize, line: u64) {
-        if self.of(row) != Some(line) {
-            self.jumps.push((row as u64, line));
-        }
-    }
-
-    /// The jumps as a flat column: first row, its line, first row, its line …
-    pub(crate) fn flat(&self) -> Vec<u64> {
-        self.jumps.iter().flat_map(|&(row, line)| [row, line]).collect()
-    }
-
-    /// Lines out of a flat column; `None` unless its rows ascend.
-    pub(crate) fn from_flat(flat: &[u64]) -> Option<LineNumbers> {
-        let (pairs, rest) = flat.as_chunks::<2>();
-        let jumps: Vec<(u64, u64)> = pairs.iter().map(|&[row, line]| (row, line)).collect();
-        // A line number takes less than 2^63, so that adding rows to it cannot overflow.
-        let sound = jumps.is_sorted_by(|a, b| a.0 < b.0) && jumps.iter().all(|jump| jump.1 < 1 << 63);
-        (rest.is_empty() && sound).then_some(LineNumbers { jumps })
-    }
-
-    /// The line of `row`, counted from 1; `None` where lines mean nothing (Parquet, generated data).
-    pub fn of(&self, row: usize) -> Option<u64> {
-        let after = self.jumps.partition_point(|jump| jump.0 <= row as u64);
-        let (first_row, first_line) = *self.jumps.get(after.checked_sub(1)?)?;
-        Some(first_line + (row as u64 - first_row))
-    }
-}
-
-impl Dataset {
-    /// Number of rows of features.
-    pub fn rows(&self) -> usize {
-        match &self.features {
-            matrix @ (Matrix::Sparse(_) | Matrix::Dense { width: 1.., .. }) => matrix.rows(),
-            Matrix::Dense { .. } => match (&self.item_names, &self.lists.rows) {
-                (Some(names), _) => names.len(),
-                (None, Some(rows)) => rows.iter().max().map_or(0, |&r| r as usize + 1),
-                (None, None) => self.lists.entries(),
-            },
-        }
-    }
-
-    /// Number of model outputs the lists read: 1, or the number of labels of multi-label data.
-    pub fn outputs(&self) -> usize {
-        self.lists.output.as_ref().and_then(|o| o.iter().max()).map_or(1, |&o| o as usize + 1)
-    }
-
-    /// The name of list `q`, or its number from 0 where lists have no names.
-    pub fn list_name(&self, q: usize) -> String {
-        self.list_names.as_ref().map_or_else(|| q.to_string(), |names| names.get(q).to_string())
-    }
-
-    /// The name of the item of row `row`, or `row` and its number in the file, from 1, where it has none.
-    pub fn item_name(&self, row: usize) -> String {
-        match self.item_names.as_ref().map_or("", |names| names.get(row)) {
-            "" => format!("row{}", self.file_row(row) + 1),
-            name => name.to_string(),
-        }
-    }
-
-    /// Row of the file, from 0, that row `row` was: what files beside the data count by.
-    pub fn file_row(&self, row: usize) -> usize {
-        self.file_rows.as_ref().map_or(row, |file_rows| file_rows[row] as usize)
-    }
-
-    /// Number of the feature with this name; LETOR features may be called by number (`7`) or as `f7`.
-    pub fn feature(&self, name: &str) -> Option<usize> {
-        let find = |wanted: &str| self.columns.iter().position(|column| column.name == wanted);
-        find(name).or_else(|| name.strip_prefix('f').and_then(find))
-    }
-
-    /// Bytes held in memory by everything that grows with the data.
-    pub fn bytes(&self) -> usize {
-        let lists = &self.lists;
-        let four = [
-            lists.rows.as_ref().map_or(0, Vec::capacity),
-            lists.labels.capacity(),
-            lists.item_weights.as_ref().map_or(0, Vec::capacity),
-            lists.list_weights.as_ref().map_or(0, Vec::capacity),
-            lists.tie_keys.as_ref().map_or(0, Vec::capacity),
-            lists.missed.as_ref().map_or(0, |m| m.values.capacity() + 2 * m.offsets.capacity()),
-            self.positions.as_ref().map_or(0, Vec::capacity),
-            self.file_rows.as_ref().map_or(0, Vec::capacity),
-        ];
-        let eight = [
-            lists.offsets.capacity(),
-            self.times.as_ref().map_or(0, Vec::capacity),
-            self.init_scores.as_ref().map_or(0, Vec::capacity),
-            2 * self.lines.jumps.capacity(),
-        ];
-        let names = [&self.item_names, &self.list_names, &self.output_names];
-        four.iter().sum::<usize>() * 4
-            + eight.iter().sum::<usize>() * 8
-            + names.into_iter().flatten().map(Names::bytes).sum::<usize>()
-            + self.extra.iter().map(|(_, names)| names.bytes()).sum::<usize>()
-            + self.features.bytes()
     }
 }
 

@@ -281,7 +281,7 @@ fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Ve
 }
 
 fn k_fold(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
-    let range = "a whole number in [2, 1000]";
+    let range = "an integer in [2, 1000]";
     let k = spec.args.number("k", 5.0, range, |k| (2.0..=1000.0).contains(&k) && k.fract() == 0.0)? as usize;
     check_numbers(data)?;
     let units = strata(data).unwrap_or_else(|_| units(data));
