@@ -1,6 +1,6 @@
 """Reading 250 MB of LETOR text: toprank, LightGBM's Dataset and scikit-learn's reader, interleaved, in one run.
 
-    cargo build --release -p toprank-bench --no-default-features
+    cargo build --release -p toprank-bench --no-default-features --features parquet
     python bench/reading/run.py [--out FOLDER] [--repeats 3]        # needs numpy, lightgbm, scikit-learn
 
 Each reading is a process of its own that reports its CPU seconds (user and system, all threads) for the reading

@@ -5,7 +5,7 @@ The harnesses of the benches under `bench/`: what is measured in Rust, or beside
 cargo run --release -p toprank-bench -- NAME …      one harness; without a name all of them are listed
 ```
 
-`--no-default-features` leaves out the harnesses that train networks and builds in a fraction of the time.
+`--no-default-features` leaves out the harnesses that train networks, and Parquet, and builds in a fraction of the time.
 */
 
 use std::process::ExitCode;
