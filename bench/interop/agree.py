@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Do LightGBM, XGBoost and onnxruntime say what we say, of models that we wrote and of models that they wrote?
+"""Do LightGBM, XGBoost and onnxruntime score models as toprank does: those that toprank wrote and those that they wrote?
 
-    cargo build -p toprank-trees --example interop_models
-    python bench/interop/agree.py target/debug/examples/interop_models [FOLDER]
+    cargo build -p toprank-bench --no-default-features
+    python bench/interop/agree.py [FOLDER]
 
 Compared are scores, the leaf of every tree, and SHAP values where the tool has them, on 10,000 probe rows per model:
 missing values, thresholds and their float neighbours, the extremes of 32-bit numbers, categories in and out of the sets.
-Every model is loaded in a child process, since LightGBM and XGBoost end or crash theirs on a file that they do not like.
+Every model is loaded in a child process, since LightGBM and XGBoost end or crash theirs on a file that they refuse.
 Exit status 1 if a leaf differs, a score by more than 1e-6 of the largest, or a SHAP value by more than 1e-6 of the largest.
 
-Leaves of models that we wrote are found by a second model in which each tree has its own output and its leaves hold their
-numbers. A tool that is not installed is named and left out. Needs numpy; lightgbm, xgboost, onnxruntime, shap.
+Leaves of models that toprank wrote are found by a second model in which each tree has its own output and its leaves hold their
+numbers. A tool that is not installed is named and skipped. Needs numpy; lightgbm, xgboost, onnxruntime, shap.
 """
 import csv, importlib, json, subprocess, sys, tempfile
 from pathlib import Path
@@ -18,6 +18,9 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
+
 TOLERANCE = 1e-6
 PACKAGES = {"lightgbm": "lightgbm", "xgboost": "xgboost", "onnx": "onnxruntime", "shap": "shap"}
 
@@ -140,7 +143,8 @@ def child(folder, name, tool):
     print(json.dumps(result))
 
 
-def main(binary, folder):
+def main(folder):
+    program = harness.command("interop", "debug")
     versions = {}
     for tool, package in PACKAGES.items():
         try:
@@ -166,7 +170,7 @@ def main(binary, folder):
         print(row, flush=True)
         table.append(row)
 
-    subprocess.run([binary, "write", folder / "ours"], check=True)
+    subprocess.run([*program, "write", folder / "ours"], check=True)
     for entry in json.loads((folder / "ours/index").read_text()):
         if entry["format"] in versions:
             compare(folder / "ours", entry, entry["format"], "written by us")
@@ -181,7 +185,7 @@ def main(binary, folder):
         place = folder / tool
         place.mkdir(parents=True, exist_ok=True)
         expected = make(place)
-        subprocess.run([binary, "read", place], check=True)
+        subprocess.run([*program, "read", place], check=True)
         index = json.loads((place / "index").read_text())
         for entry in index:
             entry["file"] = entry["name"] + (".txt" if tool == "lightgbm" else ".json")
@@ -201,10 +205,10 @@ def main(binary, folder):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--child":
+    if sys.argv[1:2] == ["--child"]:
         child(Path(sys.argv[2]), sys.argv[3], sys.argv[4])
-    elif len(sys.argv) > 2:
-        main(sys.argv[1], Path(sys.argv[2]))
+    elif len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
     else:
         with tempfile.TemporaryDirectory() as folder:
-            main(sys.argv[1], Path(folder))
+            main(Path(folder))

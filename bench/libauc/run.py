@@ -1,19 +1,19 @@
 """Performance at the top: ours against LibAUC 2.0.1, side by side in one run, one thread each.
 
-    cargo build --release --workspace --example libauc_bench
-    python bench/libauc/run.py SHARED/data RUNS.jsonl        # trains; goes on where RUNS.jsonl ends
+    cargo build --release -p toprank-bench
+    python bench/libauc/run.py SHARED/data RUNS.jsonl        # trains; resumes where RUNS.jsonl ends
     python bench/libauc/run.py --table RUNS.jsonl            # writes result.csv, time.csv and summary.csv beside this file
 
-The same for both sides: data (standardised), splits (60/20/20 by class, one per seed), perceptron, passes, relevant and other
-rows of a batch, margin, rate of the trackers. Each side's rate of learning is chosen on validation data from the same three,
-at the last pass, together with the network's output: as it is, or through a sigmoid (as in LibAUC's examples). Both sides
-train the same loss by the same surrogate, the squared hinge. LibAUC may also choose PESG by steps down the gradient. What
-neither side chooses: LibAUC's optimisers with their decay; our Adam without decay, starting weights as wide as PyTorch's, and half of
-the passes of a one-way partial AUC as a warm-up (`--warm-up` of the command): LibAUC's thresholds begin at 0, where all pairs
-count, and take dozens of steps to reach their region. LibAUC's classes are used as they are but for what stops them:
+The same for both sides: data (standardised), splits (60/20/20 by class, one per seed), perceptron, epochs, relevant and other
+rows of a batch, margin, γ of the trackers. Each side's learning rate is chosen on validation data from the same three, at the
+last epoch, together with the network's output: as it is, or through a sigmoid (as in LibAUC's examples). Both sides train the
+same loss by the same surrogate, the squared hinge. LibAUC may also choose PESG with plain gradient descent. What neither side
+chooses: LibAUC's optimisers with their decay; our Adam without decay, initial weights as wide as PyTorch's, and half of the
+epochs of a one-way partial AUC as a warm-up (`--warm-up` of the command): LibAUC's thresholds begin at 0, where all pairs
+count, and take dozens of steps to reach their region. LibAUC's classes are used as they are except for what stops them:
   - AUCMLoss v2 has a misplaced bracket and leaves out scores of 0 (its issue 74): the formula of its docstring instead;
   - its sampler asks for torchvision without using it.
-CPU time is that of the passes alone: nothing is read, scored or chosen meanwhile. LibAUC's rows are taken from tensors by the
+CPU time is that of the epochs alone: nothing is read, scored or chosen meanwhile. LibAUC's rows are taken from tensors by the
 numbers its DualSampler gives; time.csv has its own way, a Dataset and a DataLoader, beside it.
 Needs bench/peers/requirements-objectives.txt and scikit-learn.
 """
@@ -35,7 +35,8 @@ import warnings
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
 SETS = {
     "oil-spill": "binary/oil-spill.csv.gz",
     "yeast4": "binary/keel-yeast4.csv.gz",
@@ -222,11 +223,11 @@ def relevant_of(labels):
 
 
 class Ours:
-    def __init__(self, program, folder):
+    def __init__(self, folder):
         environment = {**os.environ, "RAYON_NUM_THREADS": "1"}
         self.folder = folder
         self.process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            harness.command("libauc"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
     def files(self, key, parts):
@@ -257,7 +258,7 @@ def run(arguments):
     log = pathlib.Path(arguments.runs)
     done = {json.loads(line)["key"] for line in log.read_text().splitlines()} if log.exists() else set()
     with tempfile.TemporaryDirectory() as folder, open(log, "a") as out:
-        ours = Ours(arguments.program, pathlib.Path(folder)) if arguments.side != "libauc" else None
+        ours = Ours(pathlib.Path(folder)) if arguments.side != "libauc" else None
         peer = Peer() if arguments.side != "toprank" else None
 
         def record(key, values, answer, labels, name):
@@ -299,9 +300,9 @@ def run(arguments):
                         choice = {"output": "sigmoid", "rate": 0.001, "mode": "adam"}
                         line = {"key": key, "data": data, "case": theirs, "side": "time", "width": width}
                         # Enough steps of ours to be measured by a clock that ticks every few milliseconds.
-                        passes = 1 + 1000 * BATCH // len(parts[0][1])
+                        epochs = 1 + 1000 * BATCH // len(parts[0][1])
                         for way, once in {
-                            "toprank": lambda: ours.train(mine, files, parts, choice, 1, hidden, passes),
+                            "toprank": lambda: ours.train(mine, files, parts, choice, 1, hidden, epochs),
                             "libauc": lambda: peer.train(theirs, parts, choice, 1, hidden, 2),
                             "libauc_loader": lambda: peer.train(theirs, parts, choice, 1, hidden, 1, loader=True),
                         }.items():
@@ -382,7 +383,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="?", help="the folder of the data sets")
     parser.add_argument("runs", nargs="?", help="where runs are written, one a line")
-    parser.add_argument("--program", default=ROOT / "target/release/examples/libauc_bench")
     parser.add_argument("--sets", nargs="*", choices=list(SETS), help="only these data sets")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS)
     parser.add_argument("--side", choices=["libauc", "toprank"], help="only this side; times need both")

@@ -1,16 +1,20 @@
 """Compares the SMILES reader with RDKit, molecule by molecule: what is refused, atoms, bonds, hydrogens, charges, rings,
 aromaticity, and which molecules share a scaffold.
 
-    cargo build --example molecules -p toprank-data
-    python bench/molecules/against_rdkit.py target/debug/examples/molecules DATA/binary/molecules
+    cargo build -p toprank-bench --no-default-features
+    python bench/molecules/against_rdkit.py DATA/binary/molecules
 
 Needs the Python package rdkit; nothing of toprank uses it.
 """
 import csv, gzip, json, subprocess, sys
 from collections import Counter, defaultdict
+from pathlib import Path
 
 from rdkit import Chem, RDLogger
 from rdkit.Chem.Scaffolds import MurckoScaffold
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import harness  # noqa: E402
 
 RDLogger.DisableLog("rdApp.*")
 ORDERS = {Chem.BondType.SINGLE: "Single", Chem.BondType.DOUBLE: "Double", Chem.BondType.TRIPLE: "Triple",
@@ -72,11 +76,11 @@ def compare(name, smiles, ours):
 
 
 def main():
-    program, folder = sys.argv[1:3]
+    folder = sys.argv[1]
     for name in ["hiv", "tox21", "bbbp", "clintox", "sider"]:
         with gzip.open(f"{folder}/{name}.csv.gz", "rt") as file:
             smiles = [row["smiles"] for row in csv.DictReader(file)]
-        found = subprocess.run([program], input="\n".join(smiles), capture_output=True, text=True, check=True)
+        found = subprocess.run(harness.command("molecules", "debug"), input="\n".join(smiles), capture_output=True, text=True, check=True)
         compare(name, smiles, [json.loads(line) for line in found.stdout.splitlines()])
 
 

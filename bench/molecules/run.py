@@ -5,8 +5,8 @@
 
 Every finished run is a line of WORK/runs.csv and is not repeated; stop and start at will. Writes bench/molecules/results.csv from
 the lines that are there: mean and deviation over seeds, and the difference from cross-entropy seed by seed (the same split, start
-and model). One thread. "from cross-entropy" goes on from the cross-entropy model of the same seed, at a tenth of its rate;
-"cross-entropy from cross-entropy" is what those are to be compared with.
+and model). One thread. "from cross-entropy" warm-starts from the cross-entropy model of the same seed, at a tenth of its learning
+rate; "cross-entropy from cross-entropy" is what those are to be compared with.
 """
 import csv, json, os, random, subprocess, sys
 from collections import defaultdict
@@ -17,7 +17,7 @@ SEEDS = [1, 2, 3]
 BASE = "cross-entropy"
 FROM = " from " + BASE
 RATE, RATE_FROM = "0.001", "0.0001"
-# Per set: how it is read, passes (and passes from another model), metrics of the test part (the first also stops training), sampler
+# Per set: how it is read, epochs (and epochs from another model), metrics of the test part (the first also stops training), sampler
 # of objectives that look at lists, objectives. K of an objective is about eight times that of the metric, as the training part is
 # eight times the test part (HIV: four times, as it is thinned). The class-aware sampler is the command's own for one label; with
 # twelve labels it would draw twelve times the molecules, so there all objectives see the same batches of rows.
@@ -86,17 +86,17 @@ def thin(path):
 
 def one(program, folder, name, objective, seed):
     """Metrics of the test part, then the first of them on the validation part, by which the pass was chosen."""
-    roles, (passes, passes_from), metrics, sampler, _ = SETS[name]
+    roles, (epochs, epochs_from), metrics, sampler, _ = SETS[name]
     part = lambda file: os.path.join(folder, file)
-    goes_on = objective.endswith(FROM)
+    warm_start = objective.endswith(FROM)
     objective = objective.removesuffix(FROM)
     base = part(f"base-{seed}.toprank")
-    model = base if objective == BASE and not goes_on else part("model.toprank")
-    begin = ["--from", base] if goes_on else []
+    model = base if objective == BASE and not warm_start else part("model.toprank")
+    begin = ["--from", base] if warm_start else []
     call(program, ["train", "--data", part("train.csv"), "--valid", part("vali.csv"), "--smiles", "smiles", *roles, "--model", MODEL, *begin,
-                   "--objective", objective, "--metric", metrics[0], "--rate", RATE_FROM if goes_on else RATE,
+                   "--objective", objective, "--metric", metrics[0], "--rate", RATE_FROM if warm_start else RATE,
                    "--optimiser", "adam", "--sampler", ROWS if objective in POINTWISE else sampler,
-                   "--epochs", str(passes_from if goes_on else passes), "--patience", "0", "--calibrate", "none",
+                   "--epochs", str(epochs_from if warm_start else epochs), "--patience", "0", "--calibrate", "none",
                    "--seed", str(seed), "--threads", "1", "--quiet", "-o", model])
     values = []
     for file, wanted in [("test.csv", metrics), ("vali.csv", metrics[:1])]:

@@ -1,17 +1,18 @@
-"""Do the tests notice? Breaks the kernels of crates/objectives on purpose, one place at a time, and runs the tests.
+"""Do the tests notice a broken kernel? Breaks the kernels of crates/objectives on purpose, one place at a time, and runs the tests.
 
     python bench/mutate/run.py                      # all of mutations.toml, writes bench/mutate/result.csv
-    python bench/mutate/run.py --only kernels/order # those whose file or text contains this; writes nothing
+    python bench/mutate/run.py --only kernels/order # those whose file or text contains this; replaces their rows
     python bench/mutate/run.py --all                # every failing test of the first binary that fails, not only one
-    python bench/mutate/run.py --resume             # goes on where result.csv ends
-    python bench/mutate/run.py --check              # only: does every text stand exactly once in its file?
+    python bench/mutate/run.py --resume             # only those without a row in result.csv
+    python bench/mutate/run.py --check              # runs nothing: is every text once in its file, which rows are missing?
 
 A mutation is a file, an exact text and its replacement: a flipped sign, a dropped term, a shifted index. It is made in
 a copy of the checkout under target/mutate, with a target folder of its own that is used again from one mutation to the
 next, so a mutation costs one incremental build and the tests up to the first that fails: first those beside the file,
-then the peers' values, the traps and the top, then the contract of all objectives, then all others. A test that does not end counts as failed. Exit code 0: every
-mutation was caught, 1: at least one survived, 2: the table or the checkout is at fault. Needs Python 3.11 and a Rust
-toolchain.
+then the peers' values, the traps and the top, then the contract of all objectives, then all others. A test that does not
+end counts as failed. result.csv has one row for each mutation that was run, in the order of mutations.toml, and none for
+mutations that are no longer in it. Exit code 0: every mutation was caught, 1: at least one survived, 2: the table or the
+checkout is at fault. Needs Python 3.11 and a Rust toolchain.
 """
 
 import argparse
@@ -98,7 +99,7 @@ def build(targets):
 def failures(binary, module, every):
     """Names of the failing tests of a binary, in a fixed order: the first one, or all; empty if all pass."""
     command = [binary, "--test-threads=1", *([module] if module else [])]
-    # Standard error goes to nobody: a panic of a mutated kernel may say much.
+    # Standard error is discarded: a mutated kernel may print many panics.
     run = subprocess.Popen(
         command, cwd=CHECKOUT / "crates/objectives", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
@@ -152,11 +153,13 @@ def load_rows():
         return {tuple(row[:4]): row[4:] for row in list(csv.reader(table))[1:]}
 
 
-def write_rows(rows):
+def write_rows(mutations, known):
+    """One row for each of `mutations` that has a result, in their order."""
+    keys = [key for key in map(key_of, mutations) if key in known]
     with open(HERE / "result.csv", "w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["file", "kind", "text", "replacement", "caught by", "test"])
-        writer.writerows(rows)
+        writer.writerows([*key, *known[key]] for key in keys)
 
 
 def main():
@@ -166,26 +169,23 @@ def main():
     parser.add_argument("--resume", action="store_true", help="keep the rows of result.csv and do the others")
     parser.add_argument("--check", action="store_true", help="only check the table")
     arguments = parser.parse_args()
-    mutations = load()
-    if arguments.only:
-        chosen = arguments.only
-        mutations = [m for m in mutations if chosen in m["file"] or chosen in m["old"]]
-    print(f"{len(mutations)} mutations, each text stands once in its file")
+    mutations, known = load(), load_rows()
+    chosen = [m for m in mutations if not arguments.only or arguments.only in m["file"] or arguments.only in m["old"]]
+    missing = [m for m in mutations if key_of(m) not in known]
+    print(f"{len(mutations)} mutations, each text stands once in its file; {len(missing)} of them have no row in result.csv")
     if arguments.check:
+        for mutation in missing:
+            print(f"  {mutation['file']}:{mutation['line']}  {mutation['old']!r}")
         return 0
     copy_checkout()
     tests = sorted(path.stem for path in (CHECKOUT / "crates/objectives/tests").glob("*.rs")) + ["top"]
     sound = run_stages("", tests, True)
     if sound != ("", []):
         raise Fault(f"the tests must pass before anything is broken: {sound}")
-    known = load_rows() if arguments.resume else {}
-    rows, bad = [], 0
-    for mutation in mutations:
-        key = key_of(mutation)
-        if key in known:
-            rows.append([*key, *known[key]])
-            bad += not known[key][1]
-            continue
+    if arguments.resume:
+        chosen = [m for m in chosen if key_of(m) not in known]
+    bad = 0
+    for mutation in chosen:
         start = time.monotonic()
         path = CHECKOUT / SOURCES / mutation["file"]
         text = path.read_text()
@@ -201,12 +201,10 @@ def main():
         place = f"{mutation['file']}:{mutation['line']}"
         verdict = f"{binary}: {failed[0]}" if caught else binary or "SURVIVED"
         print(f"{seconds:5.1f} s  {mutation['kind']:5}  {place:40}  {verdict}", flush=True)
-        rows.append([*key, binary or "survived", "; ".join(failed)])
-        if not arguments.only:
-            write_rows(rows)  # after each one: an interrupt loses little
-    if not arguments.only:
-        write_rows(rows)
-    print(f"{len(rows) - bad} of {len(rows)} mutations caught")
+        known[key_of(mutation)] = [binary or "survived", "; ".join(failed)]
+        write_rows(mutations, known)  # after each one: an interrupt loses little
+    write_rows(mutations, known)
+    print(f"{len(chosen) - bad} of {len(chosen)} mutations caught")
     return 1 if bad else 0
 
 

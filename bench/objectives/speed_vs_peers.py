@@ -1,10 +1,11 @@
 """Loss and gradient in the scores, one thread: SONG against LibAUC on PyTorch, LambdaRank against LightGBM.
 
-    cargo build --release -p toprank-objectives --example objective_bench
+    cargo build --release -p toprank-bench --no-default-features
     python bench/objectives/speed_vs_peers.py [--out bench/objectives/speed_vs_peers.csv] [--rounds 7]
 
 The same seeded lists for both sides, in turn, round after round in one run. Times are CPU seconds of a call, mean of a
-round and median over the rounds, because on a busy machine the clock on the wall punishes the longer of two jobs. LibAUC: forward and backward of NDCGLoss on scores that are the leaf of the graph, nothing else.
+round and median over the rounds, because on a busy machine wall-clock time is unfair to the longer of two jobs. LibAUC:
+forward and backward of NDCGLoss on scores that are the leaf of the graph, nothing else.
 LightGBM does not show its gradient pass, so it is the difference per iteration between the objectives lambdarank
 (truncation 30, its default normalisation) and regression with trees of 2 leaves on the same data, from given scores with
 a learning rate that leaves them where they are. The SONG gradients are compared before the timing; LambdaRank's are in the
@@ -19,6 +20,7 @@ import os
 import pathlib
 import statistics
 import subprocess
+import sys
 import tempfile
 
 import lightgbm
@@ -28,6 +30,8 @@ import torch
 from song_of_libauc import libauc, seconds_of, write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import harness  # noqa: E402
 SEED = 1
 # Lists, relevant items, other items, and how many times faster we promise to be.
 SONG = [(1, 200, 19_800, 150), (1, 20, 19_980, 30), (100, 10, 90, 30)]
@@ -35,15 +39,15 @@ ROWS, LENGTH, FEATURES, ITERATIONS = 178_000, 120, 4, 100
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 
 
-def toprank(program, objective, shape, repeats, file):
+def toprank(objective, shape, repeats, file):
     """`shape`: lists, relevant, others."""
-    command = [program, objective, *map(str, shape), str(repeats), "--data", file]
+    command = [*harness.command("objective"), objective, *map(str, shape), str(repeats), "--data", file]
     alone = {**os.environ, "RAYON_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=alone)
     return json.loads(done.stdout)
 
 
-def song_rows(program, rounds):
+def song_rows(rounds):
     draw = np.random.default_rng(SEED)
     for lists, relevant, others, wanted in SONG:
         scores = draw.normal(size=(lists, relevant + others))
@@ -55,18 +59,18 @@ def song_rows(program, rounds):
             exact, leaf = libauc(scores, relevant, gamma=1.0)
             exact()
             norm = leaf.grad.double().abs().sum().item()
-            ours = toprank(program, "song", shape, 1, file)["gradient_norm"]
+            ours = toprank("song", shape, 1, file)["gradient_norm"]
             assert abs(norm / ours - 1) < 1e-4, f"gradients differ: {norm} and {ours}"
             step, _ = libauc(scores, relevant, gamma=0.1)
             step()
             pairs = []
             for _ in range(rounds):
                 theirs = seconds_of(step, 21)
-                pairs.append((theirs, toprank(program, "song", shape, 1001, file)["cpu_seconds"]))
+                pairs.append((theirs, toprank("song", shape, 1001, file)["cpu_seconds"]))
         yield row(f"song, {lists} × ({relevant} + {others})", "libauc", pairs, wanted)
 
 
-def lambdarank_row(program, rounds):
+def lambdarank_row(rounds):
     draw = np.random.default_rng(SEED)
     lists = ROWS // LENGTH
     scores = draw.normal(size=lists * LENGTH)
@@ -86,7 +90,7 @@ def lambdarank_row(program, rounds):
         pairs = []
         for _ in range(rounds):
             theirs = per_iteration("lambdarank") - per_iteration("regression")
-            ours = toprank(program, "lambdarank@30:norm=lightgbm", (lists, 1, LENGTH - 1), 51, file)
+            ours = toprank("lambdarank@30:norm=lightgbm", (lists, 1, LENGTH - 1), 51, file)
             pairs.append((theirs, ours["cpu_seconds"]))
     return row(f"lambdarank@30, {lists} × {LENGTH}", "lightgbm", pairs, 2)
 
@@ -109,12 +113,11 @@ def row(what, peer, pairs, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "target/release/examples/objective_bench")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    table = [*song_rows(args.program, args.rounds), lambdarank_row(args.program, args.rounds)]
+    table = [*song_rows(args.rounds), lambdarank_row(args.rounds)]
     for line in table:
         print("  ".join(f"{key} {value}" for key, value in line.items()))
     if args.out:

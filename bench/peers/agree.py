@@ -1,8 +1,8 @@
-"""Do the command and its peers say the same of fresh random lists?
+"""Do the command and its peers compute the same values on fresh random lists?
 
     python bench/peers/agree.py --toprank target/release/toprank --seed 1 [--times 10] [PEER …]
 
-Draws lists from the seed, lets each peer judge them with its own code, writes them to files (LETOR and scores, CSV where
+Draws lists from the seed, lets each peer evaluate them with its own code, writes them to files (LETOR and scores, CSV where
 there are weights, qrels and a run) and asks `toprank evaluate --like PEER --json`. Prints, for each peer and measure,
 the largest difference of a mean over all cases; ends with 1 if one is above 1e-9.
 """

@@ -1,4 +1,4 @@
-"""Writes what scikit-learn and scipy make of seeded scores: probabilities, their quality, intervals of shares.
+"""Writes what scikit-learn and scipy compute from seeded scores: probabilities, their quality, intervals of fractions.
 
     python bench/peers/make_calibration.py crates/train/tests/golden/calibration.json
 

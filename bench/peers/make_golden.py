@@ -2,7 +2,7 @@
 
     python bench/peers/make_golden.py crates/metrics/tests/golden [PEER …]
 
-The versions are those of requirements.txt; README.md in that folder tells the shape of the files.
+The versions are those of requirements.txt; README.md in that folder describes the files.
 """
 
 import json

@@ -3,7 +3,7 @@
     python bench/peers/make_objectives.py crates/objectives/tests/golden/peers.json
 
 The versions are those of requirements-objectives.txt. Every case is checked against our formula written plainly
-(objectives/twins.py) before it is written; the shape of a case is told in objectives/cases.py.
+(objectives/twins.py) before it is written; objectives/cases.py describes a case.
 """
 
 import collections

@@ -1,4 +1,4 @@
-"""Each peer judges the same lists with its own code.
+"""Each peer evaluates the same lists with its own code.
 
 A peer is a function from lists to `{our metric: (mean, per list or None)}`. Keys are toprank's names; a rule in a
 key (`:gain=linear`) is one the peer's preset leaves open because the peer offers both.

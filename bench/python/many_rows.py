@@ -1,9 +1,9 @@
-"""Memory of judging 100 million rows in Python: the peak beyond the arrays that were handed over.
+"""Memory of evaluating 100 million rows in Python: the peak beyond the arrays that were handed over.
 
     python bench/python/many_rows.py [-o bench/python/many_rows.csv] [--rows 100000000]
 
-Labels (float32), scores (float64) and sizes of lists of 100 are made in the process, then `toprank.evaluate` judges them by
-ndcg@10, map and mrr. Printed and kept: the arrays' bytes, the highest resident memory before and after the call, seconds.
+Labels (float32), scores (float64) and sizes of lists of 100 are made in the process, then `toprank.evaluate` evaluates
+ndcg@10, map and mrr. Printed and written: the arrays' bytes, the highest resident memory before and after the call, seconds.
 """
 
 import argparse

@@ -4,10 +4,10 @@
 
 DATA is the folder with letor/mq2008 and letor/ohsumed; the package toprank, LightGBM and XGBoost must be installed. Parts i, i+1,
 i+2 train, i+3 validates, i+4 is the test. Every fit has the same trees (LightGBM 7 leaves, XGBoost depth 3, rate 0.05, one
-thread, the other settings as they come), is stopped early by toprank's ndcg@10 on the validation part, and is judged on the
-test part; nothing is tuned. XGBoost's rank:map learns from labels above 0, since it takes no grades. p: two-sided paired randomisation test over the test lists of all folds against the library's own
-ndcg objective (lambdarank, rank:ndcg), corrected by Holm over the lines of a library and a set; lists without a relevant
-item are left out.
+thread, the other settings as they come), is stopped early by toprank's ndcg@10 on the validation part, and is evaluated on the
+test part; nothing is tuned. XGBoost's rank:map learns from labels above 0, since it takes no grades. p: two-sided paired
+randomisation test over the test lists of all folds against the library's own ndcg objective (lambdarank, rank:ndcg), corrected by Holm over the lines of a library and a set; lists without a relevant
+item are excluded.
 """
 
 import argparse
@@ -117,9 +117,9 @@ def block(name, tool, parts, rounds):
     base = runs[OWN[tool][0], False][0]
     lines, p = [], []
     for (objective, ours), (scores, trees, seconds) in runs.items():
-        judged = toprank.evaluate(labels, scores, group=sizes, metrics="ndcg@10,map")
+        found = toprank.evaluate(labels, scores, group=sizes, metrics="ndcg@10,map")
         line = {"set": name, "trees": tool, "objective": objective, "by": "toprank" if ours else tool}
-        line |= {"ndcg@10": f"{judged['ndcg@10']:.4f}", "map": f"{judged['map']:.4f}", "difference": "", "p": "", "p_holm": ""}
+        line |= {"ndcg@10": f"{found['ndcg@10']:.4f}", "map": f"{found['map']:.4f}", "difference": "", "p": "", "p_holm": ""}
         if scores is not base:
             pair = toprank.compare(
                 {"own": base, "this": scores}, labels, group=sizes, metrics="ndcg@10", tests="randomisation", correction="none"

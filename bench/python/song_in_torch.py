@@ -1,18 +1,18 @@
 """What a step with SONG costs inside PyTorch: toprank.torch.loss beside the Rust kernel alone and beside LibAUC, one thread.
 
-    cargo build --release -p toprank-objectives --example objective_bench
+    cargo build --release -p toprank-bench --no-default-features
     pip install .
     python bench/python/song_in_torch.py [-o bench/python/song_in_torch.csv] [--rounds 9]
 
 For each shape, in turn, round after round in one run, on the same seeded scores (32 bits) and labels:
 
-    kernel    loss and gradient by the Rust library alone (objective_bench, a program of its own)
+    kernel    loss and gradient by the Rust library alone (the harness `objective`, a process of its own)
     call      loss(scores) inside PyTorch: the gradient is known when it returns
     step      the same with .backward()
     floor     scores.sum().backward(): what PyTorch's own machinery takes for a loss that costs nothing
     libauc    forward and backward of LibAUC's NDCGLoss
 
-CPU seconds of a call, median over the rounds: on a busy machine the clock on the wall punishes the longer of two jobs. The
+CPU seconds of a call, median over the rounds: on a busy machine wall-clock time is unfair to the longer of two jobs. The
 gradients of toprank and LibAUC are compared before the timing.
 """
 
@@ -37,7 +37,8 @@ import toprank  # noqa: E402
 import toprank.torch  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/objectives"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench/objectives")]
+import harness  # noqa: E402
 from song_of_libauc import libauc, seconds_of, write  # noqa: E402
 
 # Lists, relevant items, other items, and repetitions of a round.
@@ -45,13 +46,13 @@ SHAPES = [(64, 10, 90, 2000), (64, 48, 52, 1000), (1, 200, 19_800, 500), (1, 20,
 MOST = 1.2
 
 
-def kernel(program, shape, repeats, file):
-    command = [program, "song:gamma=0.1", *map(str, shape), str(repeats), "--data", file]
+def kernel(shape, repeats, file):
+    command = [*harness.command("objective"), "song:gamma=0.1", *map(str, shape), str(repeats), "--data", file]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["cpu_seconds"]
 
 
-def measure(program, shape, repeats, rounds):
+def measure(shape, repeats, rounds):
     lists, relevant, others = shape
     scores = np.random.default_rng(1).normal(size=(lists, relevant + others)).astype(np.float32)
     labels = np.zeros_like(scores)
@@ -77,7 +78,7 @@ def measure(program, shape, repeats, rounds):
     with tempfile.TemporaryDirectory() as folder:
         file = write(folder, scores, labels)
         calls = {
-            "kernel": lambda: kernel(program, shape, repeats, file),
+            "kernel": lambda: kernel(shape, repeats, file),
             "call": lambda: seconds_of(lambda: loss(leaf), repeats),
             "step": lambda: seconds_of(step, repeats),
             "floor": lambda: seconds_of(floor, repeats),
@@ -101,7 +102,6 @@ def measure(program, shape, repeats, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "target/release/examples/objective_bench")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("-o", type=pathlib.Path)
     args = parser.parse_args()
@@ -109,7 +109,7 @@ def main():
     print({name: importlib.metadata.version(name) for name in ("torch", "libauc")}, "toprank", toprank.__version__)
     table = []
     for lists, relevant, others, repeats in SHAPES:
-        table.append(measure(args.program, (lists, relevant, others), repeats, args.rounds))
+        table.append(measure((lists, relevant, others), repeats, args.rounds))
         print(*(f"{key} {value}" for key, value in table[-1].items()), sep="  ", flush=True)
     if args.o:
         with args.o.open("w", newline="") as file:

@@ -1,11 +1,12 @@
 """Reading 250 MB of LETOR text: toprank, LightGBM's Dataset and scikit-learn's reader, interleaved, in one run.
 
-    cargo build --release -p toprank-data --example read_bench
+    cargo build --release -p toprank-bench --no-default-features --features parquet
     python bench/reading/run.py [--out FOLDER] [--repeats 3]        # needs numpy, lightgbm, scikit-learn
 
 Each reading is a process of its own that reports its CPU seconds (user and system, all threads) for the reading
 alone: no interpreter start, no imports. The file is in the page cache. LightGBM does not read
-qids, so it gets the same rows without them; it also bins while it reads, so its CPU seconds hold more than reading. Writes bench/reading/result.csv with the medians.
+qids, so it gets the same rows without them; it also bins while it reads, so its CPU seconds hold more than reading.
+Writes bench/reading/result.csv with the medians.
 """
 
 import argparse
@@ -18,7 +19,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
 
 PEERS = {
     "lightgbm": """
@@ -95,17 +97,11 @@ def main():
             for row in rows:
                 label, _, cells = row.split(" ", 2)
                 out.write(f"{label} {cells}")
-    target = json.loads(
-        subprocess.run(
-            ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"],
-            check=True, capture_output=True, text=True, cwd=ROOT,
-        ).stdout
-    )["target_directory"]
-    bench = str(pathlib.Path(target) / "release" / "examples" / "read_bench")
+    bench = harness.command("read")
     parquet = text.with_suffix(".parquet")
-    commands = {"toprank": [bench, str(text)]}
-    if parquet.exists() or subprocess.run([bench, str(text), str(parquet)]).returncode == 0:
-        commands["toprank parquet"] = [bench, str(parquet)]
+    commands = {"toprank": [*bench, str(text)]}
+    if parquet.exists() or subprocess.run([*bench, str(text), str(parquet)]).returncode == 0:
+        commands["toprank parquet"] = [*bench, str(parquet)]
     for peer, code in PEERS.items():
         commands[peer] = [sys.executable, "-c", code, str(bare if peer == "lightgbm" else text)]
     measured = {name: [] for name in commands}

@@ -1,4 +1,4 @@
-"""implicit's ALS and BPR, and popularity, on the splits of the example `recommend`: full ranking over unseen items.
+"""implicit's ALS and BPR, and popularity, on the splits of the harness `recommend`: full ranking over unseen items.
 
     python bench/recommend/peers.py SHARED/data peers.csv
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Recommenders against PyTorch with LibAUC's loss and against implicit, one thread each, interleaved (full rankings also on two).
 
-    cargo build --release -p toprank --no-default-features --example recommend_bench
-    target/release/examples/recommend_bench make FOLDER 6040 3706 165
+    cargo build --release -p toprank-bench --no-default-features
+    target/release/toprank-bench recommend-speed make FOLDER 6040 3706 165
     python bench/recommend/speed_vs_peers.py FOLDER --movielens SHARED/data/recsys/ml-1m-implicit
 
-- step: NeuMF (64 numbers, one layer of 64) under SONG, 256 users with 10 relevant items and 300 others each: gathering,
+- step: NeuMF (64 dimensions, one layer of 64) under SONG, 256 users with 10 relevant items and 300 others each: gathering,
   forward, loss, backward, optimiser. PyTorch with Adam over the whole tables, and with SparseAdam over touched rows.
-- bpr: CPU seconds of passes of matrix factorisation under BPR until NDCG@10 of the held-out items of MovieLens is that of implicit
-  after 40 passes (64 factors, rate and regularisation 0.01: more passes and other rates of 0.02, 0.05 gave it less), and of one.
-- rank: all unseen items ranked for all users and judged, against implicit's `recommend` called user by user in Python.
+- bpr: CPU seconds of matrix factorisation under BPR until NDCG@10 of the held-out items of MovieLens is that of implicit after
+  40 epochs (64 factors, learning rate and regularisation 0.01: more epochs and learning rates of 0.02 and 0.05 gave it less),
+  and of one epoch.
+- rank: all unseen items ranked for all users and evaluated, against implicit's `recommend` called user by user in Python.
 
 Needs numpy, scipy, torch, libauc, implicit.
 """
@@ -18,10 +19,11 @@ from pathlib import Path
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 HERE = Path(__file__).resolve().parent
-OURS = HERE.parent.parent / "target/release/examples/recommend_bench"
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
 USERS, RELEVANT, OTHERS = 256, 10, 300
 # One other item per relevant one, as implicit draws them: large steps for the price of a pass, small ones for the way to a figure.
-PASS = 'sampler = "pairs:batch=32768:group=20:items=20"'
+SAMPLER_OF_AN_EPOCH = 'sampler = "pairs:batch=32768:group=20:items=20"'
 BPR = ['sampler = "pairs:batch=2048:group=20:items=20"', "rate = 0.01", 'optimiser = "adam:decay=0.0001"']
 
 
@@ -108,12 +110,11 @@ def implicit_data(folder):
     return parts
 
 
-def implicit_bpr(folder, passes):
+def implicit_bpr(folder, epochs):
     import implicit
-    import numpy as np
 
     train, test = implicit_data(folder)
-    model = implicit.bpr.BayesianPersonalizedRanking(factors=64, learning_rate=0.01, regularization=0.01, iterations=passes,
+    model = implicit.bpr.BayesianPersonalizedRanking(factors=64, learning_rate=0.01, regularization=0.01, iterations=epochs,
                                                      num_threads=1, random_state=1, verify_negative_samples=True)
     start = time.process_time()
     model.fit(train, show_progress=False)
@@ -140,9 +141,9 @@ def implicit_rank(folder):
     return time.perf_counter() - start
 
 
-def ours(program, *arguments, threads=1):
+def ours(*arguments, threads=1):
     environment = {**os.environ, "THREADS": str(threads)}
-    command = [program, *map(str, arguments)]
+    command = [*harness.command("recommend-speed"), *map(str, arguments)]
     text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
     return [json.loads(line) for line in text.splitlines()]
 
@@ -158,7 +159,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--movielens", help="folder with train.txt.gz and test.txt.gz")
-    parser.add_argument("--ours", default=str(OURS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("-o", default=str(HERE / "speed_vs_peers.csv"))
     args = parser.parse_args()
@@ -170,26 +170,26 @@ def main():
 
     steps = {"ours": [], "dense": [], "sparse": []}
     for _ in range(args.rounds):
-        steps["ours"].append(ours(args.ours, "step", args.folder, 40)[0]["seconds"])
+        steps["ours"].append(ours("step", args.folder, 40)[0]["seconds"])
         steps["dense"].append(child("torch_step", args.folder, 12, False))
         steps["sparse"].append(child("torch_step", args.folder, 12, True))
     best = {name: min(values) for name, values in steps.items()}
     row("NeuMF step under SONG", best["ours"], "PyTorch + LibAUC, Adam", best["dense"])
     row("NeuMF step under SONG", best["ours"], "PyTorch + LibAUC, SparseAdam", best["sparse"])
 
-    passes, folder = 40, args.movielens or args.folder
-    theirs = min((child("implicit_bpr", folder, passes) for _ in range(args.rounds)), key=lambda run: run[0])
-    alone = min(ours(args.ours, "bpr", folder, 5, PASS)[-1]["seconds"] / 5 for _ in range(args.rounds))
-    row("BPR pass", alone, "implicit", theirs[0] / passes)
-    mine = ours(args.ours, "bpr", folder, 20, *BPR)
+    epochs, folder = 40, args.movielens or args.folder
+    theirs = min((child("implicit_bpr", folder, epochs) for _ in range(args.rounds)), key=lambda run: run[0])
+    alone = min(ours("bpr", folder, 5, SAMPLER_OF_AN_EPOCH)[-1]["seconds"] / 5 for _ in range(args.rounds))
+    row("BPR epoch", alone, "implicit", theirs[0] / epochs)
+    mine = ours("bpr", folder, 20, *BPR)
     reached = next((line for line in mine if line["ndcg@10"] >= theirs[1]), None)
     if reached:
         row("BPR until equal NDCG@10", reached["seconds"], "implicit", theirs[0],
-            f"{reached['pass']} and {passes} passes, NDCG@10 {theirs[1]:.4f}")
+            f"{reached['epoch']} and {epochs} epochs, NDCG@10 {theirs[1]:.4f}")
 
     loop = min(child("implicit_rank", args.folder) for _ in range(args.rounds))
     for threads in [1, 2]:
-        lines = [line for _ in range(args.rounds) for line in ours(args.ours, "rank", args.folder, threads=threads)]
+        lines = [line for _ in range(args.rounds) for line in ours("rank", args.folder, threads=threads)]
         seconds = min(line["seconds"] for line in lines)
         row("full ranking", seconds, "implicit, user by user", loop, f"ours on {threads} thread{'s' * (threads > 1)}")
     with open(args.o, "w", newline="") as file:

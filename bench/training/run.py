@@ -1,14 +1,14 @@
 """Full training steps: ours against PyTorch (+ LibAUC's SONG), side by side in one run.
 
-    cargo build --release --workspace --example training_bench
+    cargo build --release -p toprank-bench
     python bench/training/run.py [--out bench/training/result.csv] [--rounds 7] [--threads 1 2]
 
 Generated data in the shape of MSLR: 136 features; 48 % of a list is relevant as there, and 10 % for comparison (a
 smaller share is cheaper for LibAUC, whose pairs are a matrix). A step draws lists from data 8 times as large, gathers
-their rows, scores them, takes loss and gradient (SONG: ours and LibAUC's NDCGLoss; ListNet), goes back through the
-network and moves the parameters by Adam (PyTorch: fused). Both sides are one process each with the same settings of
+their rows, scores them, computes loss and gradient (SONG: ours and LibAUC's NDCGLoss; ListNet), runs the backward pass
+and updates the parameters by Adam (PyTorch: fused). Both sides are one process each with the same settings of
 glibc's allocator, which keep the heap; cases go to them in turn, round after round. Reported: the median over rounds of
-each side's median step by the clock, its CPU seconds a step, and the ratio's median and range. An epoch is 178,000 rows
+each side's median step by the wall clock, its CPU seconds a step, and the ratio's median and range. An epoch is 178,000 rows
 in lists of 120, 32 lists a step, so 47 steps of the median length. Needs bench/peers/requirements-objectives.txt.
 """
 
@@ -23,6 +23,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import harness  # noqa: E402
 KEEP_HEAP = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 31),
@@ -42,7 +44,7 @@ CASES = [
     ("context, long lists", CONTEXT, "song", 8, 1000, 480, 3),
     ("small, ListNet (a step of the epoch)", SMALL, "listnet", 32, 120, 58, 47),
 ]
-WIDTH, WARM, PASSES = 136, 3, 8
+WIDTH, WARM, STEPS_OF_DATA = 136, 3, 8
 
 
 def peer(threads):
@@ -84,7 +86,7 @@ def network(torch, text):
 
 
 def steps_of(torch, text, objective, batch, length, relevant, steps):
-    lists = PASSES * batch
+    lists = STEPS_OF_DATA * batch
     features = torch.rand(lists, length, WIDTH) * 2 - 1
     rating = torch.zeros(lists, length)
     rating[:, :relevant] = 1
@@ -138,7 +140,6 @@ class Side:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=ROOT / "target/release/examples/training_bench")
     parser.add_argument("--out", default=ROOT / "bench/training/result.csv")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
@@ -150,7 +151,7 @@ def main():
     cases = [case for case in CASES if arguments.only in case[0]]
     rows, alone = [], {}
     for threads in arguments.threads:
-        ours = Side([arguments.program], threads)
+        ours = Side(harness.command("training"), threads)
         theirs = Side([sys.executable, __file__, "--peer", str(threads)], threads)
         seen = {case[0]: [] for case in cases}
         for _ in range(arguments.rounds):

@@ -3,7 +3,7 @@
 
     python bench/trees/dart_and_interactions.py DATA
 
-Folds, judging and tests as in quality_vs_peers.py. Trees of 7 leaves, rate 0.05, three seeds for DART; the number of trees is the best on
+Folds, evaluation and tests as in quality_vs_peers.py. Trees of 7 leaves, learning rate 0.05, three seeds for DART; the number of trees is the best on
 validation of 50, 100, 200 for every setting alike (DART changes trees it has, so it cannot be stopped early). "additive":
 no tree may use two features, the strictest constraint there is. p: two-sided randomisation test over the test lists against plain
 boosting. Row "chosen": the setting whose validation is best, mean over both sets.

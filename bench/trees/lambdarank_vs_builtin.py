@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Our LambdaRank fed to the trees of LightGBM and XGBoost as an external objective, beside their own.
 
-    cargo build -p toprank-objectives --example gradients
-    python bench/trees/lambdarank_vs_builtin.py target/debug/examples/gradients
+    cargo build -p toprank-bench --no-default-features
+    python bench/trees/lambdarank_vs_builtin.py
 
-The same rows, settings and trees; only who computes gradient and curvature differs. Compared are the scores of all rows:
-largest difference by largest score. LightGBM's own looks sigmoids up in a table, so it agrees to about 1e-5 until a split turns. Lists of 1, 2
-and 3,000 items are among them, lists without a relevant item, and in one case labels up to 30 (LightGBM's last). Exit status 1 beyond 1e-4
-after 8 trees of LightGBM, 1e-6 after 8 of XGBoost. A tool that is not installed is named and left out.
+The same rows, settings and trees; only who computes the gradient and the Hessian diagonal differs. Compared are the scores of all rows:
+largest difference by largest score. LightGBM's own looks sigmoids up in a
+table, so it agrees to about 1e-5 until a split differs. Lists of 1, 2 and 3,000 items are among them, lists without a relevant item, and in one case labels up to 30 (LightGBM's last). Exit status 1 beyond 1e-4
+after 8 trees of LightGBM, 1e-6 after 8 of XGBoost. A tool that is not installed is named and skipped.
 """
 import csv, subprocess, sys
 from pathlib import Path
@@ -15,6 +15,10 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
+
+PROGRAM = harness.command("gradients", "debug")
 FEATURES = 20
 
 
@@ -33,8 +37,8 @@ def data(most):
 
 
 class Ours:
-    def __init__(self, binary, objective, y, sizes, weights):
-        self.child = subprocess.Popen([binary, objective], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, objective, y, sizes, weights):
+        self.child = subprocess.Popen([*PROGRAM, objective], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         header = [np.uint32(len(sizes)), sizes.astype("<u4"), weights.astype("<f4"), y.astype("<f4")]
         self.child.stdin.write(b"".join(part.tobytes() for part in header))
         self.items = len(y)
@@ -46,13 +50,13 @@ class Ours:
         return found[: self.items], found[self.items :]
 
 
-def lightgbm_case(binary, most, weighted, trees):
+def lightgbm_case(most, weighted, trees):
     import lightgbm
 
     x, y, sizes, weights = data(most)
     weights = weights if weighted else np.ones_like(weights)
     settings = {"num_leaves": 31, "learning_rate": 0.1, "verbosity": -1, "num_threads": 1, "deterministic": True}
-    ours = Ours(binary, "lambdarank@30:norm=lightgbm", y, sizes, weights)
+    ours = Ours("lambdarank@30:norm=lightgbm", y, sizes, weights)
     scores = []
     for objective in ("lambdarank", lambda predicted, _: ours(predicted)):
         rows = lightgbm.Dataset(x.astype(np.float64), y, group=sizes, weight=np.repeat(weights, sizes))
@@ -61,14 +65,14 @@ def lightgbm_case(binary, most, weighted, trees):
     return f"lightgbm {lightgbm.__version__}", scores
 
 
-def xgboost_case(binary, most, weighted, trees):
+def xgboost_case(most, weighted, trees):
     import xgboost
 
     x, y, sizes, weights = data(most)
     weights = weights if weighted else np.ones_like(weights)
     # XGBoost scales the weights of the lists so that their mean is 1.
     scaled = weights * np.float32(len(weights) / weights.sum())
-    ours = Ours(binary, "lambdarank@32:norm=lightgbm", y, sizes, scaled)
+    ours = Ours("lambdarank@32:norm=lightgbm", y, sizes, scaled)
     settings = {"max_depth": 6, "eta": 0.3, "nthread": 1, "tree_method": "hist", "base_score": 0.0}
 
     def objective(predicted, _):
@@ -89,13 +93,13 @@ def xgboost_case(binary, most, weighted, trees):
     return f"xgboost {xgboost.__version__}", scores
 
 
-def main(binary):
+def main():
     bad, table = False, []
     for case, bound in ((lightgbm_case, 1e-4), (xgboost_case, 1e-6)):
         for what, most, weighted in (("labels to 4", 4, False), ("weighted lists", 4, True), ("labels to 30", 30, False)):
             for trees in (1, 8, 50):
                 try:
-                    tool, (theirs, ours) = case(binary, most, weighted, trees)
+                    tool, (theirs, ours) = case(most, weighted, trees)
                 except ImportError as error:
                     print(f"{error.name} is not installed: nothing is compared with it")
                     break
@@ -113,4 +117,4 @@ def main(binary):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

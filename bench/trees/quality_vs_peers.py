@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 """Test NDCG@10 of boosted trees on five folds of MQ2008 and OHSUMED: ours and the peers', early stopping on validation.
 
-    cargo build --release -p toprank-train --no-default-features --example trees_quality
+    cargo build --release -p toprank-bench --no-default-features
     python bench/trees/quality_vs_peers.py DATA [--tools toprank,lightgbm,xgboost,catboost]
 
 DATA is the folder with letor/mq2008 and letor/ohsumed. Parts i, i+1, i+2 train, i+3 validates, i+4 is the test. Ours are the
 defaults of `toprank train --model trees` with each objective, mean over three seeds. Among the settings of a tool the one with
 the best validation, mean over both sets, is its line "chosen"; test values never choose. Gain 2^y − 1, lists without a relevant
-item skipped, ties averaged (the peers' scores are judged by the same rule). p: two-sided randomisation test over the test lists
+item skipped, ties averaged (the peers' scores are evaluated by the same rule). p: two-sided randomisation test over the test lists
 against the chosen line of toprank.
 """
-import argparse, csv, gzip, json, subprocess
+import argparse, csv, gzip, json, subprocess, sys
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-OURS = HERE.parent.parent / "target/release/examples/trees_quality"
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
 OBJECTIVES = ["ndcg@10", "lambdarank", "lambdarank@10", "lambdarank@30:norm=lightgbm", "lambda-map", "lambda-err", "xe-ndcg",
               "yetirank", "listnet", "listwise-ce", "ranknet", "ndcg-loss2", "ndcg-loss2pp", "song", "song:gamma=1", "k-song",
               "approx-ndcg", "smoothi", "ap", "auroc", "squared"]
@@ -137,7 +138,7 @@ def main():
     rows = []
     if "toprank" in tools:
         settings = [f'objective = "{name}"; seed = {seed}' for name in OBJECTIVES for seed in SEEDS]
-        text = subprocess.run([OURS, args.data] + settings, stdout=subprocess.PIPE, text=True, check=True).stdout
+        text = subprocess.run([*harness.command("trees-quality"), args.data] + settings, stdout=subprocess.PIPE, text=True, check=True).stdout
         ours = [json.loads(line) for line in text.splitlines()]
         rows += [row | {"setting": row["setting"].split('"')[1]} for row in ours]
     rows += list(peers([tool for tool in tools if tool != "toprank"], args.data))

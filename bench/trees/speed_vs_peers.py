@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
 """Boosted trees against LightGBM, XGBoost and CatBoost: binning, training with LambdaRank, prediction, text to bins.
 
-    cargo build --release -p toprank-trees --example trees_bench
-    target/release/examples/trees_bench make FOLDER 1500
+    cargo build --release -p toprank-bench --no-default-features
+    target/release/toprank-bench trees-speed make FOLDER 1500
     python bench/trees/speed_vs_peers.py FOLDER --leaves 31,255 --threads 1,2
 
-All tools see the same rows (179 250 × 136, generated; `make FOLDER 15000`: 1.8 million) and take turns in one run; each
+All tools see the same rows (179,250 × 136, generated; `make FOLDER 15000`: 1.8 million) and take turns in one run; each
 measurement runs in its own process. Wall and CPU seconds, and NDCG@10 on the training rows as a sign that the work is the same.
 "text to bins" is from the text file to bins in memory: ours reads LETOR, LightGBM the same lines without qid and comments and a file
 of list sizes, which are written before. "peak memory" is of a process that begins with that text and trains (its peers below begin
 with numbers, in "peak memory given numbers"); "memory without numbers" is what training takes where no tool keeps the numbers: ours
-over a mapped file (its pages belong to the system), LightGBM with `two_round`. "spent" and "memory" of ours say where training time goes, and go to a file of their own.
+over a memory-mapped file (its pages belong to the system), LightGBM with `two_round`. Where training time goes ("spent on …", and
+"memory", what the machine moves when it does nothing else) is written to a file of its own.
 Needs numpy, lightgbm; xgboost and catboost where installed. 1.8 million rows need 6 GB of memory and 7 GB of disk.
 """
 import argparse, csv, json, os, resource, statistics, subprocess, sys, time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-OURS = HERE.parent.parent / "target/release/examples/trees_bench"
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
 
 
 MEASURED = ["bin", "text to bins", "train", "predict", "predict one list", "peak memory", "peak memory given numbers",
@@ -151,12 +153,12 @@ def without_qid(folder):
     Path(f"{plain}.part").rename(plain)
 
 
-def measure(tool, folder, leaves, threads, trees, ours=None):
+def measure(tool, folder, leaves, threads, trees):
     if tool in ["toprank", "toprank-mapped"]:
-        command = [ours, "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}",
+        command = [*harness.command("trees-speed"), "run", folder, f"leaves={leaves}", f"threads={threads}", f"trees={trees}",
                    f"from={'mapped' if tool == 'toprank-mapped' else 'text'}"]
     elif tool == "memory":
-        command = [ours, "memory", str(threads)]
+        command = [*harness.command("memory"), str(threads)]
     else:
         command = [sys.executable, __file__, folder, "--child", tool, "--leaves", str(leaves), "--threads", str(threads),
                    "--trees", str(trees)]
@@ -172,8 +174,8 @@ def measure(tool, folder, leaves, threads, trees, ours=None):
     found = {row["what"]: row for row in rows}
     if tool == "toprank":
         found["text to bins"] = {part: found["read"][part] + found["bin"][part] for part in ["wall", "cpu"]}
-        found["memory without numbers"] = measure("toprank-mapped", folder, leaves, threads, 3, ours)["own memory"]
-        found["memory"] = measure("memory", folder, leaves, threads, trees, ours)["memory"]
+        found["memory without numbers"] = measure("toprank-mapped", folder, leaves, threads, 3)["own memory"]
+        found["memory"] = measure("memory", folder, leaves, threads, trees)["memory"]
     if tool == "lightgbm":
         text = measure("lightgbm-text", folder, leaves, threads, trees)
         found["peak memory given numbers"] = found["peak memory"]
@@ -190,7 +192,6 @@ def main():
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--tools", default="toprank,lightgbm,xgboost,catboost")
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--ours", default=str(OURS), help="the built example trees_bench")
     parser.add_argument("--child")
     parser.add_argument("-o", default=str(HERE / "speed_vs_peers.csv"))
     args = parser.parse_args()
@@ -203,7 +204,7 @@ def main():
             found = {tool: [] for tool in args.tools.split(",")}
             for _ in range(args.repeats):
                 for tool in found:
-                    found[tool].append(measure(tool, args.folder, leaves, threads, args.trees, args.ours))
+                    found[tool].append(measure(tool, args.folder, leaves, threads, args.trees))
             base = found.get("lightgbm")
             for tool, runs in found.items():
                 for what in MEASURED:

@@ -1,6 +1,6 @@
-"""growth.csv as growth.svg: seconds of a solve and of ten products by number of edges, both axes logarithmic.
+"""growth.csv as growth.svg: seconds of a solve and of ten matrix–vector products by number of edges, both axes logarithmic.
 
-    target/release/examples/pagerank_bench growth > bench/walks/growth.csv && python bench/walks/growth_plot.py
+    target/release/toprank-bench pagerank growth > bench/walks/growth.csv && python bench/walks/growth_plot.py
 """
 
 import csv

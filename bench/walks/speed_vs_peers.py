@@ -1,14 +1,13 @@
 """PageRank of two generated graphs of 10 million edges beside igraph, networkx (scipy), networkit, rustworkx and
 fast-pagerank, at one 1-norm error: solve only, and file to result.
 
-    cargo build --release -p toprank-walks --example pagerank_bench
+    cargo build --release -p toprank-bench --no-default-features
     python bench/walks/speed_vs_peers.py [--edges 10000000] [--rounds 3] [--error 1e-8]
 
 Ours stops when its own bound says that the error is at most the one asked for. Every peer gets the loosest tolerance
 (powers of ten) with which its true error, against our scores at 1e-13, is that small: what it can certify itself does
-not count against it. Times are of the clock and of the CPU, best of the rounds, in which the tools take
-turns; run it on a machine at rest. Peers
-that are not installed are left out.
+not count against it. Times are wall-clock and CPU seconds, best of the rounds, in which the tools take turns; run it on a
+machine at rest. Peers that are not installed are skipped.
 """
 
 import argparse
@@ -16,6 +15,7 @@ import csv
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -23,13 +23,14 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-BENCH = HERE.parents[1] / "target/release/examples/pagerank_bench"
+sys.path.insert(0, str(HERE.parent))
+import harness  # noqa: E402
 ALPHA = 0.15
 PATIENCE = 8.0  # seconds after which a peer gets no further round
 
 
 def load(file):
-    """Two columns of whole numbers, by the fastest reader at hand."""
+    """Two columns of integers, by the fastest reader at hand."""
     try:
         import pyarrow.csv as table
 
@@ -174,24 +175,24 @@ def main():
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--out", default=str(HERE / "speed_vs_peers.csv"))
     args = parser.parse_args()
-    rows = []
+    rows, bench = [], harness.command("pagerank")
     with tempfile.TemporaryDirectory() as folder:
         for kind in args.graphs.split(","):
             wanted = {"tail": 3.0, "core": 1.5}[kind]
             file, exact = os.path.join(folder, f"{kind}.txt"), os.path.join(folder, f"{kind}.f64")
-            subprocess.check_call([BENCH, "make", file, str(args.nodes), str(args.edges), kind, "1"])
-            subprocess.check_call([BENCH, "scores", file, "1e-13", exact])
+            subprocess.check_call([*bench, "make", file, str(args.nodes), str(args.edges), kind, "1"])
+            subprocess.check_call([*bench, "scores", file, "1e-13", exact])
             exact = np.fromfile(exact)
             tools, own = list(found(args.peers.split(","), args.error)), []
             for _ in range(args.rounds):
-                own += json.loads(subprocess.check_output([BENCH, "time", file, str(args.error), "1"]))
+                own += json.loads(subprocess.check_output([*bench, "time", file, str(args.error), "1"]))
                 for tool in tools:
                     tool.round(file, exact, args.error)
-            triad = json.loads(subprocess.check_output([BENCH, "triad"]))["triad_bytes_per_s"] / 1e9
+            triad = json.loads(subprocess.check_output(harness.command("memory")))["gb_per_s"]
             best = lambda key: min(run[key] for run in own)  # noqa: E731
             read, solve = best("read_s"), best("solve_s")
             moved = max(run["product_bytes_per_s"] for run in own) / 1e9
-            print(f"{kind}: one product moves {moved:.1f} GB/s beside a triad of {triad:.1f}", flush=True)
+            print(f"{kind}: one matrix–vector product moves {moved:.1f} GB/s; a = b + s·c moves {triad:.1f}", flush=True)
             rows.append([kind, "toprank", read, best("read_cpu_s"), solve, best("solve_cpu_s"), read + solve, 1, 1,
                          args.error, own[0]["error_bound"], own[0]["products"], moved, triad])
             print(*rows[-1], flush=True)

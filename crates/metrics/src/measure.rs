@@ -71,6 +71,11 @@ impl Measure {
         measures.collect::<Result<_, _>>().map(once_each)
     }
 
+    /// A user's own metric, which is not in the catalog; see `crates/toprank/examples/own_metric.rs`.
+    pub fn own(name: &str, metric: impl Metric + 'static, policy: &Policy) -> Measure {
+        Measure { name: name.to_string(), entry: &OWN, metric: Arc::new(metric), policy: policy.clone() }
+    }
+
     fn new(
         spec: &Spec,
         base: &Policy,
@@ -102,7 +107,7 @@ impl Measure {
         &self.name
     }
 
-    /// Its line in the catalog.
+    /// Its entry of the catalog; users' own metrics share an entry that is not in it.
     pub fn entry(&self) -> &'static Entry<dyn Metric> {
         self.entry
     }
@@ -132,6 +137,16 @@ impl Measure {
         })
     }
 }
+
+/// The entry of users' own metrics.
+static OWN: Entry<dyn Metric> = Entry {
+    name: "own",
+    family: "own",
+    about: "a metric that is not in the catalog",
+    page: "",
+    params: &[],
+    make: |_| Err(ParamError::new("metric", "own", "one of those that `toprank metrics` lists")),
+};
 
 /// Two entries that mean the same (`ap`, `map`) stay once.
 fn once_each(measures: Vec<Measure>) -> Vec<Measure> {

@@ -89,7 +89,8 @@ impl Goal {
         &self.name
     }
 
-    /// A user-defined objective that is not in the catalog; see `examples/own_x_risk.rs`.
+    /// A user's own objective, which is not in the catalog; see `own_objective.rs` and `own_x_risk.rs` among the examples of
+    /// the crate `toprank`.
     pub fn own(name: &str, objective: impl Objective + 'static, policy: &Policy) -> Goal {
         Goal { name: name.to_string(), line: &OWN, objective: Arc::new(objective), policy: policy.clone() }
     }

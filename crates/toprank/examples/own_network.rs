@@ -1,4 +1,4 @@
-//! A network of your own: write it as a burn module, say how it scores rows, and every objective trains it.
+//! A network of your own: write it as a burn module that scores rows, and every objective trains it.
 //!
 //! ```text
 //! cargo run -p toprank --example own_network
@@ -78,11 +78,11 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
 
     let policy = Policy::default();
     let measures = Measure::parse_all("ndcg@5", &policy)?;
-    let judge = |parameters: &[f32]| -> Result<f64, Box<dyn std::error::Error>> {
+    let ndcg = |parameters: &[f32]| -> Result<f64, Box<dyn std::error::Error>> {
         let scores = score(&network, parameters, examples)?;
         Ok(evaluate(&lists, &scores, &measures)?.results[0].mean.unwrap_or(f64::NAN))
     };
-    let before = judge(&parameters)?;
+    let before = ndcg(&parameters)?;
 
     let goal = Goal::parse("listnet", &policy)?;
     let mut state = goal.state(&lists)?;
@@ -106,11 +106,10 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
         let step = OptimiserStep { number: step, rate: 0.02, decayed: &[] };
         adam.step(&step, &mut parameters, &gradient, None);
     }
-    Ok((before, judge(&parameters)?))
+    Ok((before, ndcg(&parameters)?))
 }
 
-/// Also called by the test that keeps this example true.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "a test includes this file")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (before, after) = train()?;
     println!("NDCG@5 {before:.3} before, {after:.3} after {STEPS} steps");
