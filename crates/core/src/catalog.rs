@@ -131,29 +131,61 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Those of `known` that look like `name`, nearest first: for the message about an unknown one.
+/// The error about a name that is in no table: one sentence, with the name that was probably meant, or with the known
+/// ones if none is near. `kind` is the kind of thing: `metric`, `sampler`, `column` …
+///
+/// ```
+/// use toprank_core::catalog::unknown;
+/// let error = unknown("metric", "ndgc", ["map", "ndcg", "dcg"]);
+/// assert_eq!(error.to_string(), "unknown metric \"ndgc\"; did you mean \"ndcg\"?");
+/// let error = unknown("test", "anova", ["t", "wilcoxon"]);
+/// assert_eq!(error.to_string(), "unknown test \"anova\"; expected one of t, wilcoxon");
+/// ```
+pub fn unknown<'a>(kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> ParamError {
+    /// More names than this are no help in one sentence.
+    const MOST: usize = 24;
+    let known: Vec<&str> = known.into_iter().collect();
+    let expected = match nearest(name, known.iter().copied()).first() {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None if known.len() > MOST => {
+            format!("expected one of {}, … ({} in all)", known[..MOST / 2].join(", "), known.len())
+        }
+        None => format!("expected one of {}", known.join(", ")),
+    };
+    ParamError { unknown: true, ..ParamError::new(kind, name, &expected) }
+}
+
+/// Those of `known` that look like `name`, nearest first, at most three: one or two letters too many, too few, swapped
+/// or wrong, and at most half of the letters. Upper and lower case are the same.
 ///
 /// ```
 /// assert_eq!(toprank_core::catalog::nearest("ncdg", ["map", "ndcg"].into_iter()), ["ndcg"]);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let name = name.to_lowercase();
+    let most = name.chars().count().div_ceil(2).min(2);
     let mut near: Vec<(usize, usize, &str)> =
-        known.map(|k| (edits(name, k), k.len().abs_diff(name.len()), k)).collect();
+        known.map(|k| (edits(&name, &k.to_lowercase()), k.len().abs_diff(name.len()), k)).collect();
     near.sort_unstable();
-    near.into_iter().filter(|(distance, ..)| *distance <= 2).map(|(.., k)| k).take(3).collect()
+    near.into_iter().filter(|(distance, ..)| *distance <= most).map(|(.., k)| k).take(3).collect()
 }
 
-/// Levenshtein distance.
+/// Edit distance: insertions, deletions, replacements and swaps of two neighbours count 1 each (optimal string alignment).
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+    for i in 1..=a.len() {
+        let mut next = vec![i];
+        for j in 1..=b.len() {
+            let replaced = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(row[j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -197,7 +229,7 @@ pub struct Param {
 /// }];
 /// assert_eq!(&*catalog::make("shape", SHAPES, "round").unwrap().1, "a circle");
 /// let error = catalog::make("shape", SHAPES, "rund").unwrap_err();
-/// assert_eq!(error.to_string(), "shape must be one of round (did you mean round?), but is rund");
+/// assert_eq!(error.to_string(), "unknown shape \"rund\"; did you mean \"round\"?");
 /// let error = catalog::make("shape", SHAPES, "round:size=3").unwrap_err();
 /// assert_eq!(error.to_string(), "a parameter of round must be left out: it has none, but is size");
 /// ```
@@ -211,11 +243,7 @@ pub fn make<T: ?Sized>(
         _ => error,
     })?;
     let Some(entry) = table.iter().find(|entry| entry.name == spec.name) else {
-        let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
-        let near = nearest(&spec.name, names.iter().copied());
-        let hint =
-            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-        return Err(ParamError::new(what, &spec.name, &format!("one of {}{hint}", names.join(", "))));
+        return Err(unknown(what, &spec.name, table.iter().map(|entry| entry.name)));
     };
     let takes = |key: &str| entry.params.iter().any(|param| param.name == key);
     if let Some(cut) = spec.cut.filter(|_| !takes("@")) {
@@ -234,27 +262,33 @@ pub fn make<T: ?Sized>(
     Ok((spec, made))
 }
 
-/// A parameter outside its range, or a name nobody knows.
+/// A parameter outside its range, or an unknown name (see [`unknown`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {
-    /// The parameter.
+    /// The parameter, or the kind of thing that the unknown name should name.
     pub param: String,
     /// What was given.
     pub found: String,
     /// What is allowed.
     pub expected: String,
+    /// Whether the error is about an unknown name.
+    unknown: bool,
 }
 
 impl ParamError {
     /// `param must be expected, but is found`.
     pub fn new(param: &str, found: &str, expected: &str) -> ParamError {
-        ParamError { param: param.into(), found: found.into(), expected: expected.into() }
+        ParamError { param: param.into(), found: found.into(), expected: expected.into(), unknown: false }
     }
 }
 
 impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} must be {}, but is {}", self.param, self.expected, self.found)
+        let ParamError { param, found, expected, unknown } = self;
+        match unknown {
+            true => write!(f, "unknown {param} \"{found}\"; {expected}"),
+            false => write!(f, "{param} must be {expected}, but is {found}"),
+        }
     }
 }
 
@@ -301,10 +335,24 @@ mod tests {
     }
 
     #[test]
-    fn edit_distance_counts_insertions_deletions_and_replacements() {
+    fn edit_distance_counts_insertions_deletions_replacements_and_swaps() {
+        for (a, b, distance) in
+            [("ndcg", "ndcg", 0), ("ncdg", "ndcg", 1), ("", "map", 3), ("mpa", "map", 1), ("dgc", "ndcg", 2)]
+        {
+            assert_eq!((edits(a, b), edits(b, a)), (distance, distance), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_one_sentence() {
+        let names: Vec<String> = (0..40).map(|i| format!("name-number-{i}")).collect();
+        let many = unknown("thing", "x", names.iter().map(String::as_str)).to_string();
+        assert!(many.ends_with("name-number-11, … (40 in all)"), "{many}");
+        // Half of the letters wrong is another name.
         assert_eq!(
-            [edits("ndcg", "ndcg"), edits("ncdg", "ndcg"), edits("", "map"), edits("mpa", "map")],
-            [0, 2, 3, 2]
+            unknown("metric", "xy", ["p", "map"]).to_string(),
+            "unknown metric \"xy\"; expected one of p, map"
         );
+        assert_eq!(unknown("metric", "NDGC", ["ndcg"]).expected, "did you mean \"ndcg\"?");
     }
 }

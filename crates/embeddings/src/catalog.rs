@@ -40,7 +40,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn EmbeddingKind>> {
 /// ```
 /// let model = toprank_embeddings::parse("neumf:width=16:layers=16-8").unwrap();
 /// let error = toprank_embeddings::parse("nuemf").err().unwrap();
-/// assert_eq!(error.to_string(), "model must be one of mf, neumf, two-tower (did you mean neumf?), but is nuemf");
+/// assert_eq!(error.to_string(), "unknown model \"nuemf\"; did you mean \"neumf\"?");
 /// ```
 pub fn parse(text: &str) -> Result<Box<dyn EmbeddingKind>, ParamError> {
     Ok(catalog::make("model", MODELS, text)?.1)

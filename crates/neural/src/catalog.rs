@@ -56,7 +56,7 @@ mod tests {
     fn errors_name_the_parameter_and_what_is_allowed() {
         for (text, message) in [
             ("", "model must be name[:key=value]…, but is "),
-            ("mpl", "model must be one of linear, mlp, context, gin (did you mean mlp?), but is mpl"),
+            ("mpl", "unknown model \"mpl\"; did you mean \"mlp\"?"),
             ("linear:bias=1", "a parameter of linear must be one of noise, output, but is bias"),
             ("mlp@3", "the cut-off of mlp must be left out: it has none, but is 3"),
             (

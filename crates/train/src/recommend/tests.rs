@@ -489,7 +489,7 @@ fn wrong_settings_name_what_was_found_and_what_is_allowed() {
             Settings { feedback: Some("stars".into()), ..Settings::default() },
             "feedback must be implicit or ratings",
         ),
-        (Settings { optimiser: Some("sgd".into()), ..Settings::default() }, "optimiser must be one of adam"),
+        (Settings { optimiser: Some("sgd".into()), ..Settings::default() }, "unknown optimiser \"sgd\""),
         (Settings { metric: Some("ndcg,map".into()), ..Settings::default() }, "one metric"),
         (Settings { epochs: Some(0), ..Settings::default() }, "epochs must be in 1"),
     ] {

@@ -225,7 +225,7 @@ fn settings_that_cannot_work_are_refused_by_name() {
         (Settings { class_rows: Some(1), ..small() }, "class-rows must be a whole number from 2"),
         (Settings { batch_classes: Some(1), ..small() }, "batch-classes must be a whole number from 2"),
         (Settings { views: text("two"), ..small() }, "class-rows must be left out, or 2"),
-        (Settings { views: text("too"), ..small() }, "did you mean two?"),
+        (Settings { views: text("too"), ..small() }, "did you mean \"two\"?"),
         (Settings { views: text("two:mask=1"), class_rows: None, ..small() }, "mask must be in [0, 1)"),
         (Settings { optimiser: text("storm"), ..small() }, "optimiser must be one that looks at one step"),
         (Settings { objective: text("smoth-ap"), ..small() }, "objective must be"),

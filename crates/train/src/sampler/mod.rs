@@ -124,7 +124,7 @@ pub static SAMPLERS: &[Entry<dyn SamplerKind>] = &[
 /// let error = parse("lists:batch=0").err().unwrap();
 /// assert_eq!(error.to_string(), "batch must be a whole number from 1 on, or all, but is 0");
 /// let error = parse("list").err().unwrap();
-/// assert!(error.to_string().contains("did you mean lists?"), "{error}");
+/// assert!(error.to_string().contains("did you mean \"lists\"?"), "{error}");
 /// ```
 pub fn parse(text: &str) -> Result<(Spec, Box<dyn SamplerKind>), ParamError> {
     catalog::make("sampler", SAMPLERS, text)
