@@ -144,7 +144,7 @@ fn the_catalog_lists_and_explains_objectives() {
     assert_eq!((&one["params"][0]["name"], &one["params"][0]["default"]), (&"target".into(), &"exp".into()));
     assert_eq!(one["page"], toprank::objectives::find("listnet").unwrap().entry.page);
     let error = shell.fails(2, "objectives listnt");
-    assert!(error.contains("no objective is called listnt; did you mean listnet?"), "{error}");
+    assert!(error.contains("unknown objective \"listnt\"; did you mean \"listnet\"?"), "{error}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn data_and_scores_become_a_run_that_judges_the_same() {
     shell.file("scores.txt", "3\n2\n1\n2\n1\n1\n");
     shell.ok("convert test.txt model.run --scores scores.txt");
     assert_eq!(shell.read("model.run").lines().next(), Some("10 Q0 d1 1 3.0 toprank"));
-    shell.ok("convert model.run model.json --format run");
+    shell.ok("convert model.run model.json --input-format run");
     shell.file("qrels", "10 0 d1 2\n10 0 row3 1\n11 0 row5 1\n12 0 row6 0\n");
     let by_run = json(&shell.ok("evaluate --qrels qrels --run model.json --metrics ndcg@10,map --json"));
     let by_data =
@@ -244,13 +244,13 @@ fn data_and_scores_become_a_run_that_judges_the_same() {
 fn parts_of_a_split_are_the_whole() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 40 --seed 2 --split 100/0/0 -o demo");
-    let parts = json(&shell.ok("split demo/train.txt -m k-fold:k=4 --seed 7 -o folds --json"));
+    let parts = json(&shell.ok("split demo/train.txt --method k-fold:k=4 --seed 7 -o folds --json"));
     let files = parts["files"].as_array().unwrap();
     let tests = files.iter().filter(|file| file["path"].as_str().unwrap().contains("test"));
     assert_eq!(tests.map(|file| file["lists"].as_u64().unwrap()).sum::<u64>(), 40);
     assert_eq!(files.len(), 8);
     let again = shell.read("folds/fold1.test.txt");
-    shell.ok("split demo/train.txt -m k-fold:k=4 --seed 7 -o folds");
+    shell.ok("split demo/train.txt --method k-fold:k=4 --seed 7 -o folds");
     assert_eq!(shell.read("folds/fold1.test.txt"), again);
 }
 

@@ -5,7 +5,7 @@ NDCG is served by what was best on validation data (`bench/quality`, `bench/tree
 the surrogate that were best on sets which `bench/top` does not judge by; `algorithm` overrides them.
 */
 
-use toprank_core::{ParamError, Policy, Spec};
+use toprank_core::{ParamError, Policy, Spec, catalog};
 use toprank_metrics::Measure;
 use toprank_objectives::Goal;
 
@@ -131,14 +131,26 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, by: By) -> Result<Choice, P
     }
 }
 
+/// The objective that a metric of the catalog is trained with on a kind of model; `None`: no objective serves it. A metric that
+/// needs a cut-off is taken at 10.
+///
+/// ```
+/// use toprank_train::choice::{By, serving};
+/// assert_eq!(serving("auroc", By::Trees).as_deref(), Some("auroc"));
+/// assert_eq!(serving("judged", By::Network), None);
+/// ```
+pub fn serving(metric: &str, by: By) -> Option<String> {
+    let at_ten = format!("{metric}@10");
+    let known = |text: &&str| Measure::parse_all(text, &Policy::default()).is_ok();
+    let wanted = [metric, at_ten.as_str()].into_iter().find(known)?;
+    choose(wanted, None, by).ok().map(|choice| choice.algorithm)
+}
+
 fn unknown(name: &str) -> ParamError {
-    let mut near = toprank_metrics::nearest(name);
-    near.extend(toprank_objectives::nearest(name));
-    near.dedup();
-    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-    let expected =
-        format!("a metric (see `toprank metrics`) or an objective (see `toprank objectives`){hint}");
-    ParamError::new("objective", name, &expected)
+    let metrics = toprank_metrics::METRICS.iter().map(|entry| entry.name);
+    let objectives = toprank_objectives::OBJECTIVES.iter().map(|line| line.entry.name);
+    let aliases = toprank_metrics::ALIASES.iter().chain(toprank_objectives::ALIASES).map(|alias| alias.0);
+    catalog::unknown("objective", name, metrics.chain(objectives).chain(aliases))
 }
 
 #[cfg(test)]
@@ -203,6 +215,6 @@ mod tests {
         assert_eq!(ndcg.metric.as_deref(), Some("ndcg@10"));
         assert_eq!(choose("ndcg@10", Some("song"), By::Network).unwrap().algorithm, "song");
         let error = choose("ndgc@10", None, By::Network).unwrap_err().to_string();
-        assert!(error.contains("toprank objectives"), "{error}");
+        assert_eq!(error, "unknown objective \"ndgc\"; did you mean \"ndcg\"?");
     }
 }

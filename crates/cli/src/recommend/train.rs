@@ -19,8 +19,8 @@ use crate::{Common, note, print, print_json};
 const AFTER_HELP: &str = "\
 Examples:
   toprank recommend train --data u.data --split leave-last --objective ndcg@20 --model neumf --seed 1 -o rec.toprank
-  toprank recommend train --data ratings.csv --split random:shares=80/10/10 --objective song --model mf:width=32 -o rec.toprank
-  toprank recommend train --data train.txt --valid valid.txt --test test.txt --format adjacency -o rec.toprank
+  toprank recommend train --data ratings.csv --split random:fractions=80/10/10 --objective song --model mf:width=32 -o rec.toprank
+  toprank recommend train --data train.txt --valid valid.txt --test test.txt --input-format adjacency -o rec.toprank
   toprank recommend train --data u.data --objective bpr --sampler pairs:batch=4096:group=10:items=10 -o rec.toprank
   toprank recommend train --data u.data --model two-tower --item-features items.csv -o rec.toprank
   toprank recommend train --resume rec.toprank
@@ -59,7 +59,7 @@ pub struct Train {
     /// Interactions to learn from
     #[arg(long, value_name = "FILE", required_unless_present = "resume")]
     data: Option<String>,
-    /// How they are divided: leave-last, random:shares=80/10/10, none [default: leave-last without --valid and --test]
+    /// How they are divided: leave-last, random:fractions=80/10/10, none [default: leave-last without --valid and --test]
     #[arg(long, value_name = "SPLIT")]
     split: Option<String>,
     /// Given pairs for validation
@@ -219,8 +219,8 @@ impl Origin {
         let read = |path: &String| {
             let mut reading = self.reading.clone();
             // A name without an extension that says more is a file of interactions.
-            if reading.format.is_none() && plain_table(path) {
-                reading.format = Some("interactions".into());
+            if reading.input_format.is_none() && plain_table(path) {
+                reading.input_format = Some("interactions".into());
             }
             reading.read(path, Vec::new(), quiet)
         };
