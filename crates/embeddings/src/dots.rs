@@ -81,7 +81,7 @@ vectorised! {
 
 /// Scores of all entries: users of `width` numbers, items of `width + 1`.
 pub(crate) fn forward(plan: &Plan, users: &[f32], items: &[f32], width: usize, scores: &mut [f64]) {
-    by_user(plan, scores, 1, &|d, scores| {
+    by_user(plan, scores, &|d, scores| {
         of_user(&users[d * width..][..width], items, plan.met(d), scores);
     });
 }
@@ -102,33 +102,26 @@ pub(crate) fn backward(
     });
 }
 
-/// Calls `work(d, part)` for each user's part of `all`, which has `each` numbers per entry.
-pub(crate) fn by_user<T: Send>(
-    plan: &Plan,
-    all: &mut [T],
-    each: usize,
-    work: &(impl Fn(usize, &mut [T]) + Sync),
-) {
-    fn run<T: Send>(
+/// Calls `work(d, scores)` for each user with its part of the scores.
+fn by_user(plan: &Plan, scores: &mut [f64], work: &(impl Fn(usize, &mut [f64]) + Sync)) {
+    fn run(
         plan: &Plan,
         users: std::ops::Range<usize>,
-        all: &mut [T],
-        each: usize,
-        work: &(impl Fn(usize, &mut [T]) + Sync),
+        scores: &mut [f64],
+        work: &(impl Fn(usize, &mut [f64]) + Sync),
     ) {
         match users.len() {
             0 => {}
-            1 => work(users.start, all),
+            1 => work(users.start, scores),
             n => {
                 let middle = users.start + n / 2;
-                let (left, right) =
-                    all.split_at_mut((plan.offsets[middle] - plan.offsets[users.start]) * each);
+                let (left, right) = scores.split_at_mut(plan.offsets[middle] - plan.offsets[users.start]);
                 rayon::join(
-                    || run(plan, users.start..middle, left, each, work),
-                    || run(plan, middle..users.end, right, each, work),
+                    || run(plan, users.start..middle, left, work),
+                    || run(plan, middle..users.end, right, work),
                 );
             }
         }
     }
-    run(plan, 0..plan.users.len(), all, each, work);
+    run(plan, 0..plan.users.len(), scores, work);
 }
