@@ -229,7 +229,7 @@ impl Catalog {
             text += &format!("\n{}", page::render(&training, width));
         }
         if !line.examples.is_empty() {
-            text += &format!("\nExamples: {}\n", line.examples.join(", "));
+            text += &format!("\n{}", page::render(&format!("Examples: {}", line.examples.join(", ")), width));
         }
         text
     }

@@ -33,7 +33,9 @@ impl Quickstart {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
         if common.json {
-            return Err(Failure::usage("quickstart prints the output of several commands; expected no --json"));
+            return Err(Failure::usage(
+                "quickstart prints the output of several commands; expected no --json",
+            ));
         }
         std::fs::create_dir_all(&self.output)
             .map_err(|error| Failure::failed(format!("{}: {error}", self.output.display())))?;
