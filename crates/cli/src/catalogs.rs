@@ -1,20 +1,20 @@
-//! `toprank metrics`, `toprank objectives` and `toprank formats`: the library's tables, as they are.
+//! `toprank metrics`, `objectives`, `models` and `formats`: the library's tables, and a page about each line.
 
 use serde_json::{Value, json};
-use toprank::core::{Entry, Param, Policy};
+use toprank::core::{Entry, Param, Policy, catalog};
 use toprank::data::formats::FORMATS;
 use toprank::metrics::PRESETS;
+use toprank::train::rank::choice::{ModelKind, serving};
 use toprank::{embeddings, metrics, objectives, train};
 
 use crate::failure::Failure;
-use crate::table::{Style, Table};
-use crate::{Common, print, print_json};
+use crate::{Common, page, print, print_json};
 
 /// List the metrics, or explain one: formula, parameters, ties, empty lists, cost
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  toprank metrics\n  toprank metrics ndcg")]
 pub struct Metrics {
-    /// The metric to explain
+    /// Metric to explain
     name: Option<String>,
 }
 
@@ -24,14 +24,13 @@ impl Metrics {
         let tools: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         let catalog = Catalog {
             one: "metric",
-            many: "metrics",
-            lines: metrics::METRICS.iter().map(|entry| Line::new(entry, &[])).collect(),
+            command: "metrics",
+            lines: metrics::METRICS.iter().map(|entry| Line::new(entry, &[]).trained_by()).collect(),
             aliases: metrics::ALIASES,
-            nearest: metrics::nearest,
             closing: format!(
-                "Written name[@cut][:key=value]…, separated by commas: ndcg@10:gain=linear,map,pauc:fpr=0.1\n\
-                 Every metric also takes the rules {}.\n\
-                 --like {} sets the rules as that tool does.\n",
+                "Write a metric as name[@cut-off][:key=value]…, several separated by commas: \
+                 ndcg@10:gain=linear,map,pauc:fpr=0.1\n\n\
+                 Every metric also takes the rules {}. --like {} sets the rules to the conventions of that tool.\n",
                 Policy::KEYS.join(", "),
                 tools.join("|")
             ),
@@ -40,11 +39,11 @@ impl Metrics {
     }
 }
 
-/// List the objectives, or explain one: loss, gradient, parameters, idle lists, cost
+/// List the objectives, or explain one: loss, gradient, parameters, lists without gradient, cost
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  toprank objectives\n  toprank objectives song")]
 pub struct Objectives {
-    /// The objective to explain
+    /// Objective to explain
     name: Option<String>,
 }
 
@@ -53,23 +52,22 @@ impl Objectives {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let catalog = Catalog {
             one: "objective",
-            many: "objectives",
+            command: "objectives",
             lines: objectives::OBJECTIVES.iter().map(|line| Line::new(&line.entry, line.examples)).collect(),
             aliases: objectives::ALIASES,
-            nearest: objectives::nearest,
-            closing: "Written name[@cut][:key=value]…: song:gamma=0.3, lambdarank@30:gain=linear\n\
-                      `toprank gradient` gives the loss and the gradient of one on your scores.\n"
+            closing: "Write an objective as name[@cut-off][:key=value]…: song:gamma=0.3, lambdarank@30:gain=linear\n\n\
+                      `toprank gradient` gives the loss and the gradient of an objective on your scores.\n"
                 .into(),
         };
         catalog.run(self.name.as_deref(), common)
     }
 }
 
-/// List what models are made and trained with, or explain one: models, samplers, optimisers, schedules, averages
+/// List models, samplers, optimisers, schedules and weight averages, or explain one of them
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  toprank models\n  toprank models mlp\n  toprank models pairs")]
 pub struct Models {
-    /// The model, sampler, optimiser, schedule or average to explain
+    /// Model, sampler, optimiser, schedule or weight average to explain
     name: Option<String>,
 }
 
@@ -85,15 +83,13 @@ impl Models {
         lines.extend(train::SCHEDULES.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::AVERAGES.iter().map(|entry| Line::new(entry, &[])));
         let catalog = Catalog {
-            one: "part",
-            many: "parts",
+            one: "model, sampler, optimiser, schedule or weight average",
+            command: "models",
             lines,
             aliases: &[],
-            nearest: |_| Vec::new(),
-            closing:
-                "Written name[:key=value]…: --model mlp:hidden=256-128 or trees:l2=1 --sampler pairs:batch=256:items=100 \
-                      --optimiser adamw:decay=0.01 --schedule cosine:warmup=0.05\n"
-                    .into(),
+            closing: "Write one as name[:key=value]…: --model mlp:hidden=256-128, --model trees:l2=1, --sampler \
+                      pairs:batch=256:items=100, --optimiser adamw:decay=0.01, --schedule cosine:warmup=0.05\n"
+                .into(),
         };
         catalog.run(self.name.as_deref(), common)
     }
@@ -101,11 +97,12 @@ impl Models {
 
 /// A table of the library, ready to be shown.
 struct Catalog {
+    /// What one of its lines is, for messages.
     one: &'static str,
-    many: &'static str,
+    /// The command that lists them, which is also the key of the list in JSON.
+    command: &'static str,
     lines: Vec<Line>,
     aliases: &'static [(&'static str, &'static str)],
-    nearest: fn(&str) -> Vec<&'static str>,
     /// What is said below the table.
     closing: String,
 }
@@ -118,12 +115,47 @@ struct Line {
     page: &'static str,
     params: &'static [Param],
     examples: &'static [&'static str],
+    /// Kind of model, and the objective that trains it for this metric; empty for what is no metric.
+    trained_by: Vec<(&'static str, Option<String>)>,
 }
+
+/// The kinds of models, as a person calls them.
+const KINDS: [(&str, ModelKind); 4] = [
+    ("networks", ModelKind::Network),
+    ("trees", ModelKind::Trees),
+    ("recommenders", ModelKind::Recommender),
+    ("embeddings", ModelKind::Embedding),
+];
 
 impl Line {
     fn new<T: ?Sized>(entry: &Entry<T>, examples: &'static [&'static str]) -> Line {
         let Entry { name, family, about, page, params, .. } = *entry;
-        Line { name, family, about, page, params, examples }
+        Line { name, family, about, page, params, examples, trained_by: Vec::new() }
+    }
+
+    /// The same metric with the objectives that serve it.
+    fn trained_by(self) -> Line {
+        let trained_by = KINDS.iter().map(|(kind, by)| (*kind, serving(self.name, *by))).collect();
+        Line { trained_by, ..self }
+    }
+
+    /// Which objective `--objective NAME` trains each kind of model with.
+    fn training(&self) -> String {
+        let Some((_, Some(first))) = self.trained_by.first() else {
+            return match self.trained_by.is_empty() {
+                true => String::new(),
+                false => "No objective serves this metric by itself: name one with --algorithm.".into(),
+            };
+        };
+        let usage = format!("`--objective {}` trains", self.name);
+        if self.trained_by.iter().all(|(_, objective)| objective.as_ref() == Some(first)) {
+            return format!("{usage} every kind of model with `{first}`.");
+        }
+        let each = self.trained_by.iter().map(|(kind, objective)| match objective {
+            Some(objective) => format!("{kind} with `{objective}`"),
+            None => format!("{kind} with no objective of its own"),
+        });
+        format!("{usage} {}.", each.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -132,24 +164,22 @@ impl Catalog {
         let Some(name) = name else {
             if common.json {
                 let lines: Vec<Value> = self.lines.iter().map(|line| self.as_json(line)).collect();
-                return print_json(&json!({ self.many: lines }));
+                return print_json(&json!({ self.command: lines }));
             }
-            return print(&self.table());
+            return print(&self.table(page::width()));
         };
         let Some(line) = self.find(name) else {
-            let near = (self.nearest)(name).join(", ");
-            let hint = if near.is_empty() { String::new() } else { format!("; did you mean {near}?") };
-            let Catalog { one, many, .. } = self;
-            return Err(Failure::usage(format!(
-                "no {one} is called {name}{hint}\n`toprank {many}` lists them"
-            )));
+            let known =
+                self.lines.iter().map(|line| line.name).chain(self.aliases.iter().map(|alias| alias.0));
+            let unknown = catalog::unknown(self.one, name, known);
+            return Err(Failure::usage(format!("{unknown}\n`toprank {}` lists all names", self.command)));
         };
         if common.json {
             let mut value = self.as_json(line);
             value["page"] = json!(line.page);
             return print_json(&value);
         }
-        print(&self.page(line))
+        print(&self.page(line, page::width()))
     }
 
     fn find(&self, name: &str) -> Option<&Line> {
@@ -161,7 +191,7 @@ impl Catalog {
         self.aliases.iter().filter(|(_, name)| *name == line.name).map(|(alias, _)| *alias).collect()
     }
 
-    fn table(&self) -> String {
+    fn table(&self, width: usize) -> String {
         let mut text = String::new();
         let mut families: Vec<&str> = Vec::new();
         for line in &self.lines {
@@ -170,32 +200,36 @@ impl Catalog {
             }
         }
         for family in families {
-            let mut table = Table::new(["", ""]).words(1);
-            for line in self.lines.iter().filter(|line| line.family == family) {
-                table.row([format!("  {}", usage(line)), line.about.to_string()]);
-            }
-            text += &format!("{family}\n{}\n", table.body());
+            let lines = self.lines.iter().filter(|line| line.family == family);
+            let rows: Vec<Vec<String>> =
+                lines.map(|line| vec![format!("  {}", usage(line)), line.about.to_string()]).collect();
+            text += &format!("{family}\n{}\n", page::table(&rows, width));
         }
-        text + &self.closing + &format!("`toprank {} NAME` explains one.\n", self.many)
+        let closing = format!("{}\n`toprank {} NAME` explains one.", self.closing, self.command);
+        text + &page::render(&closing, width)
     }
 
-    fn page(&self, line: &Line) -> String {
+    fn page(&self, line: &Line, width: usize) -> String {
         let mut text = format!("{}: {}\n", usage(line), line.about);
         let aliases = self.aliases_of(line);
         if !aliases.is_empty() {
             text += &format!("Also called {}.\n", aliases.join(", "));
         }
-        text += &format!("\n{}\n", line.page.trim());
-        if !line.params.is_empty() {
-            let mut table =
-                Table::new(["parameter", "default", "range", "meaning"]).words(1).words(2).words(3);
-            for param in line.params {
-                table.row([param.name, param.default, param.range, param.about]);
-            }
-            text += &format!("\n{}", table.render(Style::Table));
+        text += &format!("\n{}", page::render(line.page, width));
+        if !line.params.is_empty() && !page::lists_parameters(line.page) {
+            let mut rows = vec![["parameter", "default", "range", "meaning"].map(String::from).to_vec()];
+            let row = |param: &Param| {
+                [param.name, param.default, param.range, param.about].map(String::from).to_vec()
+            };
+            rows.extend(line.params.iter().map(row));
+            text += &format!("\n{}", page::table(&rows, width));
+        }
+        let training = line.training();
+        if !training.is_empty() {
+            text += &format!("\n{}", page::render(&training, width));
         }
         if !line.examples.is_empty() {
-            text += &format!("\nExamples: {}\n", line.examples.join(", "));
+            text += &format!("\n{}", page::render(&format!("Examples: {}", line.examples.join(", ")), width));
         }
         text
     }
@@ -203,14 +237,19 @@ impl Catalog {
     fn as_json(&self, line: &Line) -> Value {
         let param =
             |p: &Param| json!({"name": p.name, "default": p.default, "range": p.range, "about": p.about});
-        json!({
+        let mut value = json!({
             "name": line.name,
             "aliases": self.aliases_of(line),
             "family": line.family,
             "about": line.about,
             "params": line.params.iter().map(param).collect::<Vec<_>>(),
             "examples": line.examples,
-        })
+        });
+        if !line.trained_by.is_empty() {
+            value["trained_by"] =
+                line.trained_by.iter().map(|(kind, by)| ((*kind).to_string(), json!(by))).collect();
+        }
+        value
     }
 }
 
@@ -231,24 +270,60 @@ fn usage(line: &Line) -> String {
     text
 }
 
-/// List the data formats
+/// List the data formats, or explain one
 #[derive(clap::Args, Debug)]
-pub struct Formats {}
+#[command(after_help = "Examples:\n  toprank formats\n  toprank formats letor")]
+pub struct Formats {
+    /// Format to explain
+    name: Option<String>,
+}
 
 impl Formats {
-    /// Prints the table.
-    #[allow(clippy::unused_self, reason = "every command runs alike")]
+    /// Prints the table or one page of it.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let chosen: Vec<&toprank::data::Format> = match &self.name {
+            None => FORMATS.iter().collect(),
+            Some(name) => {
+                let known = || FORMATS.iter().map(|format| format.name);
+                let unknown = || Failure::from(catalog::unknown("format", name, known()));
+                vec![toprank::data::formats::by_name(name).ok_or_else(unknown)?]
+            }
+        };
         if common.json {
-            let entry = |f: &toprank::data::Format| json!({"name": f.name, "about": f.about, "extensions": f.extensions, "writes": f.write.is_some()});
-            return print_json(&json!({"formats": FORMATS.iter().map(entry).collect::<Vec<_>>()}));
+            let entry = |f: &&toprank::data::Format| json!({"name": f.name, "about": f.about, "extensions": f.extensions, "writes": f.write.is_some()});
+            let all: Vec<Value> = chosen.iter().map(entry).collect();
+            return print_json(&json!({"formats": all}));
         }
-        let mut table =
-            Table::new(["format", "extensions", "access", "what it holds"]).words(1).words(2).words(3);
-        for format in FORMATS {
+        let width = page::width();
+        if let (Some(_), [format]) = (&self.name, chosen.as_slice()) {
+            let access = if format.write.is_some() { "read and written" } else { "read" };
+            let by = match format.extensions {
+                [] => "It has no extension of its own: it is recognised by its content".to_string(),
+                some => format!(
+                    "Files whose names end in {} are taken for it",
+                    some.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
+                ),
+            };
+            let about = format!(
+                "{}: {}\n\nIt can be {access}. {by}, or named with `--input-format {}`.",
+                format.name, format.about, format.name
+            );
+            let mut text = page::render(&about, width);
+            if let Ok(example) = std::str::from_utf8(format.example)
+                && example.chars().all(|c| !c.is_control() || c.is_whitespace())
+            {
+                let lines: String = example.lines().take(8).map(|line| format!("  {line}\n")).collect();
+                text += &format!("\nExample:\n{lines}");
+            }
+            return print(&text);
+        }
+        let mut rows = vec![["format", "extensions", "access", "content"].map(String::from).to_vec()];
+        for format in chosen {
             let access = if format.write.is_some() { "read, write" } else { "read" };
-            table.row([format.name, &format.extensions.join(" "), access, format.about]);
+            rows.push(
+                [format.name, &format.extensions.join(" "), access, format.about].map(String::from).to_vec(),
+            );
         }
-        print(&table.render(Style::Table))
+        print(&page::table(&rows, width))
     }
 }

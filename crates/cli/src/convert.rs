@@ -16,17 +16,17 @@ use crate::{Common, note};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   toprank convert test.txt test.parquet
-  toprank convert big.txt big.toprank-data                   # to be mapped by train and predict, not read
+  toprank convert big.txt big.toprank-data                   # memory-mapped by train and predict
   toprank convert ratings.csv --list user --item movie --label stars - --to csv
   toprank convert test.txt model.run --scores scores.txt     # a TREC run out of data and scores
-  toprank convert run.json run.trec --format run             # a run in another format (.json: JSON, else TREC)")]
+  toprank convert run.json run.trec --input-format run       # a run in another format (.json: JSON, else TREC)")]
 pub struct Convert {
     /// File to read; - is standard input
     from: String,
     /// File to write; - is standard output (then --to names the format)
     to: PathBuf,
     /// Format to write (see `toprank formats`) [default: by extension]
-    #[arg(long = "to", value_name = "NAME")]
+    #[arg(long = "to", value_name = "FORMAT")]
     to_format: Option<String>,
     /// Write a run: the data's lists ranked by these scores, one number a line
     #[arg(long, value_name = "FILE")]
@@ -36,7 +36,7 @@ pub struct Convert {
 }
 
 impl Convert {
-    /// Reads, writes, says what it did.
+    /// Reads, writes, notes what was written.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let to = self.to.display();
         if self.reading.input_format.as_deref() == Some("run") {
@@ -65,7 +65,7 @@ impl Convert {
         Ok(())
     }
 
-    /// True if the file to write is one that is mapped later: it is written without holding the data in memory.
+    /// True if the file to write is a memory-mapped one, which is written without holding the data in memory.
     fn is_mapped(&self) -> bool {
         let by_extension = || formats::by_extension(&Source::path(&self.to)).map(|format| format.name);
         self.to_format.as_deref().or_else(by_extension) == Some(mapped::FORMAT.name)

@@ -1,4 +1,4 @@
-//! `toprank embed`: vectors in which what belongs together lies together.
+//! `toprank embed`: embeddings, in which rows of one class lie near each other.
 
 mod apply;
 mod train;
@@ -10,22 +10,21 @@ use toprank::data::Dataset;
 use toprank::train::Embedder;
 
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::reading::{self, Reading};
+use crate::reading::{Reading, read_files};
 use crate::table::{Style, counted, settings};
 use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
   toprank embed train --data letters.csv --class letter --split 60/20/20 --objective map -o emb.toprank
-  toprank embed apply --model emb.toprank --data letters.csv -o vectors.npy
-  toprank retrieve --model emb.toprank --queries letters.csv --class letter --part test
+  toprank embed apply emb.toprank --data letters.csv -o vectors.npy
+  toprank retrieve emb.toprank --queries letters.csv --class letter --part test
 
-A network turns the features of a row (any table of numbers, also pixels) into a vector of length 1. In training every row of a
-batch is a query over the other rows, those of its class are relevant, and any objective of `toprank objectives` says which
-cosines should rise. What is learned holds for classes that were never seen: that is why the split divides classes.";
+A network maps the features of a row (any table of numbers, also pixels) to a vector of length 1. In training every row of a
+batch is a query over the other rows, those of its class are relevant, and any objective of `toprank objectives` can be used.
+The embedding is meant for classes that were not in the training data, which is why the split divides classes.";
 
-/// Train and apply embeddings: vectors of rows that lie near each other when they are of one class
+/// Train and apply embeddings: map rows to vectors so that rows of one class are near each other
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Embed {
@@ -49,7 +48,7 @@ impl Embed {
     }
 }
 
-/// What is read of a file beside the features.
+/// What is read of a file besides the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// A class for every row.
@@ -60,15 +59,25 @@ pub enum Wanted {
     Nothing,
 }
 
-/// Reads rows: the column `class` becomes the lists, whatever order the rows are in; without it labels are classes.
+/// Reads the rows of a file, or of all that match a pattern: see [`read_all`].
 pub fn read(
+    path: &str,
+    class: Option<&str>,
+    reading: &Reading,
+    wanted: Wanted,
+    quiet: bool,
+) -> Result<Dataset, Failure> {
+    read_all(&[path.to_string()], class, reading, wanted, quiet)
+}
+
+/// Reads rows: the column `class` becomes the lists, whatever order the rows are in; without it labels are classes.
+pub fn read_all(
     paths: &[String],
     class: Option<&str>,
     reading: &Reading,
     wanted: Wanted,
     quiet: bool,
 ) -> Result<Dataset, Failure> {
-    let _spinner = Progress::spinner(quiet, format!("reading {}", paths.join(", ")));
     let mut options = reading.options(Vec::new());
     if let Some(class) = class.filter(|_| wanted != Wanted::Nothing) {
         options.list = Some(class.to_string());
@@ -77,15 +86,15 @@ pub fn read(
     options.regroup = true;
     options.unlabelled |= wanted == Wanted::Nothing;
     options.label_optional = wanted == Wanted::ClassesIfAny;
-    reading::read_files(paths, &options, quiet)
+    read_files(paths, &options, quiet)
 }
 
-/// What a feature that no line of a text states is worth.
+/// The value of a feature that no line of a text states.
 pub fn absent(reading: &Reading) -> f32 {
     if reading.absent_is_missing { f32::NAN } else { 0.0 }
 }
 
-/// What an embedding is, for `toprank inspect`.
+/// Describes an embedding, for `toprank inspect`.
 pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
     let embedder = Embedder::load(file.as_ref())?;
     let header = embedder.header();
@@ -107,7 +116,7 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
     }
     if let Some((epoch, value)) = header.reached.best {
         text +=
-            &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.valid_metric());
+            &format!("best {} on validation: {value:.4}, in epoch {epoch}\n", header.config.valid_metric());
     }
     text += "\n";
     print(&(text + &settings(&json!(header.config)).render(Style::Table)))

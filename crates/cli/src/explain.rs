@@ -1,9 +1,9 @@
-//! `toprank explain`: why a model of trees scores as it does.
+//! `toprank explain`: feature importance, SHAP values and partial dependence of a model of trees.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toprank::core::Policy;
+use toprank::core::{Policy, catalog};
 use toprank::data::{Dataset, sink};
 use toprank::metrics::{Better, Measure, evaluate};
 use toprank::train::{Model, TrainError, rank::predict};
@@ -23,45 +23,46 @@ use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank explain --model model.toprank
-  toprank explain --model model.toprank --data test.txt --metric ndcg@10
-  toprank explain --model model.toprank --data test.txt --shap --dependence 12,40 -o why
+  toprank explain model.toprank
+  toprank explain model.toprank --data test.txt -m ndcg@10
+  toprank explain model.toprank --data test.txt --shap --dependence 12,40 -o why
 
-Gain is by how much the splits of a feature lowered the loss in training, splits how often it is asked for. With --data a
-metric is worked out with the values of one feature shuffled within their lists: permutation is what it loses. --shap gives
-for every row what each feature added to its score (exact tree SHAP, path-dependent, over the rows of the data): expected +
-the sum of a row = its score. --dependence gives the mean score of all rows with a feature set to each of its values.
-With -o FOLDER everything is written as CSV and SVG: importance, shap.csv, dependence-FEATURE.";
+The table lists for each feature the gain (how much its splits lowered the training loss) and the number of splits on it. With
+--data it also has the permutation importance: how much the metric loses when the values of the feature are shuffled within
+their lists. --shap writes what each feature adds to the score of each row (exact path-dependent tree SHAP over the rows of the
+data): the expected score plus the sum over a row is the row's score. --dependence gives the mean score of all rows with a
+feature set to each of its values (partial dependence). With -o FOLDER everything is written as CSV and SVG: importance,
+shap.csv, dependence-FEATURE.";
 
-/// Say which features a model of trees uses, what each adds to a score, and how the score changes with it
+/// Explain a model of trees: feature importance, SHAP values, partial dependence
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Explain {
     /// Model file
-    #[arg(long, short, value_name = "MODEL")]
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Data to explain the model on
+    /// Data to explain the model on; repeat it or give a pattern for several files
     #[arg(long, value_name = "FILE")]
-    data: Option<String>,
+    data: Vec<String>,
     /// Metric of permutation importance [default: that of the model's validation]
-    #[arg(long, value_name = "METRIC", requires = "data")]
+    #[arg(long, short, alias = "metrics", value_name = "METRIC", requires = "data")]
     metric: Option<String>,
-    /// Shuffles of each feature
+    /// Number of shuffles of each feature
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
     /// Seed of the shuffles
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What each feature added to the score of each row
+    /// Write what each feature adds to the score of each row (needs -o)
     #[arg(long, requires = "data")]
     shap: bool,
-    /// Features whose partial dependence is wanted, by name
+    /// Features whose partial dependence to print, by name
     #[arg(long, value_name = "FEATURES", value_delimiter = ',', requires = "data")]
     dependence: Vec<String>,
-    /// Values of a feature that partial dependence looks at, at most
+    /// Maximum number of values of a feature for partial dependence
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(2..))]
     values: u16,
-    /// Features to show [default: 20]
+    /// Number of features to print [default: 20]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
     /// Folder for CSV files and plots
@@ -71,7 +72,7 @@ pub struct Explain {
     reading: Reading,
 }
 
-/// What is known of each feature.
+/// Importance of each feature, in several measures.
 struct Found {
     names: Vec<String>,
     gains: Vec<f64>,
@@ -92,30 +93,29 @@ struct Dependence {
 }
 
 impl Explain {
-    /// Loads, works it out, prints and writes.
+    /// Loads, computes, prints and writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let model = Model::load(&self.model)?;
         let ensemble = of_trees(&model, &self.model)?.ensemble();
         if self.shap && self.output.is_none() {
             return Err(Failure::usage(
-                "--shap writes a row for each of the data: expected -o FOLDER for it",
+                "--shap writes one line per row of the data: expected -o FOLDER for it",
             ));
         }
         let names: Vec<String> = (0..ensemble.width).map(|feature| feature_name(&model, feature)).collect();
         let wanted = self.dependence.iter().map(|name| {
             let place = names.iter().position(|known| known == name);
             place.ok_or_else(|| {
-                Failure::usage(format!("--dependence must name features of the model, but names {name}"))
+                Failure::from(catalog::unknown("feature", name, names.iter().map(String::as_str)))
             })
         });
         let wanted: Vec<usize> = wanted.collect::<Result<_, Failure>>()?;
-        let data = match &self.data {
-            None => None,
-            Some(path) => {
-                let read = self.reading.read(path, Vec::new(), common.quiet)?;
-                let absent = if self.reading.absent_is_missing { f32::NAN } else { 0.0 };
-                Some(predict::as_seen(&model, path, read, absent)?)
-            }
+        let data = if self.data.is_empty() {
+            None
+        } else {
+            let read = self.reading.read_all(&self.data, Vec::new(), common.quiet)?;
+            let absent = if self.reading.absent_is_missing { f32::NAN } else { 0.0 };
+            Some(predict::as_seen(&model, &self.data.join(", "), read, absent)?)
         };
         if let Some(folder) = &self.output {
             std::fs::create_dir_all(folder)
@@ -178,17 +178,19 @@ impl Explain {
             return Err(Failure::usage(format!("--metric must be one metric, but is {name}")));
         };
         let lists = &data.lists;
-        let judged = |scores: &[f64]| {
+        let evaluated = |scores: &[f64]| {
             let entries = lists.scores_of_entries(scores, ensemble.outputs);
             evaluate(lists, &entries, std::slice::from_ref(measure)).map(|found| found.results[0].mean)
         };
-        // What cannot be judged at all is said; afterwards only the scores change.
+        // Whether the metric is defined depends on the labels alone, so one check serves all shuffles.
         let scores = ensemble.score(&data.features).map_err(TrainError::from)?;
-        if judged(&scores).map_err(Failure::data)?.is_none() {
-            return Err(Failure::data(format!("{name} is not defined on these data: no list can be judged")));
+        if evaluated(&scores).map_err(Failure::data)?.is_none() {
+            return Err(Failure::data(format!(
+                "{name} is not defined on these data: every list is excluded"
+            )));
         }
         let sign = if measure.metric().better() == Better::Higher { 1.0 } else { -1.0 };
-        let metric = |scores: &[f64]| judged(scores).ok().flatten().map_or(f64::NAN, |value| sign * value);
+        let metric = |scores: &[f64]| evaluated(scores).ok().flatten().map_or(f64::NAN, |value| sign * value);
         let offsets = if lists.rows.is_some() { &[][..] } else { &lists.offsets };
         let rounds = usize::from(self.rounds);
         let lost = permutation_importance(ensemble, &data.features, offsets, metric, rounds, self.seed);
@@ -235,7 +237,7 @@ fn file_name(feature: &str) -> String {
 }
 
 impl Found {
-    /// By what was worked out last of all that can be: a metric's loss, mean |SHAP|, gain.
+    /// By mean |SHAP| if it was computed, else by the loss of the metric, else by gain.
     fn sort(&mut self) {
         let key = |feature: usize| match (&self.permuted, &self.shap) {
             (_, Some(shap)) => shap[feature],

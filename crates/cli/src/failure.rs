@@ -11,22 +11,22 @@ use toprank::train::TrainError;
 pub enum Exit {
     /// The work could not be done: a file cannot be opened, a disk is full.
     Failed = 1,
-    /// The command line asks for something that does not exist or does not fit.
+    /// The command line names something that does not exist, or settings that exclude each other.
     Usage = 2,
     /// A file breaks its format, or two files do not fit together.
     Data = 3,
-    /// The user stopped it.
+    /// The user interrupted it.
     Interrupted = 130,
 }
 
-/// An error on its way to the user.
+/// An error, as it is shown to the user.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
     /// The whole message.
     pub message: String,
-    /// The reader of our output has gone (`toprank … | head`): end without a word.
+    /// Standard output was closed (`toprank … | head`): end without a message.
     pub broken_pipe: bool,
 }
 
@@ -35,17 +35,17 @@ impl Failure {
         Failure { exit, message: message.to_string(), broken_pipe: false }
     }
 
-    /// The command line is at fault.
+    /// The command line is wrong.
     pub fn usage(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Usage, message)
     }
 
-    /// The data are at fault.
+    /// The data are wrong.
     pub fn data(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Data, message)
     }
 
-    /// The user stopped it; what was done is kept.
+    /// The user interrupted it; what was done is kept.
     pub fn interrupted(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Interrupted, message)
     }

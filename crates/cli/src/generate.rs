@@ -1,18 +1,19 @@
-//! `toprank generate`: data that toprank makes itself. The subcommands are the library's table of generators.
+//! `toprank generate`: synthetic data. The subcommands are the library's table of generators.
 
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::json;
-use toprank::core::Args;
+use toprank::core::{Args, catalog};
 use toprank::data::generate::{self, GENERATORS, GenerateError};
 
 use crate::failure::Failure;
+use crate::folder::Filled;
 use crate::progress::Progress;
 use crate::table::{Style, Table};
-use crate::{Common, print, print_json};
+use crate::{Common, page, print, print_json};
 
-/// Make realistic data: the same seed gives the same bytes on every machine
+/// Generate realistic data: the same seed gives the same bytes on every machine
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example: toprank generate letor --lists 1000 --seed 1 -o demo")]
 pub struct Generate {
@@ -26,20 +27,27 @@ struct Chosen {
     name: String,
     args: Args,
     folder: PathBuf,
+    force: bool,
 }
 
 impl Subcommand for Chosen {
     fn augment_subcommands(mut command: Command) -> Command {
         for generator in GENERATORS {
-            let mut sub = Command::new(generator.name).about(generator.about).long_about(generator.page).arg(
-                Arg::new("output")
-                    .short('o')
-                    .long("output")
-                    .value_name("DIR")
-                    .required(true)
-                    .value_parser(clap::value_parser!(PathBuf))
-                    .help("Folder for the files; made if needed"),
-            );
+            let folder = Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FOLDER")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("Folder for the files; made if needed");
+            let force = Arg::new("force")
+                .long("force")
+                .action(clap::ArgAction::SetTrue)
+                .help("Replace the files of an earlier run in the folder");
+            // clap wraps the text at the terminal's width.
+            let about = page::render(generator.page, usize::MAX);
+            let mut sub =
+                Command::new(generator.name).about(generator.about).long_about(about).args([folder, force]);
             for param in generator.params {
                 let help = format!("{}: {} [default: {}]", param.about, param.range, param.default);
                 sub = sub.arg(Arg::new(param.name).long(param.name).value_name("VALUE").help(help));
@@ -69,6 +77,7 @@ impl FromArgMatches for Chosen {
             name: generator.name.into(),
             args: Args(generator.params.iter().filter_map(|param| given(param.name)).collect()),
             folder: sub.get_one::<PathBuf>("output").cloned().unwrap_or_default(),
+            force: sub.get_flag("force"),
         })
     }
 
@@ -81,9 +90,12 @@ impl FromArgMatches for Chosen {
 impl Generate {
     /// Writes the files and says what they hold.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let Chosen { name, args, folder } = &self.chosen;
+        let Chosen { name, args, folder, force } = &self.chosen;
+        let known = || GENERATORS.iter().map(|generator| generator.name);
         let generator =
-            generate::by_name(name).ok_or_else(|| Failure::usage(format!("no generator {name}")))?;
+            generate::by_name(name).ok_or_else(|| catalog::unknown("generator", name, known()))?;
+        let ours = |name: &str| generator.files.contains(&name);
+        let filled = Filled::open(folder, &ours, *force)?;
         let bar = Progress::bar(common.quiet, format!("generating {name}"));
         let written =
             generator.run(args, folder, &mut |done, total| bar.set(done, total)).map_err(|e| match e {
@@ -91,6 +103,8 @@ impl Generate {
                 GenerateError::File(error) => Failure::from(error),
             })?;
         drop(bar);
+        let paths: Vec<PathBuf> = written.files.iter().map(|file| file.path.clone()).collect();
+        filled.close(&paths)?;
         if common.json {
             return print_json(&json!({"generator": name, "files": written.files}));
         }

@@ -1,4 +1,4 @@
-//! `toprank gradient`: which way should each score move?
+//! `toprank gradient`: loss and gradient of an objective on given scores.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,22 +18,22 @@ use crate::{Common, note, print, print_json};
 const AFTER_HELP: &str = "\
 Examples:
   toprank gradient --data test.txt --scores scores.txt --objective song:gamma=1:margin=1 -o gradient.csv
-  toprank gradient --data test.txt --scores scores.txt --objective lambdarank@30 --sum --curvature -o - | head
+  toprank gradient --data test.txt --scores scores.txt --objective lambdarank@30 --sum --hessian -o - | head
   toprank gradient --data test.txt --feature 5 --objective listnet --json
 
-The file has the header row,list,gradient (and curvature): row counts the rows of the data file from 1, list is the
-list's name. One line per row, in the order of the file; multi-label data and interactions have one line per row and
-list. The gradient is that of the printed loss, the mean over lists (--sum: their sum); higher scores rank higher, so a
-negative gradient says: raise this score. A list that cannot contribute is idle: loss 0, gradient 0.
-`toprank objectives` lists the objectives.";
+The file has the header row,list,gradient (and hessian): row counts the rows of the data file from 1, list is the list's
+name. It has one line per row, in the order of the file; multi-label data and interactions have one line per row and list. The
+gradient is that of the printed loss, the mean over lists (--sum: their sum); higher scores rank higher, so a negative gradient
+means that this score should rise. A list that cannot contribute, for example one without a relevant item, has loss 0 and
+gradient 0. `toprank objectives` lists the objectives.";
 
 /// Print an objective's loss and write its gradient with respect to every score
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Gradient {
-    /// Data file with labels (LETOR, CSV, Parquet, …; see `toprank formats`)
-    #[arg(long, value_name = "FILE", help_heading = "What is judged")]
-    data: String,
+    /// Data with labels (see `toprank formats`); repeat it or give a pattern for several files
+    #[arg(long, value_name = "FILE", required = true)]
+    data: Vec<String>,
     #[command(flatten)]
     scores: ScoreSource,
     /// Objective with its parameters (see `toprank objectives`)
@@ -42,10 +42,10 @@ pub struct Gradient {
     /// Write the gradient to a CSV file (- is standard output)
     #[arg(long, short, value_name = "FILE", help_heading = "Gradient")]
     output: Option<PathBuf>,
-    /// Add a column with the curvature, for Newton steps
+    /// Add a column with the diagonal of the Hessian, or an upper bound of it, for Newton steps
     #[arg(long, requires = "output", help_heading = "Gradient")]
-    curvature: bool,
-    /// Sum over lists instead of their mean
+    hessian: bool,
+    /// Sum the loss over lists instead of averaging it
     #[arg(long, help_heading = "Gradient")]
     sum: bool,
     /// Seed of objectives that draw random numbers
@@ -70,7 +70,8 @@ impl Gradient {
             ));
         }
         let keep = self.scores.kept_column().into_iter().collect();
-        let basis = Basis::data(&self.data, &self.reading, keep, common)?;
+        let dataset = self.reading.read_all(&self.data, keep, common.quiet)?;
+        let basis = Basis::Data { file: self.data.join(", "), dataset: Box::new(dataset) };
         let judged = basis.judge(&ranking, false, common)?;
         let gradients = self.step(&goal, &judged, common).map_err(|error| basis.explain_goal(&error))?;
         if let (Some(path), Basis::Data { dataset, .. }) = (&self.output, &basis) {
@@ -82,7 +83,10 @@ impl Gradient {
         }
         if to_stdout {
             let (loss, counts) = (gradients.loss, gradients.counts);
-            note(common, format!("loss {loss:.6} over {} lists, {} of them idle", counts.all, counts.idle));
+            note(
+                common,
+                format!("loss {loss:.6} over {} lists, {} of them without gradient", counts.all, counts.idle),
+            );
             return Ok(());
         }
         print(&self.text(&goal, &judged.lists, &gradients))
@@ -100,7 +104,7 @@ impl Gradient {
             reduction: if self.sum { Reduction::Sum } else { Reduction::Mean },
             ..Batch::all(&judged.lists, &judged.scores)
         };
-        let mut out = Gradients { want_curvature: self.curvature, ..Gradients::default() };
+        let mut out = Gradients { want_curvature: self.hessian, ..Gradients::default() };
         goal.step(&batch, &mut goal.state(&judged.lists)?, &mut out)?;
         Ok(out)
     }
@@ -111,7 +115,7 @@ impl Gradient {
 
     fn text(&self, goal: &Goal, lists: &Lists, gradients: &Gradients) -> String {
         let counts = gradients.counts;
-        let mut table = Table::new(["objective", "loss", "lists", "used", "idle"]);
+        let mut table = Table::new(["objective", "loss", "lists", "with gradient", "without gradient"]);
         let numbers = [counts.all, counts.used, counts.idle].map(|count| count.to_string());
         let loss = format!("{:.6}", gradients.loss);
         table.row([goal.name().to_string(), loss].into_iter().chain(numbers));
@@ -141,7 +145,7 @@ impl Gradient {
             "lists": {
                 "total": counts.all,
                 "used": counts.used,
-                "idle": counts.idle,
+                "without_gradient": counts.idle,
                 "items": lists.entries(),
                 "weighted": lists.list_weights.is_some(),
             },
@@ -151,10 +155,10 @@ impl Gradient {
     }
 }
 
-/// The rules that this objective heeds.
+/// The rules that this objective takes.
 fn rules(goal: &Goal) -> Vec<(&'static str, String)> {
-    let heeds = |key: &str| goal.listing().entry.params.iter().any(|param| param.name == key);
-    goal.policy().fields().into_iter().filter(|(key, _)| heeds(key)).collect()
+    let takes = |key: &str| goal.listing().entry.params.iter().any(|param| param.name == key);
+    goal.policy().fields().into_iter().filter(|(key, _)| takes(key)).collect()
 }
 
 fn write(
@@ -170,7 +174,7 @@ fn write(
         lists_of_entries.map(|(q, entry)| (dataset.file_row(lists.row(entry)), q, entry)).collect();
     lines.sort_unstable();
     let curvature = gradients.want_curvature;
-    writeln!(out, "row,list,gradient{}", if curvature { ",curvature" } else { "" })?;
+    writeln!(out, "row,list,gradient{}", if curvature { ",hessian" } else { "" })?;
     for (row, q, entry) in lines {
         write!(out, "{},{},{:?}", row + 1, names[q], gradients.gradient[entry])?;
         if curvature {

@@ -1,4 +1,4 @@
-//! Memory that long training keeps.
+//! Allocator settings for long training runs.
 
 /// Makes glibc keep large blocks that are given back instead of returning them to the system and asking again, which
 /// every step of a network would otherwise do: up to twice as fast (bench/training uses the same settings).

@@ -1,4 +1,4 @@
-//! `toprank inspect`: what is in a data set, and what two data sets share.
+//! `toprank inspect`: statistics of a data set, overlap of two, or the content of a model file.
 
 mod model;
 
@@ -18,7 +18,7 @@ use crate::reading::Reading;
 use crate::table::{Style, Table};
 use crate::{Common, print, print_json};
 
-/// Look at a data set (lists, labels, features, gaps, duplicates, overlap with another) or at a model
+/// Describe a data set (lists, labels, features, duplicates, overlap with another) or a model
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  toprank inspect test.txt\n  toprank inspect test.txt --against train.txt\n  \
@@ -26,18 +26,19 @@ use crate::{Common, print, print_json};
     Rows, names and lists are compared by 64-bit hashes."
 )]
 pub struct Inspect {
-    /// Data file or model; - is standard input
+    /// Data file (or pattern of files), or model file; - is standard input
+    #[arg(value_name = "FILE")]
     data: String,
-    /// Find lists, items and rows that another file (train) shares with this one (test)
+    /// Find lists, items and rows that this file (test) shares with another one (train)
     #[arg(long, value_name = "FILE")]
     against: Option<String>,
-    /// Features to show in the table [default: all]
+    /// Number of features in the table [default: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
-    /// Of a model of trees, the tree to print, from 1 on
+    /// Tree to print of a model of trees, counted from 1
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     tree: u32,
-    /// Only compare a .toprank-data file with its checksums, without reading it into memory
+    /// Only verify the checksums of a .toprank-data file, without reading it into memory
     #[arg(long, conflicts_with_all = ["against", "top"])]
     verify: bool,
     #[command(flatten)]
@@ -90,7 +91,7 @@ impl Inspect {
     }
 }
 
-/// Says what a learned walk is: how it goes, what it was trained with, what its features weigh.
+/// Describes a learned random walk: its settings, its training, the weights of its features.
 fn walk(file: &str, common: &Common) -> Result<(), Failure> {
     let walk = WalkFile::load(file.as_ref())?;
     let header = &walk.header;
@@ -103,7 +104,7 @@ fn walk(file: &str, common: &Common) -> Result<(), Failure> {
         }));
     }
     let mut text = format!(
-        "{file}: a learned walk, its self-test passes\n{} by {} on {} lists, {} steps, restart {}, dangling nodes go to \
+        "{file}: a learned random walk, its self-test passes\n{} by {} on {} lists, {} steps, restart {}, dangling nodes go to \
          {}, scores are {}\nloss {:.6} → {:.6}\n\n",
         header.config.algorithm(),
         header.config.method(),
@@ -123,7 +124,7 @@ fn walk(file: &str, common: &Common) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Compares a mapped data file with its checksums; says what it is, or what is wrong.
+/// Verifies the checksums of a memory-mapped data file.
 fn verify(file: &str, common: &Common) -> Result<(), Failure> {
     let spinner = Progress::spinner(common.quiet, format!("reading {file}"));
     let data = MappedDataset::open(file)?;
@@ -140,7 +141,7 @@ fn verify(file: &str, common: &Common) -> Result<(), Failure> {
     let form = if data.features.is_sparse() { "sparse" } else { "dense" };
     print(&format!(
         "{file}: version {}, {lists} lists, {rows} rows of {features} {form} features, {bytes} bytes; \
-         all {blocks} checksums are right\n",
+         all {blocks} checksums match\n",
         mapped::VERSION
     ))
 }
@@ -243,7 +244,7 @@ fn lengths_text(lengths: &Lengths) -> String {
 }
 
 fn labels_text(labels: &Histogram) -> String {
-    let mut table = Table::new(["label", "items", "share", ""]).words(3);
+    let mut table = Table::new(["label", "items", "fraction", ""]).words(3);
     let most = labels.bins.iter().map(|bin| bin.count).max().unwrap_or(1);
     let all: u64 = labels.bins.iter().map(|bin| bin.count).sum();
     for bin in &labels.bins {

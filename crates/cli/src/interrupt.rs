@@ -1,4 +1,4 @@
-//! Ctrl-C: at once where nothing is lost, at the next step where something would be.
+//! Ctrl-C: ends at once, or after the current step where progress would be lost.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,10 +7,10 @@ use crate::failure::Failure;
 static BY_REQUEST: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Files appear whole or not at all, so an interrupt loses nothing but its own drafts.
+/// Files are written under a temporary name and renamed when complete, so an interrupt leaves no broken file.
 pub fn install() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
-        // The second one means it.
+        // The second interrupt ends it in any case.
         if BY_REQUEST.load(Ordering::SeqCst) && !ASKED.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -20,12 +20,12 @@ pub fn install() -> Result<(), Failure> {
     .map_err(Failure::failed)
 }
 
-/// From now on the first interrupt is a request, which the work at hand looks at with [`asked`].
+/// From now on the first interrupt is only a request, which the running command polls with [`asked`].
 pub fn by_request() {
     BY_REQUEST.store(true, Ordering::SeqCst);
 }
 
-/// True once the user wants it to end.
+/// True once the user has interrupted.
 pub fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }

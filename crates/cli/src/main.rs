@@ -13,14 +13,17 @@ mod evaluate;
 mod explain;
 mod export;
 mod failure;
+mod folder;
 mod fuse;
 mod generate;
 mod gradient;
 mod heap;
+mod help;
 mod inspect;
 mod interrupt;
 mod judged;
 mod manual;
+mod page;
 mod pagerank;
 mod predict;
 mod progress;
@@ -35,34 +38,16 @@ mod threshold;
 mod train;
 mod tune;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
-const AFTER_HELP: &str = "\
-Examples:
-  toprank generate letor --lists 1000 --seed 1 -o demo
-  toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map
-  toprank evaluate --qrels qrels.txt --run run.txt --like trec_eval --metrics map,p@5 --json
-  toprank compare --data test.txt --metrics ndcg@10 a=scores_a.txt b=scores_b.txt
-  toprank train --data train.csv --label label --objective auprc --folds 5 -o model.toprank
-  toprank threshold --data train.csv --label label --scores model.toprank.oof.txt --recall 0.8
-  toprank predict --model model.toprank --data test.txt -o scores.txt
-  toprank export --model trees.toprank --format lightgbm -o model.txt
-  toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
-  toprank recommend train --data u.data --split leave-last --objective ndcg@20 -o rec.toprank
-  toprank embed train --data letters.csv --class letter --split 60/20/20 --objective map -o emb.toprank
-  toprank retrieve --model emb.toprank --queries letters.csv --class letter --part test
-  toprank gradient --data test.txt --scores scores.txt --objective song -o gradient.csv
-
-Exit codes: 0 done, 1 failed (a file cannot be opened or written), 2 usage, 3 bad data, 130 interrupted.
-Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.";
-
-/// Read any ranking data, judge any ranking.
+/// Read ranking data, train models that rank, evaluate any ranking.
 #[derive(Parser, Debug)]
-#[command(name = "toprank", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "toprank", version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     common: Common,
@@ -73,10 +58,10 @@ struct Cli {
 /// What every command takes.
 #[derive(clap::Args, Clone, Debug)]
 struct Common {
-    /// Threads to use; results do not depend on it [default: all cores]
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// No progress and no notes on standard error
+    /// Print no progress and no notes on standard error
     #[arg(long, short, global = true)]
     quiet: bool,
     /// Print one JSON object on standard output
@@ -116,7 +101,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let matches = help::command(&args).get_matches_from(args);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.broken_pipe => ExitCode::SUCCESS,
@@ -170,7 +157,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
     }
 }
 
-/// Prints to standard output; a reader that has gone away is a [`Failure`] without a word.
+/// Prints to standard output; a closed pipe is a [`Failure`] without a message.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();

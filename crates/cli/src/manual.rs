@@ -31,7 +31,7 @@ impl Completions {
 #[command(after_help = "Example: toprank man | man -l -")]
 pub struct Man {
     /// Folder for one page per command [default: the main page on standard output]
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
 

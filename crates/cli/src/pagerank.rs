@@ -1,4 +1,4 @@
-//! `toprank pagerank`: rank the nodes of graphs by walks, and learn the walks.
+//! `toprank pagerank`: rank the nodes of graphs by random walks, and learn the walks.
 
 mod evaluate;
 mod predict;
@@ -21,18 +21,18 @@ Examples:
   toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
   toprank pagerank sessions --log sessions.tsv -o graphs
   toprank pagerank train --graphs graphs --objective margin --method gbn -o walk.toprank
-  toprank pagerank predict --model walk.toprank --graphs test -o scores.txt
-  toprank pagerank evaluate --model walk.toprank --graphs test --metrics ndcg@10,map
+  toprank pagerank predict walk.toprank --graphs test -o scores.txt
+  toprank pagerank evaluate walk.toprank --graphs test --metrics ndcg@10,map
 
-A walk starts at a seed, follows edges, and starts again with probability --restart (others call its complement the
-damping factor). A node's score is how often the walk is there. Plain PageRank follows every edge alike; a learned walk
-weighs seeds and edges by their features, with weights that put judged nodes in the right order.
+A random walk starts at a seed, follows edges, and restarts with probability --restart (1 minus the damping factor). A node's
+score is the probability of finding the walk there. Plain PageRank follows every edge with the same probability; a learned walk
+weights seeds and edges by their features, with weights trained so that judged nodes are ranked in the right order.
 
 A folder of graphs holds the tables nodes (query, node, seed, features), edges (query, from, to, features) and judgements
 (query, node, label), as TSV, CSV or Parquet; without the column query there is one graph for all. Try it:
   toprank generate graphs --queries 200 -o graphs";
 
-/// Rank the nodes of graphs: PageRank, and walks whose weights are learned
+/// Rank the nodes of graphs by PageRank or by random walks with learned weights
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct PageRank {
@@ -68,10 +68,10 @@ struct RestartFlags {
     /// Probability of a restart at each step, more than 0 [default: 0.15]
     #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
     restart: Option<f64>,
-    /// Its complement, as other tools have it: --damping 0.85 is --restart 0.15
+    /// Damping factor, 1 minus --restart: --damping 0.85 is --restart 0.15
     #[arg(long, value_name = "D", conflicts_with = "restart", allow_negative_numbers = true)]
     damping: Option<f64>,
-    /// Where a walk goes from a node without out-edges
+    /// Where a walk goes from a dangling node (one without out-edges)
     #[arg(long, value_enum, default_value = "restart")]
     dangling: DanglingRule,
 }
@@ -97,7 +97,7 @@ impl RestartFlags {
 enum DanglingRule {
     /// To the seeds
     Restart,
-    /// To any node alike
+    /// To any node with the same probability
     Uniform,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct GraphReading {
     /// Another table of judgements: query, node, label; or qrels
     #[arg(long, value_name = "FILE")]
     judgements: Option<PathBuf>,
-    /// What an edge's features are: its own columns, those of its two nodes, or both [default: own if there are any]
+    /// Features of an edge: its own columns, those of its two nodes, or both [default: own if there are any]
     #[arg(long, value_enum, value_name = "WHICH")]
     edge_features: Option<EdgeWhich>,
 }

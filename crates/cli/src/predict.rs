@@ -3,8 +3,10 @@
 mod jsonl;
 pub mod output;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+use toprank::data::error::show_names;
 use toprank::data::formats::Opened;
 use toprank::data::{Absent, ReadOptions, Source, formats, sink};
 use toprank::train::{Model, Predictor, TrainError};
@@ -12,47 +14,54 @@ use toprank::train::{Model, Predictor, TrainError};
 use self::output::{Form, Output};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::reading::{Reading, note_left_out};
+use crate::reading::{Reading, expanded, note_left_out, read_files};
 use crate::table::counted;
-use crate::{Common, note};
+use crate::{Common, note, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank predict --model model.toprank --data test.txt -o scores.txt
-  toprank predict --model model.toprank --data test.csv --label label --probability -o probabilities.txt
-  toprank predict --model model.toprank --data test.txt --trec-run -o model.run
-  toprank predict --model model.toprank --data big.toprank-data --top 10 -o top.csv
-  echo '{\"id\": 7, \"features\": [[0.1, 2], [0.3, null]]}' | toprank predict --model model.toprank --jsonl
+  toprank predict model.toprank --data test.txt -o scores.txt
+  toprank predict model.toprank --data test.csv --label label --probability -o probabilities.txt
+  toprank predict model.toprank --data test.txt --trec-run -o model.run
+  toprank predict model.toprank --data big.toprank-data --top 10 -o top.csv
+  toprank predict model.toprank --data 'part-*.txt' -o scores.txt
+  echo '{\"id\": 7, \"features\": [[0.1, 2], [0.3, null]]}' | toprank predict model.toprank --jsonl
 
-Scores stand one a line in the order of the data's rows, as `toprank evaluate --scores` reads them; of multi-label data one
-number per label. Data without a label column are scored too. --probability gives the chance of being relevant instead,
-in the same order of items: the model must have been trained with --folds or --valid (see `toprank train --calibrate`). Mapped files
-(.toprank-data) and LETOR text are scored piece by piece, so they may be larger than memory.
-Models of molecules read the column of SMILES that they were trained on, or that of --smiles.
-With --jsonl each line of standard input is one list, {\"id\": …, \"features\": [[…], …]}, features in the order of the
-model (`toprank inspect MODEL`) or by name, [{\"bm25\": 1.5, …}, …]; null or left out is missing. Each is answered at once:
-{\"id\": …, \"scores\": […]}.";
+The output has one score per line in the order of the data's rows, as `toprank evaluate --scores` reads it; for multi-label data
+one number per label. Data need no label column. --probability writes the probability of being relevant instead, which ranks the
+items in the same order: the model must have been trained with --folds or --valid (see `toprank train --calibrate`).
+Memory-mapped files (.toprank-data) and LETOR text are scored piece by piece, so they may be larger than memory. Features are
+found by name; numbered features beyond those of the model are an error.
+
+Models of molecules read the SMILES column that they were trained on, or that of --smiles.
+
+With --json the result is one JSON object: scores (or, with --top, the best items) on standard output, a summary if they go to a
+file.
+
+With --jsonl each line of standard input is one list, {\"id\": …, \"features\": [[…], …]}, with features in the order of the
+model (`toprank inspect MODEL`) or by name, [{\"bm25\": 1.5, …}, …]; null or an omitted name is missing. Each line is answered at
+once: {\"id\": …, \"scores\": […]}.";
 
 /// Score data with a model: scores, a TREC run, or the best items of each list
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Predict {
     /// Model file
-    #[arg(long, short, value_name = "MODEL")]
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Data to score; - is standard input
+    /// Data to score, - for standard input; repeat it or give a pattern ('part-*.txt') for several files
     #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
-    data: Option<String>,
+    data: Vec<String>,
     /// File to write; - is standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Write a TREC run: query Q0 document rank score tag
     #[arg(long)]
     trec_run: bool,
-    /// Only the K best items of each list; as CSV (list,rank,item,score) unless --trec-run
+    /// Write only the K best items of each list, as CSV (list,rank,item,score) unless --trec-run
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
-    /// Probabilities of being relevant instead of scores
+    /// Write probabilities of being relevant instead of scores
     #[arg(long)]
     probability: bool,
     /// Score one list per line of standard input, as JSON, and answer each at once
@@ -78,16 +87,31 @@ impl Predict {
     /// Loads, scores, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let model = Model::load(&self.model)?;
-        let Some(data) = &self.data else { return jsonl::answer(&model, self.probability) };
-        let spinner = Progress::spinner(common.quiet, format!("scoring {data}"));
+        if self.jsonl {
+            return jsonl::answer(&model, self.probability);
+        }
+        let to_stdout = self.output == Path::new("-");
+        if common.json && to_stdout && self.trec_run {
+            return Err(Failure::usage(
+                "--json and --trec-run both want standard output; expected a file after -o, or one of the two",
+            ));
+        }
+        let files = expanded(&self.data)?;
+        let data = files.join(", ");
         let options =
             ReadOptions { label_optional: true, ..self.reading.as_trained(&model).options(Vec::new()) };
-        let opened = formats::open(&Source::path(data), &options)?;
+        let opened = match files.as_slice() {
+            [file] => {
+                let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+                formats::open(&Source::path(file), &options)?
+            }
+            several => Opened::Memory(Box::new(read_files(several, &options, common.quiet)?)),
+        };
         let absent = if options.absent == Absent::Missing { f32::NAN } else { 0.0 };
-        if let Opened::Memory(read) = &opened {
-            note_left_out(read, data, common.quiet);
+        if let (Opened::Memory(read), [_]) = (&opened, files.as_slice()) {
+            note_left_out(read, &data, common.quiet);
         }
-        let mut predictor = Predictor::new(&model, data, opened, absent)?;
+        let mut predictor = Predictor::new(&model, &data, opened, absent)?;
         if self.probability {
             predictor = predictor.probabilities()?;
         }
@@ -96,9 +120,30 @@ impl Predict {
             (false, Some(_)) => Form::Top,
             (true, _) => Form::Run,
         };
+        let mut output = Output::new(form, self.top, predictor.data());
+        if common.json && to_stdout {
+            let results = self.collected(&predictor, &mut output, common)?;
+            return self.report(&predictor, &files, Some(results));
+        }
+        self.write(&predictor, &mut output, common)?;
+        self.explain_columns(&predictor, &data, absent, common);
+        if to_stdout {
+            return Ok(());
+        }
+        if common.json {
+            return self.report(&predictor, &files, None);
+        }
+        let lists = &predictor.data().lists;
+        let (lists, items, to) = (lists.len(), lists.entries(), self.output.display());
+        note(common, format!("scored {items} items of {}, wrote {to}", counted(lists, "list")));
+        Ok(())
+    }
+
+    /// Scores everything into the file.
+    fn write(&self, predictor: &Predictor, output: &mut Output, common: &Common) -> Result<(), Failure> {
+        let spinner = Progress::spinner(common.quiet, "scoring".to_string());
         let mut failure = None;
         let written = sink::write_file(&self.output, |out| {
-            let mut output = Output::new(form, self.top, predictor.data());
             output.start(out)?;
             match predictor.each(|scores| output.push(scores, out).map_err(Stopped::Writing)) {
                 Ok(()) => output.finish(out),
@@ -111,29 +156,66 @@ impl Predict {
         });
         drop(spinner);
         // What stopped the scoring says more than that the file was not written.
-        if let Some(error) = failure {
-            return Err(error.into());
+        match failure {
+            Some(error) => Err(error.into()),
+            None => Ok(written?),
         }
-        written?;
-        for (names, what) in [
-            (predictor.absent(), "features of the model are never stated and taken as"),
-            (predictor.unused(), "columns are no features of the model and left out"),
-        ] {
-            if !names.is_empty() {
-                let taken = match (names == predictor.absent(), absent.is_nan()) {
-                    (true, true) => " missing",
-                    (true, false) => " 0",
-                    (false, _) => "",
-                };
-                let listed = toprank::data::error::show_names(names.iter().map(String::as_str));
-                note(common, format!("{data}: {} {what}{taken}: {listed}", names.len()));
-            }
+    }
+
+    /// Scores everything into JSON: a name and the values under it.
+    fn collected(
+        &self,
+        predictor: &Predictor,
+        output: &mut Output,
+        common: &Common,
+    ) -> Result<(&'static str, Value), Failure> {
+        let spinner = Progress::spinner(common.quiet, "scoring".to_string());
+        let mut all = Vec::new();
+        predictor.each(|scores| {
+            all.extend_from_slice(scores);
+            Ok::<(), TrainError>(())
+        })?;
+        drop(spinner);
+        match self.top {
+            Some(_) => Ok(("top", output.top_as_json(&all))),
+            None => Ok(("scores", output.rows_as_json(&all)?)),
         }
-        if self.output != std::path::Path::new("-") {
-            let lists = &predictor.data().lists;
-            let (lists, items, to) = (lists.len(), lists.entries(), self.output.display());
-            note(common, format!("scored {items} items of {}, wrote {to}", counted(lists, "list")));
+    }
+
+    /// Prints what was done, with the results unless they are in a file.
+    fn report(
+        &self,
+        predictor: &Predictor,
+        files: &[String],
+        results: Option<(&'static str, Value)>,
+    ) -> Result<(), Failure> {
+        let lists = &predictor.data().lists;
+        let mut value = json!({
+            "model": self.model, "data": files, "lists": lists.len(), "items": lists.entries(),
+            "probability": self.probability, "absent": predictor.absent(), "unused": predictor.unused(),
+        });
+        match results {
+            Some((name, results)) => value[name] = results,
+            None => value["output"] = json!(self.output),
         }
-        Ok(())
+        print_json(&value)
+    }
+
+    /// Notes which features were not in the data, and which columns the model does not use.
+    fn explain_columns(&self, predictor: &Predictor, data: &str, absent: f32, common: &Common) {
+        let listed = |names: &[String]| show_names(names.iter().map(String::as_str));
+        let (lacking, unused) = (predictor.absent(), predictor.unused());
+        if !lacking.is_empty() {
+            let taken = if absent.is_nan() { "missing" } else { "0" };
+            let count = counted(lacking.len(), "feature");
+            note(
+                common,
+                format!("{data}: {count} of the model not stated, taken as {taken}: {}", listed(lacking)),
+            );
+        }
+        if !unused.is_empty() {
+            let count = counted(unused.len(), "column");
+            note(common, format!("{data}: {count} not used by the model: {}", listed(unused)));
+        }
     }
 }

@@ -1,15 +1,15 @@
-//! Progress on standard error, only when a person is looking.
+//! Progress on standard error, only if that is a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar or spinner that is gone when it goes out of scope.
+/// A bar or spinner that is cleared when it is dropped.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A spinner with words; nothing when `quiet` or when standard error is no terminal.
+    /// A spinner with a message; nothing if `quiet` or if standard error is no terminal.
     pub fn spinner(quiet: bool, words: String) -> Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
@@ -19,7 +19,7 @@ impl Progress {
         Progress(bar)
     }
 
-    /// A bar that is told how far the work is.
+    /// A bar, advanced by [`Progress::set`].
     pub fn bar(quiet: bool, words: String) -> Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
@@ -31,7 +31,7 @@ impl Progress {
         Progress(bar)
     }
 
-    /// Says where the work stands.
+    /// Changes the message.
     pub fn say(&self, words: String) {
         self.0.set_message(words);
     }

@@ -1,16 +1,16 @@
-//! `toprank quickstart`: the whole way once, on data that toprank makes itself, each command as a user would type it.
+//! `toprank quickstart`: from data to a comparison of models, on generated data, each command as a user would type it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
 use crate::failure::Failure;
 use crate::{Cli, Common, dispatch, note, print};
 
-/// Objectives to be trained and compared: a pairwise, a listwise, a compositional one.
+/// Objectives to train and compare: a pairwise, a listwise and a compositional one.
 const OBJECTIVES: [&str; 3] = ["ranknet", "listnet", "song-v2"];
 
-/// The whole way once: generate data, train three objectives, compare them with significance, plot
+/// Take a tour: generate data, train three objectives, compare them with significance tests, plot
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Every command is printed before it runs, so that it can be typed again with other files.\n\n\
@@ -33,13 +33,21 @@ impl Quickstart {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
         if common.json {
-            return Err(Failure::usage("quickstart prints several results; expected no --json"));
+            return Err(Failure::usage(
+                "quickstart prints the output of several commands; expected no --json",
+            ));
         }
         std::fs::create_dir_all(&self.output)
             .map_err(|error| Failure::failed(format!("{}: {error}", self.output.display())))?;
         let at = |name: &str| self.output.join(name).display().to_string();
         let (lists, seed) = (self.lists.to_string(), self.seed.to_string());
-        step(common, &["generate", "letor", "--lists", &lists, "--seed", &seed, "-o", &at("data")])?;
+        let folder = at("data");
+        let mut generate = vec!["generate", "letor", "--lists", &lists, "--seed", &seed, "-o", &folder];
+        // The folder is quickstart's own: an earlier run is replaced.
+        if Path::new(&folder).exists() {
+            generate.push("--force");
+        }
+        step(common, &generate)?;
         let data = |part: &str| at(&format!("data/{part}.txt"));
         let mut runs = Vec::new();
         for objective in OBJECTIVES {
@@ -67,7 +75,7 @@ impl Quickstart {
                     &model,
                 ],
             )?;
-            step(common, &["predict", "--model", &model, "--data", &data("test"), "-o", &scores])?;
+            step(common, &["predict", &model, "--data", &data("test"), "-o", &scores])?;
             runs.push(format!("{objective}={scores}"));
         }
         let (test, plot) = (data("test"), at("differences.svg"));

@@ -2,9 +2,10 @@
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use toprank::data::error::show_names;
 use toprank::data::graph_items::GraphKind;
 use toprank::data::mapped::MappedDataset;
-use toprank::data::{Absent, Dataset, ReadOptions, Source, formats};
+use toprank::data::{Absent, Column, Dataset, ReadOptions, files, formats};
 use toprank::train::{Data, Model};
 
 use crate::failure::Failure;
@@ -15,27 +16,30 @@ use crate::table::counted;
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadItems {
-    /// The first of them ends the reading.
+    /// Stop at the first of them.
     #[default]
     Error,
-    /// They are left out, counted and listed.
+    /// Skip, count and list them.
     Skip,
 }
 
 /// Rows left out that a note names.
 const MOST_NAMED: usize = 20;
 
+/// The heading of these flags in `--help`; `-h` leaves them out.
+pub const HEADING: &str = "Reading data";
+
 /// How to read data files.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
-#[command(next_help_heading = "Reading data")]
+#[command(next_help_heading = HEADING)]
 pub struct Reading {
     /// Format of the data file (see `toprank formats`) [default: by extension, then by content]
     #[arg(long, value_name = "NAME")]
     pub input_format: Option<String>,
-    /// Accept rows of a list that are not adjacent and bring them together
+    /// Bring together the rows of a list that are not adjacent, or are in several files
     #[arg(long)]
     pub regroup: bool,
-    /// Take a feature that a sparse row does not state as missing instead of 0
+    /// Treat a feature that a sparse row does not state as missing instead of 0
     #[arg(long)]
     pub absent_is_missing: bool,
     /// Column that names the list: query, user, session (tables, interactions)
@@ -44,7 +48,7 @@ pub struct Reading {
     /// Column of the label
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
-    /// Several label columns, names or patterns with *: multi-label data
+    /// Label columns of multi-label data, names or patterns with *
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub labels: Vec<String>,
     /// Column of the item weight
@@ -65,6 +69,10 @@ pub struct Reading {
     /// Feature columns that hold categories, names or patterns with *
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub categorical: Vec<String>,
+    /// Columns not to use, names or patterns with *; of numbered features also ranges: 26-46
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    #[serde(default)]
+    pub ignore: Vec<String>,
     /// Column of molecules, written as SMILES: items are graphs then, for --model gin
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["graph", "nodes", "edges"])]
     #[serde(default)]
@@ -73,22 +81,22 @@ pub struct Reading {
     #[arg(long, value_name = "COLUMN")]
     #[serde(default)]
     pub graph: Option<String>,
-    /// Table of the nodes of all graphs: columns graph, node and features (numbers or words)
+    /// Table of the nodes of all graphs: columns graph, node and features (numbers or strings)
     #[arg(long, value_name = "FILE", requires = "edges")]
     #[serde(default)]
     pub nodes: Option<String>,
-    /// Table of the edges of all graphs: columns graph, from, to and features (numbers or words)
+    /// Table of the edges of all graphs: columns graph, from, to and features (numbers or strings)
     #[arg(long, value_name = "FILE", requires = "nodes")]
     #[serde(default)]
     pub edges: Option<String>,
-    /// Rows whose graph cannot be read: an error, or skip (left out, counted and listed)
+    /// What to do with rows whose graph cannot be read: stop with an error, or skip, count and list them
     #[arg(long, value_name = "error|skip", default_value_t, value_enum)]
     #[serde(default)]
     pub bad_items: BadItems,
     /// Mulan XML file with the label names of an ARFF file [default: the XML file beside it]
     #[arg(long, value_name = "FILE")]
     pub label_xml: Option<String>,
-    /// Most features a row may have; a larger index is an error [default: 1048576]
+    /// Maximum number of features; a larger index is an error [default: 1048576]
     #[arg(long, value_name = "N")]
     pub max_features: Option<u32>,
 }
@@ -110,6 +118,7 @@ impl Reading {
             time: flags.time,
             features: flags.features,
             categorical: flags.categorical,
+            ignore: flags.ignore,
             keep,
             label_xml: flags.label_xml,
             max_features: flags.max_features,
@@ -125,7 +134,7 @@ impl Reading {
         }
     }
 
-    /// The same flags, reading graphs as the training data of the model had them, where nothing else is said.
+    /// The same flags, with graphs read as in the training data of the model unless the flags say otherwise.
     pub fn as_trained(&self, model: &Model) -> Reading {
         let header = model.header();
         let column = || header.features.first().cloned();
@@ -144,49 +153,97 @@ impl Reading {
         Ok(Reading { nodes: path(&self.nodes)?, edges: path(&self.edges)?, ..self.clone() })
     }
 
-    /// Data to train on: a mapped file stays where it is, any other is read.
-    pub fn data(&self, path: &str, quiet: bool) -> Result<Data, Failure> {
-        if MappedDataset::is_one(path) && self.smiles.is_none() && self.graph.is_none() {
+    /// Data to train on: a memory-mapped file stays on disk, everything else is read, and a note says which columns of a table
+    /// are used.
+    pub fn data_of(&self, paths: &[String], quiet: bool) -> Result<Data, Failure> {
+        let rows = self.smiles.is_none() && self.graph.is_none() && self.ignore.is_empty();
+        if let [path] = paths
+            && MappedDataset::is_one(path)
+            && rows
+        {
             return Ok(MappedDataset::open(path)?.into());
         }
-        Ok(self.read(path, Vec::new(), quiet)?.into())
+        let data = self.read_all(paths, Vec::new(), quiet)?;
+        note_columns(&data, &paths.join(", "), quiet);
+        Ok(data.into())
     }
 
-    /// The same for several files.
-    pub fn data_of(&self, paths: &[String], quiet: bool) -> Result<Data, Failure> {
-        match paths {
-            [path] => self.data(path, quiet),
-            _ => Err(Failure::usage("several files")),
-        }
-    }
-
-    /// Several.
-    pub fn read_all(&self, paths: &[String], keep: Vec<String>, quiet: bool) -> Result<Dataset, Failure> {
-        match paths {
-            [path] => self.read(path, keep, quiet),
-            _ => Err(Failure::usage("several files")),
-        }
-    }
-
-    /// Reads a data file (`-`: standard input).
+    /// Reads a data file (`-`: standard input), or all that match a pattern.
     pub fn read(&self, path: &str, keep: Vec<String>, quiet: bool) -> Result<Dataset, Failure> {
-        let spinner = Progress::spinner(quiet, format!("reading {path}"));
-        let data = formats::read(&Source::path(path), &self.options(keep))?;
-        drop(spinner);
-        note_left_out(&data, path, quiet);
-        Ok(data)
+        self.read_all(&[path.to_string()], keep, quiet)
+    }
+
+    /// Reads files, or patterns of files, one after the other as one data set; columns of `keep` are kept as text.
+    pub fn read_all(&self, paths: &[String], keep: Vec<String>, quiet: bool) -> Result<Dataset, Failure> {
+        read_files(paths, &self.options(keep), quiet)
     }
 }
 
-/// Several.
-pub fn read_files(paths: &[String], options: &ReadOptions, _: bool) -> Result<Dataset, Failure> {
-    match paths {
-        [path] => Ok(formats::read(&Source::path(path), options)?),
-        _ => Err(Failure::usage("several files")),
+/// Reads files, or patterns of files, one after the other as one data set.
+pub fn read_files(paths: &[String], options: &ReadOptions, quiet: bool) -> Result<Dataset, Failure> {
+    let named = paths.join(", ");
+    let spinner = Progress::spinner(quiet, format!("reading {named}"));
+    let data = files::read_all(&expanded(paths)?, options)?;
+    drop(spinner);
+    note_left_out(&data, &named, quiet);
+    Ok(data)
+}
+
+/// The files that names and patterns stand for.
+pub fn expanded(paths: &[String]) -> Result<Vec<String>, Failure> {
+    let files: Vec<Vec<String>> = paths.iter().map(|path| files::expand(path)).collect::<Result<_, _>>()?;
+    Ok(files.concat())
+}
+
+/// Says which columns of a table are features, which hold categories, and which are not used. Numbered features need no note.
+pub fn note_columns(data: &Dataset, path: &str, quiet: bool) {
+    let words = columns_in_words(data);
+    if !quiet && !words.is_empty() {
+        eprintln!("note: {path}: {words}");
     }
 }
 
-/// Says which rows were left out, and why.
+fn columns_in_words(data: &Dataset) -> String {
+    let numbered = data.columns.iter().all(|column| column.name.parse::<u32>().is_ok());
+    if data.graphs.is_some() || numbered && data.unread.is_empty() {
+        return String::new();
+    }
+    let (categorical, numeric): (Vec<&Column>, Vec<&Column>) =
+        data.columns.iter().partition(|column| column.levels.is_some());
+    // Numbers that name something are rarely meant as features.
+    let names_something = |name: &str| {
+        let name = name.to_lowercase();
+        name == "id" || ["_id", "-id", " id", ".id"].iter().any(|end| name.ends_with(end))
+    };
+    let ids: Vec<&str> =
+        numeric.iter().map(|c| c.name.as_str()).filter(|name| names_something(name)).collect();
+    let listed = |columns: &[&Column]| shortened(columns.iter().map(|column| column.name.as_str()));
+    let mut parts = vec![match numeric.len() {
+        0 => "no numeric feature".to_string(),
+        count => format!("{}: {}", counted(count, "numeric feature"), listed(&numeric)),
+    }];
+    if !categorical.is_empty() {
+        parts.push(format!("categorical: {}", listed(&categorical)));
+    }
+    if !data.unread.is_empty() {
+        let names = shortened(data.unread.iter().map(String::as_str));
+        parts.push(format!("not used: {names} (--categorical uses columns of strings)"));
+    }
+    if !ids.is_empty() {
+        parts.push(format!("--ignore {} leaves out what looks like identifiers", ids.join(",")));
+    }
+    parts.join("; ")
+}
+
+/// The first names of a list, and how many more there are.
+fn shortened<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const MOST: usize = 6;
+    let more = names.len().saturating_sub(MOST);
+    let shown = show_names(names.take(MOST));
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+/// Prints which rows were left out, and why.
 pub fn note_left_out(data: &Dataset, path: &str, quiet: bool) {
     let left_out = data.graphs.as_ref().map_or(&[][..], |items| &items.left_out);
     if quiet || left_out.is_empty() {
@@ -197,5 +254,30 @@ pub fn note_left_out(data: &Dataset, path: &str, quiet: bool) {
     left_out.iter().take(MOST_NAMED).for_each(|error| eprintln!("  {error}"));
     if left_out.len() > MOST_NAMED {
         eprintln!("  … and {} more", left_out.len() - MOST_NAMED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_names_used_dropped_and_categorical_columns() {
+        let column = |name: &str, levels: bool| Column {
+            name: name.into(),
+            levels: levels.then(|| ["red"].into_iter().collect()),
+        };
+        let table = Dataset {
+            columns: vec![column("price", false), column("shop_id", false), column("colour", true)],
+            unread: vec!["title".into()],
+            ..Dataset::default()
+        };
+        assert_eq!(
+            columns_in_words(&table),
+            "2 numeric features: price, shop_id; categorical: colour; not used: title (--categorical uses columns of \
+             strings); --ignore shop_id leaves out what looks like identifiers"
+        );
+        let letor = Dataset { columns: vec![column("1", false), column("2", false)], ..Dataset::default() };
+        assert_eq!(columns_in_words(&letor), "");
     }
 }

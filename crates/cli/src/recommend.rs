@@ -17,18 +17,18 @@ const AFTER_HELP: &str = "\
 Examples:
   toprank generate interactions --users 1000 -o demo
   toprank recommend train --data demo/interactions.csv --split leave-last --objective ndcg@20 -o rec.toprank
-  toprank recommend evaluate --model rec.toprank --metrics ndcg@10,ndcg@20,recall@20
-  toprank recommend top --model rec.toprank --user u196 --k 10
-  toprank recommend top --model rec.toprank --history i7,i42,i99 --k 10
+  toprank recommend evaluate rec.toprank --metrics ndcg@10,ndcg@20,recall@20
+  toprank recommend top rec.toprank --user u196 --k 10
+  toprank recommend top rec.toprank --history i7,i42,i99 --k 10
 
-Data are interactions: user, item[, rating[, time]] a line (MovieLens u.data as it is), or a user and its items on each line
-(--format adjacency). A user's list are all items there are; those it took are relevant, whatever it has not taken can be
-recommended. Any objective of `toprank objectives` trains the vectors of users and items.
+Data are interactions: one line per user, item[, rating[, time]] (MovieLens u.data as it is), or one line per user with all items
+(--input-format adjacency). A user's list consists of all items; those the user interacted with are relevant, all others can be
+recommended. Any objective of `toprank objectives` can train the embeddings of users and items.
 
-Judged is by full ranking: every item that a user has not seen is a candidate. The model file holds the names, the pairs that
-were learned from and those that were held out, so that `evaluate` and `top` need nothing beside it.";
+Evaluation ranks all unseen items of a user (full ranking). The model file holds the names, the training interactions and those
+that were held out, so `evaluate` and `top` need no other file.";
 
-/// Recommend items to users: train vectors, judge them by full ranking, list the best unseen items
+/// Recommend items to users: train embeddings, evaluate by full ranking, list the best unseen items
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Recommend {
@@ -54,7 +54,7 @@ impl Recommend {
     }
 }
 
-/// What a recommender is, for `toprank inspect`.
+/// Describes a recommender, for `toprank inspect`.
 pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
     let recommender = Recommender::load_mapped(file.as_ref())?;
     let (header, data) = (recommender.header(), recommender.data());
@@ -78,7 +78,7 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
     }
     if let Some((epoch, value)) = header.reached.best {
         text +=
-            &format!("best {} on validation: {value:.4}, in pass {epoch}\n", header.config.valid_metric());
+            &format!("best {} on validation: {value:.4}, in epoch {epoch}\n", header.config.valid_metric());
     }
     text += "\n";
     print(&(text + &settings(&json!(header.config)).render(Style::Table)))

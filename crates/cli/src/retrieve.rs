@@ -1,4 +1,4 @@
-//! `toprank retrieve`: the nearest rows of a query, and how often they are of its class.
+//! `toprank retrieve`: nearest-neighbour search by an embedding, and its evaluation.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,62 +19,63 @@ use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank retrieve --model emb.toprank --queries test.csv --class letter
-  toprank retrieve --model emb.toprank --queries letters.csv --class letter --part test --metrics map,success@1,success@10
-  toprank retrieve --model emb.toprank --queries q.csv --gallery g.csv --k 10 -o nearest.csv
+  toprank retrieve emb.toprank --queries test.csv --class letter
+  toprank retrieve emb.toprank --queries letters.csv --class letter --part test --metrics map,success@1,success@10
+  toprank retrieve emb.toprank --queries q.csv --gallery g.csv --k 10 -o nearest.csv
 
-The search is exact: the cosine of every query with every row of the gallery. Without --gallery each query is searched among
-all other rows of its own file.
+The search is exact: the cosine similarity of every query with every row of the gallery. Without --gallery each query is
+searched among all other rows of its own file.
 
-Where the rows have classes (--class, or a label), what is of a query's class is relevant and the ranking is judged: map is the
-mean AUPRC (mAUPRC) of retrieval papers, success@k their Recall@k (at least one hit in the first k). A query whose class is
-nowhere else leaves the mean. --part keeps only the classes that the embedding was trained on, validated on, or never saw.";
+Where the rows have classes (--class, or a label), rows of a query's class are relevant and the ranking is evaluated: map is the
+mean AUPRC (mAUPRC) of retrieval papers, success@k their Recall@k (at least one hit among the first k). A query without another
+row of its class is excluded from the mean. --part keeps only the classes of that part of the split that the embedding was
+trained with.";
 
-/// Search the nearest rows by an embedding, and judge what is found
+/// Search the nearest rows by an embedding, and evaluate the ranking
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Retrieve {
-    /// The embedding
-    #[arg(long, value_name = "MODEL")]
+    /// Model file of an embedding
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Rows that are searched for
+    /// Rows to search for
     #[arg(long, value_name = "FILE")]
     queries: String,
-    /// Rows that are searched in [default: the queries, each among all others]
+    /// Rows to search in [default: the queries, each among all others]
     #[arg(long, value_name = "FILE")]
     gallery: Option<String>,
     /// Column of the class [default: the label, if there is one]
     #[arg(long, value_name = "COLUMN")]
     class: Option<String>,
-    /// Keep only the classes of this part of the split of training
+    /// Keep only the classes of this part of the training split
     #[arg(long, value_enum, value_name = "PART")]
     part: Option<Part>,
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "map,success@1,success@10")]
     metrics: String,
-    /// Rows to list for each query
+    /// Number of rows to list for each query
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
-    /// Write query,rank,item,score as CSV to this file (- is standard output)
+    /// Write query,rank,item,score as CSV to this file; - is standard output
     #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    output: Option<PathBuf>,
     /// Write the metrics of every query to a CSV file
     #[arg(long, value_name = "FILE")]
     per_query: Option<PathBuf>,
-    /// How to print
-    #[arg(long, value_enum, default_value = "table")]
-    output: Style,
+    /// Print style
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    format: Style,
     #[command(flatten)]
     reading: Reading,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
-    /// Learned from
+    /// Trained on
     Train,
-    /// Looked at for early stopping
+    /// Used for early stopping
     Valid,
-    /// Never looked at
+    /// Held out
     Test,
 }
 
@@ -87,7 +88,7 @@ struct Rows {
 }
 
 impl Retrieve {
-    /// Loads, embeds, searches, judges, prints.
+    /// Loads, embeds, searches, evaluates, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
         let embedder = Embedder::load(&self.model)?;
@@ -98,7 +99,7 @@ impl Retrieve {
         }
         let search =
             Search { queries: &queries.vectors, gallery: gallery.as_ref().map(|gallery| &gallery.vectors) };
-        let judged = match classes_of(&queries, gallery.as_ref()) {
+        let evaluated = match classes_of(&queries, gallery.as_ref()) {
             None => None,
             Some(_) if measures.is_empty() => None,
             Some((of_queries, of_gallery)) => {
@@ -106,14 +107,14 @@ impl Retrieve {
                 Some(search.evaluate(&of_queries, &of_gallery, &measures)?)
             }
         };
-        if let (Some(path), Some(judged)) = (&self.per_query, &judged) {
-            write_per_query(path, &queries.names, judged)?;
+        if let (Some(path), Some(evaluated)) = (&self.per_query, &evaluated) {
+            write_per_query(path, &queries.names, evaluated)?;
         }
         // Without classes what is found is the result.
-        let listed = self.out.is_some() || judged.is_none();
+        let listed = self.output.is_some() || evaluated.is_none();
         let found = if listed { search.nearest(self.k as usize) } else { Vec::new() };
         let items = gallery.as_ref().map_or(&queries.names, |gallery| &gallery.names);
-        if let Some(path) = &self.out {
+        if let Some(path) = &self.output {
             let mut text = String::from("query,rank,item,score\n");
             for (query, found) in queries.names.iter().zip(&found) {
                 for (rank, best) in (1..).zip(found) {
@@ -122,13 +123,13 @@ impl Retrieve {
                 }
             }
             toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?;
-            if judged.is_none() || path.as_os_str() == "-" {
+            if evaluated.is_none() || path.as_os_str() == "-" {
                 return Ok(());
             }
         }
         let rows = [queries.names.len(), items.len()];
-        match judged {
-            Some(judged) => self.report(&judged, rows, common),
+        match evaluated {
+            Some(evaluated) => self.report(&evaluated, rows, common),
             None => self.list(&queries.names, items, &found, common),
         }
     }
@@ -137,9 +138,9 @@ impl Retrieve {
         let class = self.class.as_deref();
         let wanted =
             if class.is_some() || self.part.is_some() { Wanted::Classes } else { Wanted::ClassesIfAny };
-        let data = read(&[path.to_string()], class, &self.reading, wanted, common.quiet)?;
-        let unjudged = class.is_none() && data.lists.labels.iter().all(|label| label.is_nan());
-        if unjudged {
+        let data = read(path, class, &self.reading, wanted, common.quiet)?;
+        let unlabelled = class.is_none() && data.lists.labels.iter().all(|label| label.is_nan());
+        if unlabelled {
             let (names, vectors) = self.embed(embedder, path, data)?;
             return Ok(Rows { names, classes: None, vectors });
         }
@@ -154,7 +155,7 @@ impl Retrieve {
             if names.is_empty() {
                 let part = format!("{part:?}").to_lowercase();
                 let words = format!("{}: no classes are of the part {part}", self.model.display());
-                return Err(Failure::usage(format!("{words}; train with --split that gives it a share")));
+                return Err(Failure::usage(format!("{words}; train with a --split that has it")));
             }
             classes = classes.only(names)?;
         }
@@ -175,26 +176,28 @@ impl Retrieve {
 
     fn report(
         &self,
-        judged: &Evaluation,
+        evaluated: &Evaluation,
         [queries, rows]: [usize; 2],
         common: &Common,
     ) -> Result<(), Failure> {
         let options = bootstrap::IntervalOptions::default();
-        let intervals: Vec<_> = judged
+        let intervals: Vec<_> = evaluated
             .results
             .iter()
             .map(|result| bootstrap::interval(&result.per_list, None, &options))
             .collect();
-        if common.json || self.output == Style::Json {
+        if common.json || self.format == Style::Json {
             let metrics: serde_json::Map<String, Value> =
-                judged.results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();
-            let bounds: serde_json::Map<String, Value> = judged
+                evaluated.results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();
+            let bounds: serde_json::Map<String, Value> = evaluated
                 .results
                 .iter()
                 .zip(&intervals)
-                .map(|(result, interval)| (result.name.clone(), json!([interval.low, interval.high])))
+                .map(|(result, interval)| {
+                    (result.name.clone(), json!({"low": interval.low, "high": interval.high}))
+                })
                 .collect();
-            let used = judged.results.iter().map(|result| result.counts.used).max();
+            let used = evaluated.results.iter().map(|result| result.counts.used).max();
             return print_json(&json!({
                 "metrics": metrics, "intervals": bounds, "queries": queries, "used": used, "gallery": rows,
                 "each_among_the_others": self.gallery.is_none(),
@@ -203,7 +206,7 @@ impl Retrieve {
             }));
         }
         let mut table = Table::new(["metric", "value", "95 % interval", "queries"]);
-        for (result, interval) in judged.results.iter().zip(&intervals) {
+        for (result, interval) in evaluated.results.iter().zip(&intervals) {
             table.row([
                 result.name.clone(),
                 result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
@@ -211,8 +214,8 @@ impl Retrieve {
                 result.counts.used.to_string(),
             ]);
         }
-        if self.output != Style::Table {
-            return print(&table.render(self.output));
+        if self.format != Style::Table {
+            return print(&table.render(self.format));
         }
         let among = if self.gallery.is_some() { "in" } else { "each among all others of" };
         print(&format!(
@@ -230,7 +233,7 @@ impl Retrieve {
         found: &[Vec<Best>],
         common: &Common,
     ) -> Result<(), Failure> {
-        if common.json || self.output == Style::Json {
+        if common.json || self.format == Style::Json {
             let lines: Vec<Value> = queries
                 .iter()
                 .zip(found)
@@ -251,7 +254,7 @@ impl Retrieve {
                 table.row([query.clone(), rank.to_string(), item, format!("{:.4}", best.score)]);
             }
         }
-        print(&table.render(self.output))
+        print(&table.render(self.format))
     }
 }
 
@@ -266,14 +269,14 @@ fn classes_of(queries: &Rows, gallery: Option<&Rows>) -> Option<(Vec<u32>, Vec<u
     Some((of_queries.clone(), of_gallery.iter().map(|class| numbers[*class as usize]).collect()))
 }
 
-fn write_per_query(path: &std::path::Path, names: &[String], judged: &Evaluation) -> Result<(), Failure> {
+fn write_per_query(path: &std::path::Path, names: &[String], evaluated: &Evaluation) -> Result<(), Failure> {
     let mut text = String::from("query");
-    for result in &judged.results {
+    for result in &evaluated.results {
         text += &format!(",{}", csv_cell(&result.name));
     }
     for (query, name) in names.iter().enumerate() {
         text += &format!("\n{}", csv_cell(name));
-        for result in &judged.results {
+        for result in &evaluated.results {
             text += &format!(",{}", result.per_list[query]);
         }
     }

@@ -72,12 +72,12 @@ fn from_a_table_to_folds_a_model_probabilities_a_threshold_and_curves() {
     assert_eq!(found["metrics"]["auprc"], metrics[0]["pooled"]);
     assert_eq!(found["metrics"]["auroc"], metrics[1]["pooled"]);
     // Scores of new rows do not need a label, and do not depend on the rows beside them.
-    shell.ok("predict --model model.toprank --data test.csv --label label -o s.txt --quiet");
-    shell.ok("predict --model model.toprank --data new.csv -o new.txt --quiet");
+    shell.ok("predict model.toprank --data test.csv --label label -o s.txt --quiet");
+    shell.ok("predict model.toprank --data new.csv -o new.txt --quiet");
     assert_eq!(shell.bytes("s.txt"), shell.bytes("new.txt"));
     let rows: Vec<String> = shell.read("new.csv").lines().map(str::to_string).collect();
     shell.file("one.csv", &format!("{}\n{}\n", rows[0], rows[4]));
-    let alone = numbers(&shell.ok("predict --model model.toprank --data one.csv --quiet"));
+    let alone = numbers(&shell.ok("predict model.toprank --data one.csv --quiet"));
     let scores = numbers(&shell.read("s.txt"));
     assert!((alone[0] - scores[3]).abs() < 1e-5 * scores[3].abs().max(1.0), "{alone:?} {}", scores[3]);
     // Curves, and a second run in the picture.
@@ -94,7 +94,7 @@ fn from_a_table_to_folds_a_model_probabilities_a_threshold_and_curves() {
     shell.ok("evaluate --data test.csv --scores s.txt --also other=new.txt -m auroc --plot both.svg --quiet");
     assert!(shell.read("both.svg").contains("other: AUROC"));
     // Probabilities: the same order, near the share of positives on average.
-    shell.ok("predict --model model.toprank --data new.csv --probability -o p.txt --quiet");
+    shell.ok("predict model.toprank --data new.csv --probability -o p.txt --quiet");
     let p = numbers(&shell.read("p.txt"));
     for (i, j) in (0..200).map(|i| (i, (i * 37 + 11) % 200)) {
         assert_eq!(scores[i] < scores[j], p[i] < p[j], "rows {i} and {j}");
@@ -110,7 +110,7 @@ fn from_a_table_to_folds_a_model_probabilities_a_threshold_and_curves() {
     assert!(all["calibration_error"].as_f64().unwrap() < 0.1 && all["bins"].as_array().unwrap().len() == 10);
     assert!(shell.read("r.svg").contains("fraction of relevant items"));
     let answer = shell.with_input(
-        "predict --model model.toprank --jsonl --probability",
+        "predict model.toprank --jsonl --probability",
         "{\"features\": [[1.5, 1.5, 0.5, 5000, -6.5]]}\n",
     );
     let one = json(&answer)["scores"][0].as_f64().unwrap();
@@ -193,14 +193,14 @@ fn several_labels_train_fold_and_predict_together() {
     assert_eq!(found["metrics"]["auroc"], trained["folds"]["metrics"][0]["pooled"]);
     assert!(["y_x: AUROC", "y_z: AUROC"].iter().all(|name| shell.read("c.svg").contains(name)));
     // Every row is scored for every label, judged or not, labelled or not.
-    shell.ok("predict --model m.toprank --data m.csv --labels y_* --probability -o p.txt --quiet");
+    shell.ok("predict m.toprank --data m.csv --labels y_* --probability -o p.txt --quiet");
     let bare: String = shell
         .read("m.csv")
         .lines()
         .map(|line| line.splitn(4, ',').take(3).collect::<Vec<_>>().join(",") + "\n")
         .collect();
     shell.file("bare.csv", &bare);
-    shell.ok("predict --model m.toprank --data bare.csv --probability -o q.txt --quiet");
+    shell.ok("predict m.toprank --data bare.csv --probability -o q.txt --quiet");
     assert_eq!(shell.read("p.txt"), shell.read("q.txt"));
     let rows: Vec<Vec<f64>> = shell.read("p.txt").lines().map(numbers).collect();
     assert!(rows.len() == 210 && rows.iter().all(|row| row.len() == 2));
@@ -236,7 +236,7 @@ fn queries_are_folded_by_list_and_keep_their_scores() {
         &shell.ok("evaluate --data demo/train.txt --scores q.toprank.oof.txt -m ndcg@10 --json --quiet"),
     );
     assert_eq!(found["metrics"]["ndcg@10"], trained["folds"]["metrics"][0]["pooled"]);
-    let error = shell.fails(2, "predict --model q.toprank --data demo/test.txt --probability -o p.txt");
+    let error = shell.fails(2, "predict q.toprank --data demo/test.txt --probability -o p.txt");
     assert!(error.contains("--calibrate"), "{error}");
 }
 
@@ -285,9 +285,7 @@ fn folds_and_probabilities_do_not_depend_on_the_threads() {
 fn validation_data_calibrate_too_and_what_cannot_be_done_is_said() {
     let shell = shell();
     shell.ok("train --data train.csv --valid test.csv --objective auroc --model linear --epochs 3 -o v.toprank --quiet");
-    assert!(
-        shell.ok("predict --model v.toprank --data new.csv --probability --quiet").lines().count() == 200
-    );
+    assert!(shell.ok("predict v.toprank --data new.csv --probability --quiet").lines().count() == 200);
     for (code, args, words) in [
         (2, "train --data train.csv --model linear --calibrate platt -o m.toprank", "--valid or --folds"),
         (2, "train --data train.csv --calibrate plat -o m.toprank", "auto, platt, isotonic or none"),
@@ -301,7 +299,7 @@ fn validation_data_calibrate_too_and_what_cannot_be_done_is_said() {
         assert!(error.contains(words), "{args}: {error}");
     }
     shell.ok("train --data train.csv --model linear --epochs 1 -o plain.toprank --quiet");
-    let error = shell.fails(2, "predict --model plain.toprank --data new.csv --probability");
+    let error = shell.fails(2, "predict plain.toprank --data new.csv --probability");
     assert!(error.contains("--folds or --valid"), "{error}");
     assert!(!shell.has("m.toprank") && !shell.has("m.toprank.checkpoint") && !shell.has("m.toprank.folds"));
 }

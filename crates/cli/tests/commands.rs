@@ -144,7 +144,7 @@ fn the_catalog_lists_and_explains_objectives() {
     assert_eq!((&one["params"][0]["name"], &one["params"][0]["default"]), (&"target".into(), &"exp".into()));
     assert_eq!(one["page"], toprank::objectives::find("listnet").unwrap().entry.page);
     let error = shell.fails(2, "objectives listnt");
-    assert!(error.contains("no objective is called listnt; did you mean listnet?"), "{error}");
+    assert!(error.contains("unknown objective \"listnt\"; did you mean \"listnet\"?"), "{error}");
 }
 
 #[test]
@@ -244,13 +244,13 @@ fn data_and_scores_become_a_run_that_judges_the_same() {
 fn parts_of_a_split_are_the_whole() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 40 --seed 2 --split 100/0/0 -o demo");
-    let parts = json(&shell.ok("split demo/train.txt -m k-fold:k=4 --seed 7 -o folds --json"));
+    let parts = json(&shell.ok("split demo/train.txt --method k-fold:k=4 --seed 7 -o folds --json"));
     let files = parts["files"].as_array().unwrap();
     let tests = files.iter().filter(|file| file["path"].as_str().unwrap().contains("test"));
     assert_eq!(tests.map(|file| file["lists"].as_u64().unwrap()).sum::<u64>(), 40);
     assert_eq!(files.len(), 8);
     let again = shell.read("folds/fold1.test.txt");
-    shell.ok("split demo/train.txt -m k-fold:k=4 --seed 7 -o folds");
+    shell.ok("split demo/train.txt --method k-fold:k=4 --seed 7 -o folds");
     assert_eq!(shell.read("folds/fold1.test.txt"), again);
 }
 

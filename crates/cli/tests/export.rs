@@ -39,9 +39,9 @@ fn networks_are_exported_with_their_transforms_and_proved() {
             "train --data demo/train.txt --model {model} --transforms {transforms} --objective listnet --epochs 2 \
              -o m.toprank --quiet"
         ));
-        let done = json(&shell.ok(&format!(
-            "export --model m.toprank --format onnx --probes 300 {run} -o m.onnx --json --quiet"
-        )));
+        let done = json(
+            &shell.ok(&format!("export m.toprank --to onnx --probes 300 {run} -o m.onnx --json --quiet")),
+        );
         assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
         if !run.is_empty() {
             assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
@@ -50,17 +50,14 @@ fn networks_are_exported_with_their_transforms_and_proved() {
         assert_eq!(probes.lines().count(), 301);
         assert!(probes.starts_with(if list_by_list { "list,score,1,2," } else { "score,1,2," }));
     }
-    let text = shell.ok("export --model m.toprank --format onnx --probes 20 -o m.onnx --quiet");
+    let text = shell.ok("export m.toprank --to onnx --probes 20 -o m.onnx --quiet");
     assert!(text.contains("one list a run") && text.contains("not run in onnxruntime"), "{text}");
-    let refused = shell.fails(2, "export --model m.toprank --format lightgbm -o x");
-    assert!(
-        refused.contains("--format must be onnx for m.toprank") && refused.contains("context"),
-        "{refused}"
-    );
-    let refused = shell.fails(2, "export --model m.toprank --format onnx --onnxruntime no-such-python -o x");
+    let refused = shell.fails(2, "export m.toprank --to lightgbm -o x");
+    assert!(refused.contains("--to must be onnx for m.toprank") && refused.contains("context"), "{refused}");
+    let refused = shell.fails(2, "export m.toprank --to onnx --onnxruntime no-such-python -o x");
     assert!(refused.contains("no-such-python") && refused.contains("onnxruntime and numpy"), "{refused}");
-    let refused = shell.fails(2, "export --model m.toprank --format solr --onnxruntime -o x");
-    assert!(refused.contains("--format is solr"), "{refused}");
+    let refused = shell.fails(2, "export m.toprank --to solr --onnxruntime -o x");
+    assert!(refused.contains("--to is solr"), "{refused}");
 }
 
 #[test]
@@ -84,9 +81,10 @@ fn both_sides_of_a_recommender_are_exported_and_proved() {
             "recommend train --data demo/interactions.csv --split leave-last --model {model} {more} {short} \
              -o rec.toprank --quiet"
         ));
-        let done = json(&shell.ok(&format!(
-            "export --model rec.toprank --format onnx --probes 200 {run} -o towers.onnx --json --quiet"
-        )));
+        let done =
+            json(&shell.ok(&format!(
+                "export rec.toprank --to onnx --probes 200 {run} -o towers.onnx --json --quiet"
+            )));
         assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
         if !run.is_empty() {
             assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
@@ -98,7 +96,7 @@ fn both_sides_of_a_recommender_are_exported_and_proved() {
         "recommend train --data demo/interactions.csv --split leave-last --model neumf:width=4:layers=4 {short} \
          -o rec.toprank --quiet"
     ));
-    let refused = shell.fails(3, "export --model rec.toprank --format onnx -o x.onnx");
+    let refused = shell.fails(3, "export rec.toprank --to onnx -o x.onnx");
     assert!(refused.contains("neumf") && refused.contains("mf or two-tower"), "{refused}");
 }
 
@@ -113,10 +111,11 @@ fn an_embedding_is_exported_with_its_unit_vectors() {
         "embed train --data rows.csv --class class --model mlp:hidden=8 --dimensions 3 --objective triplet --split 100/0/0 \
          --epochs 2 -o e.toprank --quiet",
     );
-    let done = json(&shell.ok(&format!(
-        "export --model e.toprank --format onnx --probes 100 {} -o e.onnx --json --quiet",
-        onnxruntime()
-    )));
+    let done =
+        json(&shell.ok(&format!(
+            "export e.toprank --to onnx --probes 100 {} -o e.onnx --json --quiet",
+            onnxruntime()
+        )));
     assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{done}");
     assert!(shell.read("e.onnx.probe.csv").starts_with("score0,score1,score2,"));
 }

@@ -53,16 +53,16 @@ fn every_objective_gives_the_numbers_of_the_library_bit_for_bit() {
         let name = line.entry.name;
         let expected = library(name, Reduction::Mean);
         let args =
-            format!("gradient --data test.txt --scores scores.txt --objective {name} --curvature -o g.csv");
+            format!("gradient --data test.txt --scores scores.txt --objective {name} --hessian -o g.csv");
         let value = json(&shell.ok(&format!("{args} --json")));
         assert_eq!(value["objective"], name);
         assert_eq!(value["loss"].as_f64().unwrap().to_bits(), expected.loss.to_bits(), "{name}");
         assert_eq!(value["lists"]["total"], 3, "{name}");
         assert_eq!(value["lists"]["used"], expected.counts.used, "{name}");
-        assert_eq!(value["lists"]["idle"], expected.counts.idle, "{name}");
+        assert_eq!(value["lists"]["without_gradient"], expected.counts.idle, "{name}");
         assert_eq!(value["lists"]["items"], 6, "{name}");
         let file = shell.read("g.csv");
-        assert_eq!(file.lines().next(), Some("row,list,gradient,curvature"), "{name}");
+        assert_eq!(file.lines().next(), Some("row,list,gradient,hessian"), "{name}");
         assert_eq!(numbers(&file, 2), expected.gradient, "{name}");
         assert_eq!(numbers(&file, 3), expected.curvature, "{name}");
     }
@@ -151,8 +151,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 300 --seed 4 -o demo");
     let run = |threads: usize| {
-        let args =
-            "gradient --data demo/train.txt --feature 5 --objective ranknet --curvature -o g.csv --json";
+        let args = "gradient --data demo/train.txt --feature 5 --objective ranknet --hessian -o g.csv --json";
         (shell.ok(&format!("{args} --threads {threads}")), shell.read("g.csv"))
     };
     assert_eq!(run(1), run(4));
@@ -175,7 +174,7 @@ fn what_is_wrong_is_said_with_its_place_and_nothing_is_written() {
         (2, "gradient --data test.txt --objective listnet -o g.csv".into(), "--scores"),
         (2, format!("{base} scores.txt -o g.csv"), "--objective"),
         (2, format!("{base} scores.txt --objective listnet --json -o -"), "standard output"),
-        (2, format!("{base} scores.txt --objective listnet --curvature"), "--output"),
+        (2, format!("{base} scores.txt --objective listnet --hessian"), "--output"),
         (3, format!("{base} nan.txt --objective listnet -o g.csv"), "nan.txt:3"),
         (
             3,

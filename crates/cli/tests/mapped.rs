@@ -55,16 +55,14 @@ fn a_model_learns_the_same_from_a_mapped_file_and_nothing_from_a_damaged_one() {
     let settings = "--transforms missing:to=mean,standardise --model linear --epochs 2";
     let train = |data: &str| format!("train --data {data} {settings} --quiet -o m.toprank");
     shell.ok(&train("demo/train.txt"));
-    let of_text = shell.ok("predict --model m.toprank --data demo/test.txt");
+    let of_text = shell.ok("predict m.toprank --data demo/test.txt");
     shell.ok(&train("big.toprank-data"));
-    let of_mapped = shell.ok("predict --model m.toprank --data demo/test.txt");
+    let of_mapped = shell.ok("predict m.toprank --data demo/test.txt");
     assert!(of_mapped == of_text, "other scores from the mapped file");
     let mut damaged = shell.bytes("big.toprank-data");
     damaged[100] ^= 1;
     shell.file_of_bytes("damaged.toprank-data", &damaged);
-    for args in
-        [train("damaged.toprank-data"), "predict --model m.toprank --data damaged.toprank-data".into()]
-    {
+    for args in [train("damaged.toprank-data"), "predict m.toprank --data damaged.toprank-data".into()] {
         let error = shell.fails(3, &args);
         assert!(error.contains("damaged.toprank-data: section features: bytes "), "{error}");
     }

@@ -34,7 +34,7 @@ fn shell() -> Toprank {
     }
     shell.file("all.csv", &one);
     shell.file("two.csv", &two);
-    shell.ok("split all.csv -m lists:shares=60/20/20 --smiles smiles -o parts --quiet");
+    shell.ok("split all.csv --method lists:fractions=60/20/20 --smiles smiles -o parts --quiet");
     shell
 }
 
@@ -51,17 +51,17 @@ fn molecules_are_split_learned_from_scored_and_judged() {
     assert_eq!(trained["config"]["transforms"], "");
     assert!(trained["best"]["value"].as_f64().unwrap() > 0.8, "{trained}");
     // The column of the training data is the default.
-    shell.ok("predict --model model.toprank --data parts/test.csv -o scores.txt --quiet");
+    shell.ok("predict model.toprank --data parts/test.csv -o scores.txt --quiet");
     let judged = json(&shell.ok(
         "evaluate --data parts/test.csv --label label --scores scores.txt --metrics auprc,auroc,p@5 --json",
     ));
     assert!(judged.to_string().contains("auroc"), "{judged}");
-    shell.ok("predict --model model.toprank --data parts/test.csv --probability -o chances.txt --quiet");
+    shell.ok("predict model.toprank --data parts/test.csv --probability -o chances.txt --quiet");
     // Another way to write the same molecules, in a column of another name, gives the same scores.
     shell.file("one.csv", "smiles\nCc1ccnc(O)c1\nCCC(=O)N\n");
     shell.file("other.csv", "molecule\nOc1nccc(C)c1\nNC(=O)CC\n");
     let of = |args: &str| -> Vec<f64> {
-        let text = shell.ok(&format!("predict --model model.toprank --quiet {args}"));
+        let text = shell.ok(&format!("predict model.toprank --quiet {args}"));
         text.lines().map(|line| line.parse().unwrap()).collect()
     };
     let (one, other) = (of("--data one.csv"), of("--data other.csv --smiles molecule"));
@@ -84,9 +84,9 @@ fn several_labels_some_of_them_missing_are_several_outputs_and_folds_hold_out_mo
         "train --data two.csv {labels} --objective top-ap@10 {SMALL} --epochs 4 --folds 2 -o m.toprank"
     ));
     assert_eq!(shell.read("m.toprank.oof.txt").lines().count(), 140);
-    let text = shell.ok("predict --model m.toprank --data two.csv --quiet");
+    let text = shell.ok("predict m.toprank --data two.csv --quiet");
     assert!(text.lines().all(|line| line.split([' ', '\t', ',']).count() == 2), "{text}");
-    shell.ok(&format!("split two.csv -m scaffold {labels} -o scaffolds"));
+    shell.ok(&format!("split two.csv --method scaffold {labels} -o scaffolds"));
     let rows = |part: &str| shell.read(&format!("scaffolds/{part}.csv")).lines().count() - 1;
     assert_eq!(rows("train") + rows("vali") + rows("test"), 140);
     let pyridines = |part: &str| shell.read(&format!("scaffolds/{part}.csv")).matches("c1ccnc").count();
@@ -122,14 +122,12 @@ fn graphs_in_tables_of_nodes_and_edges_are_learned_from() {
     shell.ok(&format!(
         "train --data items.csv {graphs} --objective auroc {SMALL} --epochs 20 -o model.toprank"
     ));
-    shell.ok(
-        "predict --model model.toprank --data items.csv --nodes nodes.csv --edges edges.csv -o s.txt --quiet",
-    );
+    shell.ok("predict model.toprank --data items.csv --nodes nodes.csv --edges edges.csv -o s.txt --quiet");
     let judged =
         json(&shell.ok("evaluate --data items.csv --label label --scores s.txt --metrics auroc --json"));
     assert!(judged.to_string().contains("auroc"), "{judged}");
     shell.file("more.csv", "id,label\ng1,1\ng99,0\n");
-    let error = shell.fails(3, &format!("predict --model model.toprank --data more.csv {graphs}"));
+    let error = shell.fails(3, &format!("predict model.toprank --data more.csv {graphs}"));
     assert!(error.contains("more.csv:3: column id: graph \"g99\"; expected a graph that"), "{error}");
 }
 
@@ -173,7 +171,7 @@ fn bad_molecules_and_models_that_read_no_graphs_are_told() {
     let error = shell.fails(3, "train --data bad.csv --smiles smiles --model gin -o m.toprank");
     let words = "bad.csv:3: column smiles: \"CC(C\": a branch that is never closed, at character 3; expected a ) after it";
     assert!(error.contains(words) && error.contains("--bad-items skip"), "{error}");
-    shell.ok("split bad.csv -m lists:shares=50/50 --smiles smiles --bad-items skip -o halves");
+    shell.ok("split bad.csv --method lists:fractions=50/50 --smiles smiles --bad-items skip -o halves");
     for (code, args, words) in [
         (3, "--data all.csv --smiles smiles --model mlp", "expected --model gin"),
         (2, "--data all.csv --smiles smiles --model trees", "gin: items are graphs"),

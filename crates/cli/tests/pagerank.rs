@@ -127,26 +127,23 @@ fn a_walk_is_learned_kept_and_used() {
     shell.ok(&format!("{args} --threads 1"));
     assert_eq!(shell.bytes("walk.toprank"), first);
 
-    shell.ok("pagerank predict --model walk.toprank --graphs test -o scores.txt --quiet");
+    shell.ok("pagerank predict walk.toprank --graphs test -o scores.txt --quiet");
     let scores = shell.read("scores.txt");
     let nodes = shell.read("test/nodes.tsv");
     assert!(scores.starts_with("query\tnode\tscore\n"));
     assert_eq!(scores.lines().count(), nodes.lines().count());
-    shell.ok("pagerank predict --model walk.toprank --graphs test --run -o walk.run --quiet");
+    shell.ok("pagerank predict walk.toprank --graphs test --trec-run -o walk.run --quiet");
     assert_eq!(shell.read("walk.run").lines().count() + 1, nodes.lines().count());
 
-    let judged =
-        json(&shell.ok("pagerank evaluate --model walk.toprank --graphs test --metrics ndcg@5,map --json"));
+    let judged = json(&shell.ok("pagerank evaluate walk.toprank --graphs test --metrics ndcg@5,map --json"));
     let results = judged["results"].as_array().unwrap();
     assert_eq!(results.len(), 6);
     assert_eq!(results[0]["ranking"], "learned");
-    assert!(shell.ok("pagerank evaluate --model walk.toprank --graphs test").contains("in-degree"));
+    assert!(shell.ok("pagerank evaluate walk.toprank --graphs test").contains("in-degree"));
     // On the lists of training it says what training said, of the untuned walk, too.
     let metric = out["metric"].as_str().unwrap();
-    let again = json(
-        &shell
-            .ok(&format!("pagerank evaluate --model walk.toprank --graphs graphs --metrics {metric} --json")),
-    );
+    let again =
+        json(&shell.ok(&format!("pagerank evaluate walk.toprank --graphs graphs --metrics {metric} --json")));
     for (row, key) in ["learned", "untuned"].into_iter().enumerate() {
         let (found, said) = (again["results"][row]["value"].as_f64(), out["train"][key].as_f64());
         assert!((found.unwrap() - said.unwrap()).abs() < 1e-9, "{key}: {found:?} {said:?}");
@@ -176,7 +173,7 @@ fn every_method_and_objective_learns() {
             (out["loss"]["untuned"].as_f64().unwrap(), out["loss"]["learned"].as_f64().unwrap());
         assert!(after <= before, "{args}: {before} {after}");
         let extra = if args.contains("both") { "--edge-features both" } else { "" };
-        shell.ok(&format!("pagerank predict --model w.toprank --graphs graphs -o s.txt --quiet {extra}"));
+        shell.ok(&format!("pagerank predict w.toprank --graphs graphs -o s.txt --quiet {extra}"));
     }
     let table = shell.ok("pagerank train --graphs graphs --steps 2 -o w.toprank --quiet");
     assert!(table.contains("weight of") && table.contains("restart f1"), "{table}");
@@ -199,8 +196,8 @@ fn bad_input_of_learning_is_told_in_words() {
         (2, "train --graphs graphs -o x --objective nonsense", "nonsense"),
         (1, "train --graphs nowhere -o x", "nowhere"),
         (3, "train --graphs graphs --valid narrow -o x", "other features"),
-        (3, "predict --model w.toprank --graphs narrow", "no feature \"f4\" of nodes"),
-        (3, "predict --model graphs/nodes.tsv --graphs graphs", "graphs/nodes.tsv"),
+        (3, "predict w.toprank --graphs narrow", "no feature \"f4\" of nodes"),
+        (3, "predict graphs/nodes.tsv --graphs graphs", "graphs/nodes.tsv"),
     ] {
         let error = shell.fails(code, &format!("pagerank {args}"));
         assert!(error.contains(words), "{error}\nexpected {words}");
@@ -229,7 +226,7 @@ fn sessions_become_graphs() {
     );
     shell.file("graphs/judgements.tsv", "query\tnode\tlabel\nq\ta\t0\nq\tb\t1\nq\tc\t2\n");
     shell.ok("pagerank train --graphs graphs --edge-features both --steps 5 -o w.toprank --quiet");
-    shell.ok("pagerank predict --model w.toprank --graphs graphs --edge-features both -o s.txt --quiet");
+    shell.ok("pagerank predict w.toprank --graphs graphs --edge-features both -o s.txt --quiet");
     assert_eq!(shell.read("s.txt").lines().count(), 5);
     assert!(shell.fails(2, "pagerank sessions --log sessions.tsv -o g --gap -1").contains("a gap of -1"));
     assert!(shell.fails(2, "pagerank sessions --log sessions.tsv -o g --page url").contains("url"));

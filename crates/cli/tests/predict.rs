@@ -31,16 +31,16 @@ fn text_mapped_files_tables_and_standard_input_give_the_same_scores() {
     shell.ok("convert demo/test.txt table.csv");
     let rows = shell.read("demo/test.txt").lines().count();
     for model in ["linear", "mlp", "context"] {
-        let scores = |args: &str| shell.ok(&format!("predict --model {model}.toprank {args}"));
+        let scores = |args: &str| shell.ok(&format!("predict {model}.toprank {args}"));
         let text = scores("--data demo/test.txt");
         assert_eq!(text.lines().count(), rows);
         assert_eq!(scores("--data big.toprank-data"), text, "{model}: mapped");
         assert_eq!(scores("--data table.csv --list qid"), text, "{model}: a table");
         assert_eq!(scores("--data demo/test.txt --threads 1"), text, "{model}: one thread");
-        let piped = shell
-            .with_input(&format!("predict --model {model}.toprank --data -"), &shell.read("demo/test.txt"));
+        let piped =
+            shell.with_input(&format!("predict {model}.toprank --data -"), &shell.read("demo/test.txt"));
         assert_eq!(piped, text, "{model}: standard input");
-        shell.ok(&format!("predict --model {model}.toprank --data demo/test.txt -o scores.txt"));
+        shell.ok(&format!("predict {model}.toprank --data demo/test.txt -o scores.txt"));
         assert_eq!(shell.read("scores.txt"), text, "{model}: a file");
         // Regrouped rows are scored in lists and written in the order of the file.
         let shuffled: String =
@@ -59,7 +59,7 @@ fn text_mapped_files_tables_and_standard_input_give_the_same_scores() {
 #[test]
 fn runs_and_top_lists_rank_by_score() {
     let shell = trained(&[("linear", "missing:to=mean,standardise")]);
-    let predict = "predict --model linear.toprank --data demo/test.txt";
+    let predict = "predict linear.toprank --data demo/test.txt";
     shell.ok(&format!("{predict} -o scores.txt"));
     shell.ok(&format!("{predict} --trec-run -o model.run"));
     shell.ok("convert demo/test.txt expected.run --scores scores.txt");
@@ -86,7 +86,7 @@ fn runs_and_top_lists_rank_by_score() {
 #[test]
 fn each_line_of_json_is_answered_by_the_scores_of_its_list() {
     let shell = trained(&[("context:blocks=1:width=8:heads=2", "missing:to=mean,standardise")]);
-    let model = "predict --model context.toprank";
+    let model = "predict context.toprank";
     let scores: Vec<f64> = shell
         .ok(&format!("{model} --data demo/test.txt"))
         .lines()
@@ -158,14 +158,10 @@ fn data_that_do_not_fit_the_model_are_refused_or_explained() {
     shell.ok("train --data train.csv --list qid --model linear --epochs 1 -o m.toprank --quiet");
     shell
         .file("other.csv", "qid,label,extra,age,price\n1,1,9,3,0.5\n1,0,9,1,0.2\n2,0,9,2,0.1\n2,1,9,5,0.4\n");
-    let same = shell.ok("predict --model m.toprank --data train.csv --list qid");
-    assert_eq!(
-        shell.ok("predict --model m.toprank --data other.csv --list qid"),
-        same,
-        "columns go by their names"
-    );
+    let same = shell.ok("predict m.toprank --data train.csv --list qid");
+    assert_eq!(shell.ok("predict m.toprank --data other.csv --list qid"), same, "columns go by their names");
     shell.file("short.csv", "qid,label,price\n1,1,0.5\n1,0,0.2\n");
-    let error = shell.fails(3, "predict --model m.toprank --data short.csv --list qid");
+    let error = shell.fails(3, "predict m.toprank --data short.csv --list qid");
     assert!(error.contains("without 1 of those the model learned from: age"), "{error}");
 
     shell.file("train.txt", "1 qid:1 1:1 2:3 3:1\n0 qid:1 1:2 2:1 3:2\n");
@@ -173,10 +169,10 @@ fn data_that_do_not_fit_the_model_are_refused_or_explained() {
     // A text that never states feature 3 means 0 by that, for one row as for all.
     shell.file("a.txt", "1 qid:1 1:1 2:3\n0 qid:1 1:2 2:1\n");
     shell.file("b.txt", "1 qid:1 1:1 2:3 3:0\n0 qid:1 1:2 2:1 3:0\n");
-    let a = shell.ok("predict --model t.toprank --data a.txt");
-    assert_eq!(a, shell.ok("predict --model t.toprank --data b.txt"));
-    let error = shell.fails(3, "predict --model train.txt --data a.txt");
+    let a = shell.ok("predict t.toprank --data a.txt");
+    assert_eq!(a, shell.ok("predict t.toprank --data b.txt"));
+    let error = shell.fails(3, "predict train.txt --data a.txt");
     assert!(error.contains("train.txt: "), "{error}");
-    shell.fails(2, "predict --model t.toprank");
-    shell.fails(2, "predict --model t.toprank --jsonl --top 3");
+    shell.fails(2, "predict t.toprank");
+    shell.fails(2, "predict t.toprank --jsonl --top 3");
 }

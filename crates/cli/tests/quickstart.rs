@@ -18,6 +18,9 @@ fn quickstart_prints_its_commands_and_a_comparison_and_leaves_models_and_curves(
         assert!(shell.has(&format!("demo/{name}.curves/curve.svg")));
     }
     assert!(shell.has("demo/differences.svg"));
+    // Its own folder may be overwritten.
+    let again = shell.ok("quickstart --lists 30 -o demo --quiet");
+    assert!(again.contains("--force") && again.contains("$ toprank compare "), "{again}");
     let error = shell.fails(2, "quickstart --json");
     assert!(error.contains("--json"), "{error}");
 }

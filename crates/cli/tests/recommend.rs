@@ -22,19 +22,18 @@ fn a_recommender_is_trained_judged_inspected_and_better_than_chance() {
     assert_eq!(trained["pairs"]["test"], 150);
     assert_eq!(shell.read("curves/curve.csv").lines().count(), 9);
     assert!(!shell.has("rec.toprank.checkpoint"), "a finished run leaves nothing to take up");
-    let judged = json(
-        &shell.ok("recommend evaluate --model rec.toprank --metrics ndcg@10,ndcg@20,recall@20,map --json"),
-    );
+    let judged =
+        json(&shell.ok("recommend evaluate rec.toprank --metrics ndcg@10,ndcg@20,recall@20,map --json"));
     let recall = judged["metrics"]["recall@20"].as_f64().unwrap();
     // By chance 20 of about 180 unseen items.
     assert!(recall > 0.2, "{judged}");
     assert!(judged["beyond"]["coverage"].as_f64().unwrap() > 0.05 && judged["users"] == 150, "{judged}");
     assert_eq!(judged["protocol"], "full ranking over all unseen items");
-    let text = shell.ok("recommend evaluate --model rec.toprank");
+    let text = shell.ok("recommend evaluate rec.toprank");
     assert!(text.contains("full ranking") && text.contains("coverage") && text.contains("ndcg@10"), "{text}");
-    let sampled = shell.ok("recommend evaluate --model rec.toprank --sampled 20");
+    let sampled = shell.ok("recommend evaluate rec.toprank --sampled 20");
     assert!(sampled.contains("SAMPLED: held-out items against 20 drawn unseen ones"), "{sampled}");
-    shell.ok("recommend evaluate --model rec.toprank --on valid --per-user users.csv");
+    shell.ok("recommend evaluate rec.toprank --on valid --per-user users.csv");
     // Users with too few items have none in validation.
     let valid = trained["pairs"]["valid"].as_u64().unwrap() as usize;
     assert!(valid > 100, "{trained}");
@@ -49,7 +48,7 @@ fn a_recommender_is_trained_judged_inspected_and_better_than_chance() {
 fn the_best_items_of_users_are_listed_and_strangers_are_told() {
     let shell = shell();
     shell.ok(&format!("{RUN} --objective listnet --model neumf:width=8:layers=8 {SMALL} -o rec.toprank"));
-    let top = json(&shell.ok("recommend top --model rec.toprank --user u7 --user u9 --k 5 --json"));
+    let top = json(&shell.ok("recommend top rec.toprank --user u7 --user u9 --k 5 --json"));
     assert_eq!(top["top"][1]["items"].as_array().unwrap().len(), 5);
     let took: Vec<String> = shell
         .read("demo/interactions.csv")
@@ -59,22 +58,22 @@ fn the_best_items_of_users_are_listed_and_strangers_are_told() {
     for best in top["top"][0]["items"].as_array().unwrap() {
         assert!(!took.contains(&best["item"].as_str().unwrap().to_string()), "{best} was taken before");
     }
-    assert_eq!(shell.ok("recommend top --model rec.toprank --user u7 --k 5").lines().count(), 6);
-    shell.ok("recommend top --model rec.toprank --all --k 3 -o top.csv");
+    assert_eq!(shell.ok("recommend top rec.toprank --user u7 --k 5").lines().count(), 6);
+    shell.ok("recommend top rec.toprank --all --k 3 -o top.csv");
     assert_eq!(shell.read("top.csv").lines().count(), 1 + 150 * 3);
     let history = took[..5].join(",");
-    let new = json(&shell.ok(&format!("recommend top --model rec.toprank --history {history} --k 4 --json")));
+    let new = json(&shell.ok(&format!("recommend top rec.toprank --history {history} --k 4 --json")));
     assert_eq!(new["top"][0]["items"].as_array().unwrap().len(), 4);
     for (args, words) in [
         ("--user u7777", "user must be a user of the training data; somebody new is folded in by --history"),
         ("--history nothing", "item must be an item of the training data"),
         (&format!("--history {0},{0}", took[0]), "twice"),
     ] {
-        let error = shell.fails(2, &format!("recommend top --model rec.toprank {args}"));
+        let error = shell.fails(2, &format!("recommend top rec.toprank {args}"));
         assert!(error.contains(words), "{error}");
     }
-    shell.fails(2, "recommend top --model rec.toprank");
-    let error = shell.fails(3, "recommend top --model demo/interactions.csv --user u1");
+    shell.fails(2, "recommend top rec.toprank");
+    let error = shell.fails(3, "recommend top demo/interactions.csv --user u1");
     assert!(error.contains("not a safetensors file"), "{error}");
 }
 
@@ -189,9 +188,9 @@ fn given_parts_users_without_history_and_features_are_taken() {
     shell.ok(&format!(
         "{given} --model two-tower:width=4:layers=4:out=4 --item-features items.csv --epochs 3 -o rec.toprank"
     ));
-    let judged = json(&shell.ok("recommend evaluate --model rec.toprank --metrics mrr --json"));
+    let judged = json(&shell.ok("recommend evaluate rec.toprank --metrics mrr --json"));
     assert_eq!((judged["users"].as_u64(), judged["items"].as_u64()), (Some(3), Some(5)));
-    let top = json(&shell.ok("recommend top --model rec.toprank --user stranger --k 3 --json --quiet"));
+    let top = json(&shell.ok("recommend top rec.toprank --user stranger --k 3 --json --quiet"));
     assert_eq!(top["top"][0]["by_popularity"], true, "{top}");
     shell.file("again.txt", "a 2\n");
     let error = shell.fails(
@@ -203,11 +202,11 @@ fn given_parts_users_without_history_and_features_are_taken() {
     assert!(error.contains("are read by --model two-tower"), "{error}");
     let error = shell.fails(2, &format!("{given} --objective ndgc@20 -o x.toprank"));
     assert!(error.contains("ndcg"), "{error}");
-    let error = shell.fails(2, "recommend evaluate --model rec.toprank --metrics ncdg");
+    let error = shell.fails(2, "recommend evaluate rec.toprank --metrics ncdg");
     assert!(error.contains("ndcg"), "{error}");
     shell.ok(
         "recommend train --data train.txt --input-format adjacency --split none --epochs 1 -o none.toprank --quiet",
     );
-    let error = shell.fails(2, "recommend evaluate --model none.toprank");
+    let error = shell.fails(2, "recommend evaluate none.toprank");
     assert!(error.contains("the part test must be one with pairs"), "{error}");
 }

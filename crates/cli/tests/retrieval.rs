@@ -38,7 +38,7 @@ fn an_embedding_is_trained_applied_searched_judged_and_inspected() {
     assert_eq!(trained["classes"]["train"].as_array().unwrap().len(), 6, "{trained}");
     assert_eq!(shell.read("curves/curve.csv").lines().count(), 16);
     assert!(!shell.has("emb.toprank.checkpoint"), "a finished run leaves nothing to take up");
-    let search = "retrieve --model emb.toprank --queries rows.csv --class kind --item name";
+    let search = "retrieve emb.toprank --queries rows.csv --class kind --item name";
     let judged = json(&shell.ok(&format!("{search} --part test --metrics mauprc,hit@1,success@10 --json")));
     assert_eq!(
         (judged["queries"].as_u64(), judged["each_among_the_others"].as_bool()),
@@ -61,14 +61,14 @@ fn an_embedding_is_trained_applied_searched_judged_and_inspected() {
 fn vectors_come_in_the_order_of_the_file_and_the_nearest_rows_are_listed() {
     let shell = shell();
     shell.ok(&format!("{RUN} --objective multi-similarity {SMALL} -o emb.toprank"));
-    shell.ok("embed apply --model emb.toprank --data rows.csv --item name -o v.csv --quiet");
+    shell.ok("embed apply emb.toprank --data rows.csv --item name -o v.csv --quiet");
     let csv = shell.read("v.csv");
     assert!(csv.starts_with("item,v1,v2,") && csv.lines().nth(1).unwrap().starts_with("r0,"), "{csv}");
     assert_eq!(csv.lines().count(), 161);
     let row = |line: &str| -> Vec<f32> { line.split(',').skip(1).map(|v| v.parse().unwrap()).collect() };
     let vectors: Vec<Vec<f32>> = csv.lines().skip(1).map(row).collect();
     assert!(vectors.iter().all(|v| (v.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-4));
-    shell.ok("embed apply --model emb.toprank --data rows.csv -o v.npy --quiet");
+    shell.ok("embed apply emb.toprank --data rows.csv -o v.npy --quiet");
     let npy = shell.bytes("v.npy");
     assert_eq!(&npy[..8], b"\x93NUMPY\x01\x00");
     let start = npy.len() - 160 * 8 * 4;
@@ -88,7 +88,7 @@ fn vectors_come_in_the_order_of_the_file_and_the_nearest_rows_are_listed() {
     };
     shell.file("q.csv", &some(1..6));
     shell.file("g.csv", &some(1..101));
-    let search = "retrieve --model emb.toprank --queries q.csv --gallery g.csv --item name --k 3";
+    let search = "retrieve emb.toprank --queries q.csv --gallery g.csv --item name --k 3";
     let found = json(&shell.ok(&format!("{search} --json")));
     assert_eq!(found["nearest"].as_array().unwrap().len(), 5);
     for (query, nearest) in found["nearest"].as_array().unwrap().iter().enumerate() {
@@ -154,13 +154,12 @@ fn images_of_bytes_rows_without_classes_and_labels_as_classes_are_taken() {
     shell.file_of_bytes("t-images-idx3-ubyte", &images);
     shell.file_of_bytes("t-labels-idx1-ubyte", &labels);
     shell.ok("embed train --data t-images-idx3-ubyte --split 50/0/50 --batch-classes 2 --epochs 5 -o i.toprank --quiet");
-    let judged =
-        json(&shell.ok("retrieve --model i.toprank --queries t-images-idx3-ubyte --part test --json"));
+    let judged = json(&shell.ok("retrieve i.toprank --queries t-images-idx3-ubyte --part test --json"));
     assert_eq!(judged["queries"], 20, "{judged}");
     let lines: String = (0..30).map(|k| format!("{},{}\n", k % 5, k / 5)).collect();
     shell.file("plain.csv", &format!("x,y\n{lines}"));
     shell.ok("embed train --data plain.csv --views two --objective global-contrastive --epochs 2 -o v.toprank --quiet");
-    shell.ok("embed apply --model v.toprank --data plain.csv -o v.csv --quiet");
+    shell.ok("embed apply v.toprank --data plain.csv -o v.csv --quiet");
     assert_eq!(shell.read("v.csv").lines().count(), 31);
 }
 
@@ -182,15 +181,15 @@ fn what_a_user_can_get_wrong_is_told() {
             "at least 2 classes",
         ),
         (2, "embed train --data rows.csv --class kind --split 1 -o x.toprank --quiet", "60/20/20"),
-        (3, "embed apply --model emb.toprank --data narrow.csv -o v.csv --quiet", "without 3 of those"),
-        (3, "embed apply --model rows.csv --data rows.csv -o v.csv", "not a safetensors file"),
-        (3, "predict --model emb.toprank --data rows.csv", "an embedding is for `toprank embed apply`"),
-        (2, "retrieve --model emb.toprank --queries rows.csv --class kind --metrics mpa", "map"),
+        (3, "embed apply emb.toprank --data narrow.csv -o v.csv --quiet", "without 3 of those"),
+        (3, "embed apply rows.csv --data rows.csv -o v.csv", "not a safetensors file"),
+        (3, "predict emb.toprank --data rows.csv", "an embedding is for `toprank embed apply`"),
+        (2, "retrieve emb.toprank --queries rows.csv --class kind --metrics mpa", "map"),
     ] {
         let error = shell.fails(code, args);
         assert!(error.contains(words), "toprank {args}\n{error}");
     }
     shell.ok("embed train --data rows.csv --class kind --split 80/20/0 --epochs 1 -o none.toprank --quiet");
-    let error = shell.fails(2, "retrieve --model none.toprank --queries rows.csv --class kind --part test");
+    let error = shell.fails(2, "retrieve none.toprank --queries rows.csv --class kind --part test");
     assert!(error.contains("no classes are of the part test"), "{error}");
 }

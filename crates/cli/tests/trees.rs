@@ -90,11 +90,10 @@ fn training_goes_on_from_a_model() {
 fn every_format_is_proved_and_those_that_are_read_score_the_same() {
     let shell = shell();
     shell.ok(&format!("{RUN} {SMALL} -o m.toprank"));
-    shell.ok("predict --model m.toprank --data demo/test.txt -o ours.txt --quiet");
+    shell.ok("predict m.toprank --data demo/test.txt -o ours.txt --quiet");
     for format in ["lightgbm", "lightgbm-json", "xgboost", "ranklib", "solr", "onnx"] {
         let zero = if format == "ranklib" { "--missing zero" } else { "" };
-        let export =
-            format!("export --model m.toprank --format {format} {zero} -o m.{format} --probes 500 --json");
+        let export = format!("export m.toprank --to {format} {zero} -o m.{format} --probes 500 --json");
         let proved = json(&shell.ok(&export));
         assert_eq!(proved["rows"], 500, "{format}");
         assert!(proved["relative"].as_f64().unwrap() <= 1e-6, "{format}: {proved}");
@@ -107,24 +106,23 @@ fn every_format_is_proved_and_those_that_are_read_score_the_same() {
     let ours = numbers("ours.txt");
     for (format, most) in [("lightgbm", 0.0), ("xgboost", 1e-6)] {
         shell.ok(&format!("import m.{format} -o back.toprank --quiet"));
-        shell.ok("predict --model back.toprank --data demo/test.txt -o theirs.txt --quiet");
+        shell.ok("predict back.toprank --data demo/test.txt -o theirs.txt --quiet");
         let theirs = numbers("theirs.txt");
         let largest = ours.iter().fold(0.0f64, |m, s| m.max(s.abs()));
         let apart = ours.iter().zip(&theirs).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
         assert!(apart <= most * largest, "{format}: {apart}");
     }
     assert!(shell.fails(3, "import demo/test.txt -o x.toprank").contains("LightGBM"));
-    assert!(shell.fails(2, "export --model m.toprank --format lgbm -o x").contains("lightgbm-json"));
+    assert!(shell.fails(2, "export m.toprank --to lgbm -o x").contains("lightgbm-json"));
     shell.ok("train --data demo/train.txt --model linear --epochs 1 -o l.toprank --quiet");
-    assert!(shell.fails(2, "export --model l.toprank --format solr -o x").contains("--model trees"));
+    assert!(shell.fails(2, "export l.toprank --to solr -o x").contains("--model trees"));
 }
 
 #[test]
 fn what_each_feature_adds_makes_up_the_score() {
     let shell = shell();
     shell.ok(&format!("{RUN} {SMALL} -o m.toprank"));
-    let command =
-        "explain --model m.toprank --data demo/test.txt --shap --dependence 25 -o why --json --quiet";
+    let command = "explain m.toprank --data demo/test.txt --shap --dependence 25 -o why --json --quiet";
     let value = json(&shell.ok(command));
     let features = value["features"].as_array().unwrap();
     assert!(features[0]["mean_abs_shap"].as_f64() >= features[1]["mean_abs_shap"].as_f64());
@@ -138,9 +136,9 @@ fn what_each_feature_adds_makes_up_the_score() {
     for plot in ["why/importance.svg", "why/dependence-25.svg"] {
         assert!(shell.read(plot).starts_with("<svg"), "{plot}");
     }
-    assert!(shell.ok("explain --model m.toprank --top 2").lines().count() <= 4);
-    assert!(shell.fails(2, "explain --model m.toprank --data demo/test.txt --shap").contains("-o FOLDER"));
-    let error = shell.fails(2, "explain --model m.toprank --data demo/test.txt --dependence nope");
+    assert!(shell.ok("explain m.toprank --top 2").lines().count() <= 4);
+    assert!(shell.fails(2, "explain m.toprank --data demo/test.txt --shap").contains("-o FOLDER"));
+    let error = shell.fails(2, "explain m.toprank --data demo/test.txt --dependence nope");
     assert!(error.contains("nope"), "{error}");
 }
 
@@ -160,7 +158,7 @@ fn words_keep_their_meaning_in_a_file_that_counts_them_otherwise() {
     shell.ok(&format!(
         "train --data train.csv {read} --model trees:min-rows=5 --objective logistic --trees 30 -o m.toprank"
     ));
-    shell.ok(&format!("predict --model m.toprank --data test.csv {read} -o s.txt"));
+    shell.ok(&format!("predict m.toprank --data test.csv {read} -o s.txt"));
     let value =
         json(&shell.ok(&format!("evaluate --data test.csv {read} --scores s.txt --metrics auroc --json")));
     assert_eq!(value["metrics"]["auroc"], 1.0, "{value}");

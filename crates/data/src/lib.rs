@@ -12,6 +12,7 @@
 
 pub mod dataset;
 pub mod error;
+pub mod files;
 pub mod formats;
 pub mod generate;
 pub mod graph;

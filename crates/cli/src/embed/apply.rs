@@ -7,7 +7,7 @@ use toprank::data::Source;
 use toprank::train::Embedder;
 use toprank::train::embed::Vectors;
 
-use super::{Wanted, absent, read};
+use super::{Wanted, absent, read_all};
 use crate::failure::Failure;
 use crate::reading::Reading;
 use crate::table::{counted, csv_cell};
@@ -15,25 +15,26 @@ use crate::{Common, note};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank embed apply --model emb.toprank --data new.csv -o vectors.npy
-  toprank embed apply --model emb.toprank --data new.csv --item name -o vectors.csv
+  toprank embed apply emb.toprank --data new.csv -o vectors.npy
+  toprank embed apply emb.toprank --data new.csv --item name -o vectors.csv
 
-One vector of length 1 for every row, in the order of the file: rows × dimensions 32-bit numbers as .npy (numpy.load reads it),
-else CSV with the columns item,v1,v2,… Features are found by their names; other columns are passed over.";
+The output has one vector of length 1 for every row, in the order of the file: an array of 32-bit floats, rows × dimensions, if
+the file ends in .npy (numpy.load reads it), otherwise CSV with the columns item,v1,v2,… Features are found by their names; other
+columns are ignored.";
 
-/// Write the vectors of rows
+/// Write the embedding vectors of rows
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Apply {
-    /// The embedding
-    #[arg(long, value_name = "MODEL")]
+    /// Model file of an embedding
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Rows with the features of the model
-    #[arg(long, value_name = "FILE")]
-    data: String,
-    /// File to write, .npy or CSV (- is standard output)
+    /// Rows with the features of the model; repeat it or give a pattern for several files
+    #[arg(long, value_name = "FILE", required = true)]
+    data: Vec<String>,
+    /// File to write, .npy or CSV; - is standard output
     #[arg(long, short, value_name = "FILE")]
-    out: PathBuf,
+    output: PathBuf,
     #[command(flatten)]
     reading: Reading,
 }
@@ -42,14 +43,13 @@ impl Apply {
     /// Loads, embeds, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let embedder = Embedder::load(&self.model)?;
-        let data =
-            read(std::slice::from_ref(&self.data), None, &self.reading, Wanted::Nothing, common.quiet)?;
+        let data = read_all(&self.data, None, &self.reading, Wanted::Nothing, common.quiet)?;
         let mut order: Vec<u32> = (0..data.rows() as u32).collect();
         order.sort_by_key(|&row| data.file_row(row as usize));
         let names: Vec<String> = order.iter().map(|&row| data.item_name(row as usize)).collect();
-        let vectors = embedder.embed(&self.data, data, absent(&self.reading))?;
-        let npy = Source::path(&self.out).extension() == "npy";
-        toprank::data::sink::write_file(&self.out, |out| match npy {
+        let vectors = embedder.embed(&self.data.join(", "), data, absent(&self.reading))?;
+        let npy = Source::path(&self.output).extension() == "npy";
+        toprank::data::sink::write_file(&self.output, |out| match npy {
             true => write_npy(&vectors, &order, out),
             false => write_csv(&vectors, &order, &names, out),
         })?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toprank::train::embed::{Classes, Prepared, Trainer, Views};
 use toprank::train::{Config, Embedder, Files, Outcome, TrainerKind};
 
-use super::{Wanted, read};
+use super::{Wanted, read_all};
 use crate::failure::Failure;
 use crate::reading::Reading;
 use crate::table::counted;
@@ -56,7 +56,7 @@ pub(crate) fn parts(origin: &Origin, config: &Config, quiet: bool) -> Result<[Cl
     let views = Views::parse(config.views())?.is_some();
     let (paths, class) = (&origin.paths, origin.paths.class.as_deref());
     let classes = |files: &Files, wanted| -> Result<Classes, Failure> {
-        let data = read(&files.0, class, &origin.reading, wanted, quiet)?;
+        let data = read_all(&files.0, class, &origin.reading, wanted, quiet)?;
         // Views need no classes: rows without any are one class.
         let nameless = data.list_names.is_none() && data.lists.labels.iter().all(|y| y.is_nan());
         Ok(if views && nameless { Classes::unlabelled(data)? } else { Classes::of(data)? })

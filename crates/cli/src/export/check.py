@@ -25,7 +25,7 @@ if len(sessions) == 2:  # the two sides of a recommender: user, item, score, the
             inputs["features"] = numbers(known)
         vectors.append(session.run(["vector"], inputs)[0].astype(float))
     found = (vectors[0] * vectors[1]).sum(1, keepdims=True)
-else:  # [list,] score or score0, score1, …, then the features
+else:  # [list,] score or score1, score2, …, then the features
     lists = int(head[0] == "list")
     name, outputs = sessions[0].get_outputs()[0].name, sessions[0].get_outputs()[0].shape[1]
     score = np.array([[float(value) for value in row[lists : lists + outputs]] for row in rows])

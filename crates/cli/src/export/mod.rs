@@ -6,7 +6,7 @@ mod runtime;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toprank::core::Features;
+use toprank::core::{Features, catalog};
 use toprank::data::{Source, sink};
 use toprank::train::embed::Embedder;
 use toprank::train::rank::scoring::Trees;
@@ -22,41 +22,44 @@ use toprank::train::fit::run::beside;
 
 const AFTER_EXPORT: &str = "\
 Examples:
-  toprank export --model model.toprank --format lightgbm -o model.txt
-  toprank export --model model.toprank --format onnx -o model.onnx
-  toprank export --model model.toprank --format ranklib --missing zero -o model.xml
-  toprank export --model mlp.toprank --format onnx --onnxruntime python3 -o mlp.onnx
-  toprank export --model rec.toprank --format onnx -o towers.onnx     # towers.user.onnx, towers.item.onnx
+  toprank export model.toprank --to lightgbm -o model.txt
+  toprank export model.toprank --to onnx -o model.onnx
+  toprank export model.toprank --to ranklib --missing zero -o model.xml
+  toprank export mlp.toprank --to onnx --onnxruntime python3 -o mlp.onnx
+  toprank export rec.toprank --to onnx -o towers.onnx     # towers.user.onnx, towers.item.onnx
 
 Formats of trees: lightgbm (text), lightgbm-json (dump), xgboost (JSON), ranklib (XML), solr (JSON), onnx (TreeEnsembleRegressor).
-Before it says done, the written bytes are walked as their tools walk them, on rows made to hit every threshold, its float
-neighbours, extremes and missing values: every row must come to the same leaf of every tree. These rows stand beside the
-model with their scores, FILE.probe.csv, so that the tool that serves the model can be checked too. Scores are raw; where the
-format keeps leaves in single precision they differ by at most 1e-6 of the largest.
+The written file is verified before the command succeeds: it is read back and evaluated as its tool does, on rows made to hit
+every threshold, its neighbouring floats, extremes and missing values, and every row must reach the same leaf of every tree. The
+rows and their scores are written beside the model, to FILE.probe.csv, so that the tool that serves the model can be checked
+too. Scores are raw; where the format stores leaves in single precision they differ by at most 1e-6 of the largest.
 
-Networks (linear, mlp, context) are written for ONNX with their transforms: features go in as they were read. A model that
-looks at whole lists takes the items of one list a run. A recommender of the kinds mf and two-tower becomes two files, one for
-users and one for items, whose vectors' dot product is the score; an embedding gives vectors of length 1. The written bytes are read back and computed by a plain
-twin on probe rows; --onnxruntime PYTHON runs them in the real one as well, before it says done.";
+Trees and numbered features are counted from 1, as `toprank inspect` does and as RankLib and LETOR files do; LightGBM, XGBoost,
+Solr and ONNX count by their own conventions.
 
-/// Write a model for LightGBM, XGBoost, RankLib, Solr or ONNX, and prove that it scores the same
+Networks (linear, mlp, context) are exported to ONNX with their feature transforms, so they take features as they were read. A
+model that scores whole lists takes the items of one list per run. A recommender of the kind mf or two-tower becomes two files,
+one for users and one for items, and the dot product of their vectors is the score; an embedding gives vectors of length 1. The
+written file is read back and evaluated by a reference implementation on probe rows; --onnxruntime PYTHON also runs it in
+onnxruntime.";
+
+/// Export a model to LightGBM, XGBoost, RankLib, Solr or ONNX, and verify that it scores the same
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_EXPORT)]
 pub struct Export {
     /// Model file
-    #[arg(long, short, value_name = "MODEL")]
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// lightgbm, lightgbm-json, xgboost, ranklib, solr or onnx
-    #[arg(long, value_name = "NAME")]
-    format: String,
+    /// Format to write: lightgbm, lightgbm-json, xgboost, ranklib, solr or onnx
+    #[arg(long, value_name = "FORMAT")]
+    to: String,
     /// File to write
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// Where the format has no branch for missing values: exact refuses models that need one, zero writes them for rows
-    /// whose missing values are set to 0
+    /// Missing values in formats without a branch for them: exact refuses models that need one, zero treats missing as 0
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = ["exact", "zero"])]
     missing: String,
-    /// Rows (of a recommender: pairs) to prove it on [default: 10000 for trees, 2000 for others]
+    /// Number of rows to verify it on [default: 10000 for trees, 2000 for others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     probes: Option<u32>,
     /// Also run an ONNX model in the onnxruntime of this Python, on the same rows
@@ -69,23 +72,23 @@ pub fn of_trees<'a>(model: &'a Model, file: &Path) -> Result<&'a Trees, Failure>
     model.scoring().trees().ok_or_else(|| {
         let (file, found) = (file.display(), model.header().config.model());
         Failure::usage(format!(
-            "{file}: a model of the kind {found}, expected one that was trained with --model trees"
+            "{file}: a model of the kind {found}; expected one that was trained with --model trees"
         ))
     })
 }
 
 impl Export {
-    /// Loads, writes, proves.
+    /// Loads, writes, verifies.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let format = interop::by_name(&self.format).ok_or_else(|| {
-            let known: Vec<&str> = interop::FORMATS.iter().map(|format| format.name).collect();
-            Failure::usage(format!("--format must be one of {}, but is {}", known.join(", "), self.format))
+        let format = interop::by_name(&self.to).ok_or_else(|| {
+            Failure::from(catalog::unknown(
+                "format",
+                &self.to,
+                interop::FORMATS.iter().map(|format| format.name),
+            ))
         })?;
-        if self.onnxruntime.is_some() && self.format != "onnx" {
-            return Err(Failure::usage(format!(
-                "--onnxruntime runs ONNX models, but --format is {}",
-                self.format
-            )));
+        if self.onnxruntime.is_some() && self.to != "onnx" {
+            return Err(Failure::usage(format!("--onnxruntime runs ONNX models, but --to is {}", self.to)));
         }
         if Recommender::is_one(&self.model) {
             return self.towers(common);
@@ -109,7 +112,7 @@ impl Export {
             if header.features.len() == ensemble.width { header.features.clone() } else { Vec::new() };
         let missing = if self.missing == "zero" { Missing::AsZero } else { Missing::Exact };
         let export = Written { names: &names, cover: None, missing };
-        let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
+        let spinner = Progress::spinner(common.quiet, format!("verifying {}", self.output.display()));
         let rows = probe_rows(ensemble, self.probes.unwrap_or(ROWS) as usize, 0);
         let (bytes, parity) = interop::verify(ensemble, format, &export, &rows).map_err(|error| {
             let hint = if missing == Missing::Exact && error.what.contains("missing values") {
@@ -137,7 +140,7 @@ impl Export {
             }));
         }
         print(&format!(
-            "{}: {} trees for {}\nproved on {} rows: the same leaf of every tree, scores differ by at most {:.1e} of the \
+            "{}: {} trees for {}\nverified on {} rows: the same leaf of every tree, scores differ by at most {:.1e} of the \
              largest\n{}probe rows and their scores: {}\n",
             self.output.display(),
             ensemble.trees.len(),
@@ -150,14 +153,14 @@ impl Export {
     }
 }
 
-/// Rows that trees are proved on unless told otherwise.
+/// Rows that trees are verified on by default.
 const ROWS: u32 = 10_000;
 
 /// Names of scores and features.
 fn features_head(names: &[String], outputs: usize, width: usize) -> impl Iterator<Item = String> {
     let scores =
-        (0..outputs).map(move |output| if outputs == 1 { "score".into() } else { format!("score{output}") });
-    scores.chain((0..width).map(|i| names.get(i).cloned().unwrap_or_else(|| format!("f{i}"))))
+        (1..=outputs).map(move |output| if outputs == 1 { "score".into() } else { format!("score{output}") });
+    scores.chain((0..width).map(|i| names.get(i).cloned().unwrap_or_else(|| format!("feature{}", i + 1))))
 }
 
 /// Scores and features of a row; a missing value is an empty cell.
@@ -188,13 +191,13 @@ const AFTER_IMPORT: &str = "\
 Examples:
   toprank import model.txt -o model.toprank
   toprank import model.json -o model.toprank
-  toprank predict --model model.toprank --data test.txt -o scores.txt
+  toprank predict model.toprank --data test.txt -o scores.txt
 
-Reads text models of LightGBM and JSON models of XGBoost, with missing values and categories as they have them. Scores are
-raw: a link function (sigmoid of a binary model) is not applied; it does not change an order. Features are found by name; a
-model without names of its own takes them by place.";
+Reads text models of LightGBM and JSON models of XGBoost, with their handling of missing values and categories. Scores are raw:
+a link function (such as the sigmoid of a binary model) is not applied, since it does not change an order. Features are found by
+name; a model without feature names takes them by position. The model can be used with predict, explain, inspect and export.";
 
-/// Read a model of LightGBM or XGBoost, to evaluate, serve, explain or convert it
+/// Import a model of LightGBM or XGBoost
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_IMPORT)]
 pub struct Import {

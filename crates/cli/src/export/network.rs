@@ -17,18 +17,18 @@ use crate::table::{Style, Table, counted};
 use crate::{Common, print, print_json};
 use toprank::train::fit::run::beside;
 
-/// Rows that a network is proved on unless told otherwise: the plain reading takes its time.
+/// Rows that a network is verified on by default: the reference implementation is slow.
 const ROWS: usize = 2_000;
 
 impl Export {
     fn must_be_onnx(&self, kind: &str) -> Result<(), Failure> {
-        match self.format == "onnx" {
+        match self.to == "onnx" {
             true => Ok(()),
             false => Err(Failure::usage(format!(
-                "--format must be onnx for {}, a model of the kind {kind}, but is {}: only a model that was trained with \
+                "--to must be onnx for {}, a model of the kind {kind}, but is {}: only a model that was trained with \
                  --model trees can be written so",
                 self.model.display(),
-                self.format
+                self.to
             ))),
         }
     }
@@ -55,7 +55,7 @@ impl Export {
         common: &Common,
         write: impl FnOnce(usize) -> Result<T, TrainError>,
     ) -> Result<T, Failure> {
-        let spinner = Progress::spinner(common.quiet, format!("proving {}", self.output.display()));
+        let spinner = Progress::spinner(common.quiet, format!("verifying {}", self.output.display()));
         let written = write(self.probes.map_or(ROWS, |rows| rows as usize))?;
         drop(spinner);
         Ok(written)
@@ -94,7 +94,7 @@ impl Export {
         Done {
             files: std::slice::from_ref(&self.output),
             about: format!("{model} for ONNX{what}"),
-            proved: counted(rows, "row"),
+            verified: counted(rows, "row"),
             parity: written.parity,
             probes: &probes,
             run,
@@ -140,7 +140,7 @@ impl Export {
         Done {
             files: &files,
             about: format!("the two sides of {model} for ONNX, scores are their dot products"),
-            proved: counted(towers.pairs.len(), "pair"),
+            verified: counted(towers.pairs.len(), "pair"),
             parity: towers.parity,
             probes: &probes,
             run,
@@ -150,11 +150,11 @@ impl Export {
     }
 }
 
-/// What was written and how it was proved.
+/// What was written and how it was verified.
 struct Done<'a> {
     files: &'a [PathBuf],
     about: String,
-    proved: String,
+    verified: String,
     parity: onnx::Parity,
     probes: &'a Path,
     run: Option<String>,
@@ -166,7 +166,7 @@ impl Done<'_> {
         let parity = self.parity;
         if self.common.json {
             return print_json(&json!({
-                "model": self.files[0], "files": self.files, "format": "onnx", "probes": self.probes, "rows": self.proved,
+                "model": self.files[0], "files": self.files, "format": "onnx", "probes": self.probes, "rows": self.verified,
                 "difference": parity.difference, "relative": parity.relative(), "onnxruntime": self.run,
             }));
         }
@@ -176,10 +176,10 @@ impl Done<'_> {
             None => "not run in onnxruntime; --onnxruntime PYTHON does so where a Python has it\n".into(),
         };
         print(&format!(
-            "{}: {}\nproved on {}: scores differ by at most {:.1e} of the largest\n{run}probes and their scores: {}\n",
+            "{}: {}\nverified on {}: scores differ by at most {:.1e} of the largest\n{run}probes and their scores: {}\n",
             names.join(", "),
             self.about,
-            self.proved,
+            self.verified,
             parity.relative(),
             self.probes.display()
         ))

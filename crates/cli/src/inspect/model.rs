@@ -1,4 +1,4 @@
-//! What a model is: what it was trained with, what it reached, what it is made of.
+//! Describes a model: its settings, its training, its parameters.
 
 use serde_json::json;
 use toprank::train::rank::scoring::Trees;
@@ -41,7 +41,7 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
         header.width,
         counted(reached.lists, "list"),
         reached.rows,
-        counted_passes(reached.epochs),
+        counted(reached.epochs as usize, "epoch"),
         counted(reached.steps as usize, "step"),
     );
     if let Some((epoch, value)) = reached.best {
@@ -49,12 +49,12 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
             &format!("best {} on validation: {value:.4}, in epoch {epoch}\n", header.config.valid_metric());
     }
     if !header.calibration.is_empty() {
-        text += "gives probabilities too (`toprank predict --probability`)\n";
+        text += "calibrated: `toprank predict --probability` gives probabilities\n";
     }
     if let Some(bias) = &header.position_bias {
         let places = bias.positions.iter().zip(&bias.values).take(10);
         let places: Vec<String> = places.map(|(position, value)| format!("{position}: {value:.3}")).collect();
-        text += &format!("what positions added to clicks, not in the scores: {}\n", places.join(", "));
+        text += &format!("position bias of clicks, not part of the scores: {}\n", places.join(", "));
     }
     text += "\n";
     text += &settings(&json!(header.config)).render(Style::Table);
@@ -73,10 +73,6 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
     print(&text)
 }
 
-fn counted_passes(passes: u32) -> String {
-    if passes == 1 { "1 pass".into() } else { format!("{passes} passes") }
-}
-
 /// The name of a feature, or its number from 1.
 pub fn feature_name(model: &Model, feature: usize) -> String {
     model.header().features.get(feature).cloned().unwrap_or_else(|| format!("feature {}", feature + 1))
@@ -88,7 +84,7 @@ fn of_trees(model: &Model, trees: &Trees, tree: u32, top: Option<usize>) -> Resu
     let mut order: Vec<usize> = (0..ensemble.width).filter(|&feature| splits[feature] > 0).collect();
     order.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]).then(a.cmp(&b)));
     let all: f64 = gains.iter().sum();
-    let mut table = Table::new(["feature", "gain", "share", "splits"]);
+    let mut table = Table::new(["feature", "gain", "fraction", "splits"]);
     for &feature in order.iter().take(top.unwrap_or(20)) {
         let share = if all > 0.0 { format!("{:.1} %", 100.0 * gains[feature] / all) } else { "–".into() };
         let name = feature_name(model, feature);

@@ -1,4 +1,4 @@
-//! `toprank pagerank evaluate`: a learned walk against plain ones.
+//! `toprank pagerank evaluate`: a learned random walk against baselines.
 
 use std::path::PathBuf;
 
@@ -16,31 +16,31 @@ use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
 Example:
-  toprank pagerank evaluate --model walk.toprank --graphs test --metrics ndcg@10,map
+  toprank pagerank evaluate walk.toprank --graphs test --metrics ndcg@10,map
 
-Compared are the learned walk, the untuned one (the weights that training started from: all features alike, each divided
-by its largest value) and the number of edges into a node. Only judged nodes are ranked; judged nodes that are not in the
-graph count as not retrieved. p: paired t test against the untuned walk.";
+Compared are the learned random walk, the untuned one (the weights that training started from: all features weigh the same, each
+divided by its largest value) and the number of edges into a node (in-degree). Only judged nodes are ranked; judged nodes that
+are not in the graph count as not retrieved. p is from a paired t test against the untuned walk.";
 
-/// Judge a learned walk beside the untuned one and in-degree
+/// Evaluate a learned random walk against the untuned one and in-degree
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Evaluate {
-    /// The learned walk
-    #[arg(long, value_name = "MODEL")]
+    /// Model file of a learned random walk
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
     #[command(flatten)]
     graphs: GraphFlags,
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,map")]
     metrics: String,
-    /// How to print
-    #[arg(long, value_enum, default_value = "table")]
-    output: Style,
+    /// Print style
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    format: Style,
 }
 
 impl Evaluate {
-    /// Reads, solves, judges, prints.
+    /// Reads, solves, evaluates, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let file = WalkFile::load(&self.model)?;
         let graphs = self.graphs.read()?;
@@ -92,9 +92,9 @@ impl Evaluate {
                 }));
             }
         }
-        if common.json || self.output == Style::Json {
+        if common.json || self.format == Style::Json {
             return print_json(&json!({"results": rows}));
         }
-        print(&table.render(self.output))
+        print(&table.render(self.format))
     }
 }

@@ -1,4 +1,4 @@
-//! `toprank pagerank predict`: scores of nodes by a learned walk.
+//! `toprank pagerank predict`: scores of nodes by a learned random walk.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +13,19 @@ use crate::{Common, note, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank pagerank predict --model walk.toprank --graphs test -o scores.txt
-  toprank pagerank predict --model walk.toprank --graphs test --run -o walk.run
+  toprank pagerank predict walk.toprank --graphs test -o scores.txt
+  toprank pagerank predict walk.toprank --graphs test --trec-run -o walk.run
   toprank evaluate --qrels test/qrels.txt --run walk.run --metrics ndcg@10
 
-Written are query, node and score of every node, tabs between, best first, under a line of names; with --run a TREC run.";
+The output is a table of query, node and score of every node, separated by tabs, best first, with a header; with --trec-run it is
+a TREC run.";
 
-/// Score the nodes of graphs by a learned walk
+/// Score the nodes of graphs by a learned random walk
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Predict {
-    /// The learned walk
-    #[arg(long, value_name = "MODEL")]
+    /// Model file of a learned random walk
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
     #[command(flatten)]
     graphs: GraphFlags,
@@ -33,8 +34,8 @@ pub struct Predict {
     output: PathBuf,
     /// Write a TREC run
     #[arg(long)]
-    run: bool,
-    /// Largest error of a list's probabilities, added up over its nodes
+    trec_run: bool,
+    /// Maximum error of a list's probabilities, summed over its nodes
     #[arg(long, value_name = "E", default_value_t = 1e-9)]
     error: f64,
 }
@@ -60,7 +61,7 @@ impl Predict {
             );
             rows[start..].sort_by(|a, b| b.2.total_cmp(&a.2));
         }
-        if self.run {
+        if self.trec_run {
             let run = Run::from_rows("walk", rows.iter().copied())?;
             sink::write_file(&self.output, |out| write_run(&run, out))?;
         } else {

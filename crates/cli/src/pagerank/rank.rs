@@ -20,14 +20,13 @@ Examples:
   toprank pagerank rank --edges web.txt.gz --damping 0.85 -o scores.tsv
   toprank pagerank rank --edges clicks.csv --source from --target to --weight count     (BrowseRank's weighting)
   toprank pagerank rank --edges edges.csv --seeds seeds.txt                             (personalised, topic-sensitive)
-  toprank pagerank rank --edges huge.txt --save huge.toprank-graph                      (mapped from then on)
+  toprank pagerank rank --edges huge.txt --save huge.toprank-graph                      (memory-mapped from then on)
 
-Edges are read from CSV, TSV, SNAP lists (blanks or tabs, # comments) or Parquet: the first two columns are source and
-target. An edge that stands twice counts twice, a self loop is an edge like any other. A seeds file has a node a line,
-with a weight behind a tab if seeds differ. The error bound is certain: the scores are no further than that from the true
-ones, added up over all nodes.";
+Edges are read from CSV, TSV, SNAP lists (blanks or tabs, # comments) or Parquet: the first two columns are source and target. A
+repeated edge counts twice, a self loop is an edge like any other. A seeds file has one node per line, with a weight after a tab
+if seeds differ. The error bound is guaranteed: it is an upper bound of the absolute errors of all scores, summed over nodes.";
 
-/// PageRank of a graph: plain, weighted, personalised; with a certified error
+/// Compute PageRank of a graph: plain, weighted or personalised, with an error bound
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Rank {
@@ -43,27 +42,27 @@ pub struct Rank {
     /// Column of the weight [default: every edge weighs the same]
     #[arg(long, value_name = "COLUMN")]
     weight: Option<String>,
-    /// Every line is an edge in both directions
+    /// Treat every line as an edge in both directions
     #[arg(long)]
     undirected: bool,
-    /// Nodes where walks start, one a line [default: anywhere]
+    /// File of the nodes where walks start, one per line [default: all nodes]
     #[arg(long, value_name = "FILE")]
     seeds: Option<PathBuf>,
     #[command(flatten)]
     restart: RestartFlags,
-    /// How it is solved
+    /// Solver
     #[arg(long, value_enum, default_value = "seidel")]
     solver: SolverName,
-    /// Largest error, added up over all nodes
+    /// Maximum error, summed over all nodes
     #[arg(long, value_name = "E", default_value_t = 1e-9, allow_negative_numbers = true)]
     error: f64,
-    /// Nodes to print
+    /// Number of nodes to print
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
     /// Write the scores of all nodes: node, tab, score
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the graph as a file that is mapped instead of read when it is given as --edges
+    /// Write the graph as a file that --edges memory-maps instead of reading
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }
@@ -116,10 +115,7 @@ impl Rank {
         let ranking = rank(&graph, &surfer).map_err(Failure::data)?;
         if ranking.error_bound > self.error {
             let reached = number(ranking.error_bound);
-            note(
-                common,
-                format!("the error is certain only up to {reached}: rounding stands in the way of less"),
-            );
+            note(common, format!("the error bound is only {reached}: rounding errors prevent a smaller one"));
         }
         if let Some(path) = &self.output {
             sink::write_file(path, |out| {

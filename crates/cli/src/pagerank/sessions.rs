@@ -14,12 +14,11 @@ const AFTER_HELP: &str = "\
 Example:
   toprank pagerank sessions --log sessions.tsv -o graphs
 
-The log is a table: user, time (seconds), page and, if sessions start from queries, query (empty while a session goes on).
-With a column click only rows with 1 count. A session ends when another query follows or after --gap seconds without a
-visit. The folder gets nodes.tsv (seed: first pages; visits, starts, ends, users, dwell) and edges.tsv (from, to, count);
-put judgements.tsv (query, node, label) beside them to learn.";
+The log is a table: user, time (seconds), page and, if sessions start from queries, query (empty while a session continues). With
+a column click only rows with 1 count. A session ends with the next query or after --gap seconds without a visit. The folder gets nodes.tsv (seed: first pages; visits, starts, ends, users, dwell) and edges.tsv (from, to, count);
+add judgements.tsv (query, node, label) to train on them.";
 
-/// Cut a log of visits into sessions, and make a graph for each query
+/// Split a log of visits into sessions and build a graph for each query
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Sessions {
@@ -29,7 +28,7 @@ pub struct Sessions {
     /// Folder to write
     #[arg(long, short, value_name = "FOLDER")]
     output: PathBuf,
-    /// Seconds without a visit after which a session is over
+    /// Seconds without a visit after which a session ends
     #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, allow_negative_numbers = true)]
     gap: f64,
     /// Column of the user

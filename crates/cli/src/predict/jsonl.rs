@@ -12,14 +12,14 @@ use toprank::train::{Model, TrainError};
 
 use crate::failure::Failure;
 
-/// A line as it mostly is: plain rows of numbers.
+/// A usual line: plain rows of numbers.
 #[derive(Deserialize)]
 struct Plain {
     id: Option<Value>,
     features: Vec<Vec<Option<f64>>>,
 }
 
-/// A line with names, or one that is wrong and wants a message.
+/// A line with names, or an invalid one that needs an error message.
 #[derive(Deserialize)]
 struct Any {
     id: Option<Value>,
@@ -27,7 +27,7 @@ struct Any {
 }
 
 const NOT_CALIBRATED: &str =
-    "--probability: the model gives scores; expected a calibrated one: train with --folds or --valid";
+    "--probability: the model is not calibrated; expected one that was trained with --folds or --valid";
 
 /// What is wrong with a line: what was found, what was expected.
 type Wrong = (String, String);
@@ -52,7 +52,7 @@ pub fn answer(model: &Model, probability: bool) -> Result<(), Failure> {
         match answer {
             Ok(answer) => {
                 out.write_all(answer.as_bytes())?;
-                // Whoever waits for this answer may send no other line before it.
+                // The other side may wait for this answer before it sends the next line.
                 out.flush()?;
             }
             Err((found, expected)) => return Err(lines.error(found, expected).into()),

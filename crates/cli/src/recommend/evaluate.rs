@@ -1,4 +1,4 @@
-//! `toprank recommend evaluate`: how good are the recommendations?
+//! `toprank recommend evaluate`: metrics of a recommender by full ranking.
 
 use std::path::PathBuf;
 
@@ -14,63 +14,65 @@ use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank recommend evaluate --model rec.toprank --metrics ndcg@10,ndcg@20,recall@20
-  toprank recommend evaluate --model rec.toprank --metrics ndcg@10,success@10,map,mrr --per-user users.csv
-  toprank recommend evaluate --model rec.toprank --on valid --metrics ndcg@20
+  toprank recommend evaluate rec.toprank --metrics ndcg@10,ndcg@20,recall@20
+  toprank recommend evaluate rec.toprank --metrics ndcg@10,success@10,map,mrr --per-user users.csv
+  toprank recommend evaluate rec.toprank --on valid --metrics ndcg@20
 
-Every item that a user has not in train (and, for the test part, validation) is ranked; users without a held-out pair leave the
-mean. A user from whom nothing was learned is ranked by popularity. Metrics with a cut-off take the fewest seconds.
+All items are ranked that a user has not interacted with in training (and, for the test part, in validation); users without a
+held-out interaction are excluded from the mean. A user without training interactions gets a ranking by popularity. Metrics with
+a cut-off are the fastest.
 
-Beside accuracy stand, of the first --k recommended items: coverage (share of all items that anybody is shown), novelty (mean
--log2 of the share of users who took an item), popularity (mean share of users), its lift over what the same users took before
-(above 1: popular items are pushed) and the Gini coefficient of how often items are shown.
+Beyond accuracy, the report has for the first --k recommended items: coverage (fraction of all items that are recommended to
+anybody), novelty (mean -log2 of the fraction of users who interacted with an item), popularity (mean fraction of users), its
+lift over the users' own histories (above 1: popular items are pushed) and the Gini coefficient of how often items are
+recommended.
 
---sampled N ranks the held-out items against N drawn unseen ones only. Such values are much higher, say little about full
-rankings and can put models in another order; they are labelled as sampled.";
+--sampled N ranks the held-out items against N randomly drawn unseen ones only. Such values are much higher than those of full
+rankings, and can order models differently; they are labelled as sampled.";
 
-/// Judge a recommender by full ranking over all unseen items
+/// Evaluate a recommender by full ranking over all unseen items
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Evaluate {
-    /// The recommender
-    #[arg(long, value_name = "MODEL")]
+    /// Model file of a recommender
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,ndcg@20,recall@20")]
     metrics: String,
-    /// The part that is judged
+    /// Part of the data to evaluate on
     #[arg(long, value_enum, default_value = "test")]
     on: On,
-    /// Items of the validation part are candidates, too, as some other tools have it
+    /// Rank the items of the validation part too, as some other tools do
     #[arg(long)]
     valid_unseen: bool,
-    /// Recommended items of each user that coverage, novelty and popularity look at
+    /// Number of recommended items per user for coverage, novelty and popularity
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
-    /// Rank against this many drawn unseen items instead of all
+    /// Rank against N randomly drawn unseen items instead of all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sampled: Option<u32>,
     /// Seed of the draws of --sampled
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Write the value of every user to a CSV file (- is standard output)
+    /// Write the metrics of every user to a CSV file; - is standard output
     #[arg(long, value_name = "FILE")]
     per_user: Option<PathBuf>,
-    /// How to print
-    #[arg(long, value_enum, default_value = "table")]
-    output: Style,
+    /// Print style
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    format: Style,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum On {
-    /// What was held out to the end
+    /// Held out
     Test,
-    /// What early stopping looked at
+    /// Used for early stopping
     Valid,
 }
 
 impl Evaluate {
-    /// Loads, ranks, judges, prints.
+    /// Loads, ranks, evaluates, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
         if measures.is_empty() {
@@ -82,14 +84,14 @@ impl Evaluate {
             On::Valid => Part::Valid,
         };
         let sampled = self.sampled.map(|count| (count as usize, self.seed));
-        let judged = recommender.evaluate(part, &measures, self.valid_unseen, sampled, self.k as usize)?;
-        let results = &judged.evaluation.results;
+        let found = recommender.evaluate(part, &measures, self.valid_unseen, sampled, self.k as usize)?;
+        let results = &found.evaluation.results;
         if let Some(path) = &self.per_user {
             let mut text = String::from("user");
             for result in results {
                 text += &format!(",{}", csv_cell(&result.name));
             }
-            for (d, &user) in judged.users.iter().enumerate() {
+            for (d, &user) in found.users.iter().enumerate() {
                 text += &format!("\n{}", csv_cell(recommender.data().users.get(user as usize)));
                 for result in results {
                     text += &format!(",{}", result.per_list[d]);
@@ -108,19 +110,21 @@ impl Evaluate {
             .iter()
             .map(|result| bootstrap::interval(&result.per_list, None, &bootstrap::IntervalOptions::default()))
             .collect();
-        if common.json || self.output == Style::Json {
+        if common.json || self.format == Style::Json {
             let metrics: serde_json::Map<String, Value> =
                 results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();
             let bounds: serde_json::Map<String, Value> = results
                 .iter()
                 .zip(&intervals)
-                .map(|(result, interval)| (result.name.clone(), json!([interval.low, interval.high])))
+                .map(|(result, interval)| {
+                    (result.name.clone(), json!({"low": interval.low, "high": interval.high}))
+                })
                 .collect();
-            let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = judged.beyond;
+            let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
             return print_json(&json!({
                 "metrics": metrics,
                 "intervals": bounds,
-                "users": judged.users.len(),
+                "users": found.users.len(),
                 "items": recommender.data().items.len(),
                 "part": format!("{:?}", self.on).to_lowercase(),
                 "protocol": protocol,
@@ -141,14 +145,14 @@ impl Evaluate {
                 result.counts.used.to_string(),
             ]);
         }
-        if self.output != Style::Table {
-            return print(&table.render(self.output));
+        if self.format != Style::Table {
+            return print(&table.render(self.format));
         }
-        let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = judged.beyond;
+        let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
         print(&format!(
             "{protocol}, {} of the part {}\n{}\nof the first {k}: coverage {coverage:.4}, novelty {novelty:.2} bits, popularity \
              {popularity:.4} (lift {popularity_lift:.2}), Gini {gini:.3}\n",
-            counted(judged.users.len(), "user"),
+            counted(found.users.len(), "user"),
             format!("{:?}", self.on).to_lowercase(),
             table.render(Style::Table),
         ))

@@ -12,39 +12,39 @@ use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
-  toprank recommend top --model rec.toprank --user 196 --k 10
-  toprank recommend top --model rec.toprank --user 196 --user 22 --json
-  toprank recommend top --model rec.toprank --history 50,181,172
-  toprank recommend top --model rec.toprank --all --k 20 -o top.csv
+  toprank recommend top rec.toprank --user 196 --k 10
+  toprank recommend top rec.toprank --user 196 --user 22 --json
+  toprank recommend top rec.toprank --history 50,181,172
+  toprank recommend top rec.toprank --all --k 20 -o top.csv
 
-What a user took in any part of the data (train, validation, test) is not recommended again. A user from whom nothing was
-learned gets the most popular items, with how often they were taken as scores. Somebody new is given by --history: a vector is
-learned from these items with the model's objective, all else stays as it is. The last item named is the latest, which counts
-where the model was trained with --recency.";
+Items that a user has interacted with in any part of the data (train, validation, test) are not recommended again. A user without
+training interactions gets the most popular items, with the number of their interactions as scores. A new user is described by
+--history: an embedding is fitted to these items with the model's objective while everything else stays fixed. The last item is
+the most recent one, which matters if the model was trained with --recency.";
 
 /// List the best unseen items of users
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 #[command(group(clap::ArgGroup::new("who").required(true).args(["user", "history", "all"])))]
 pub struct Top {
-    /// The recommender
-    #[arg(long, value_name = "MODEL")]
+    /// Model file of a recommender
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// A user by name; may be given several times
+    /// Name of a user; may be repeated
     #[arg(long, value_name = "NAME")]
     user: Vec<String>,
-    /// Items that somebody new took, first to last, separated by commas
+    /// History of a new user: items, oldest first, separated by commas
     #[arg(long, value_name = "ITEMS", value_delimiter = ',')]
     history: Vec<String>,
-    /// All users
+    /// Recommend to all users
     #[arg(long)]
     all: bool,
-    /// Items to list for each
+    /// Number of items to list per user
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
-    /// Write user,rank,item,score as CSV to this file (- is standard output)
+    /// Write user,rank,item,score as CSV to this file; - is standard output
     #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    output: Option<PathBuf>,
 }
 
 impl Top {
@@ -79,7 +79,7 @@ impl Top {
                 .collect();
             return print_json(&json!({"k": k, "top": lines}));
         }
-        if let Some(path) = &self.out {
+        if let Some(path) = &self.output {
             let mut text = String::from("user,rank,item,score\n");
             for (user, best) in &found {
                 for (rank, item) in (1..).zip(&best.items) {

@@ -52,6 +52,14 @@ impl Toprank {
         String::from_utf8(out.stdout).expect("UTF-8")
     }
 
+    /// Standard output and standard error of a call that must succeed.
+    pub fn with_notes(&self, args: &str) -> (String, String) {
+        let out = self.run(args);
+        let notes = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.success(), "toprank {args}\n{notes}");
+        (String::from_utf8(out.stdout).expect("UTF-8"), notes)
+    }
+
     /// Standard error of a call that must end with this exit code, without a panic and without output.
     pub fn fails(&self, code: i32, args: &str) -> String {
         let out = self.run(args);

@@ -47,6 +47,8 @@ pub struct Dataset {
     pub init_scores: Option<Vec<f64>>,
     /// Further columns requested by name, one text per row (slices, baselines).
     pub extra: Vec<(String, Names)>,
+    /// Columns of a table that are not read: text without a use, and what was to be ignored.
+    pub unread: Vec<String>,
     /// Line of each row in its file.
     pub lines: LineNumbers,
     /// Row of the file, from 0, that each row was; `None`: as in the file. Set where `regroup` moved rows.

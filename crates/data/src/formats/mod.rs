@@ -143,6 +143,8 @@ pub struct ReadOptions {
     pub features: Vec<String>,
     /// Feature columns to be read as categories, names or patterns with `*`.
     pub categorical: Vec<String>,
+    /// Columns or features that are not to be read: names, patterns with `*`, or ranges of numbers such as `26-46`.
+    pub ignore: Vec<String>,
     /// Columns to keep as text (slices, score columns).
     pub keep: Vec<String>,
     /// Mulan XML file with the label names of an ARFF file; `None`: the file of the same stem, if there is one.
@@ -188,7 +190,36 @@ pub fn by_extension(source: &Source) -> Option<&'static Format> {
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
     let (format, source) = choose(source, options)?;
     let rows = graph_items::row_options(source.name(), options)?;
-    graph_items::attach((format.read)(&source, &rows)?, source.name(), options)
+    let data = ignoring((format.read)(&source, &rows)?, source.name(), &options.ignore)?;
+    graph_items::attach(data, source.name(), options)
+}
+
+/// Leaves out features that are to be ignored. Tables have left them out already, by their roles.
+fn ignoring(mut data: Dataset, file: &str, ignore: &[String]) -> Result<Dataset, ReadError> {
+    if ignore.is_empty() {
+        return Ok(data);
+    }
+    let names = |data: &Dataset| data.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+    let known = [names(&data), data.unread.clone()].concat();
+    if let Some(some) = ignore.iter().find(|some| !known.iter().any(|name| roles::fits(some, name))) {
+        let known = crate::error::show_names(known.iter().map(String::as_str));
+        return Err(ReadError::options(
+            file,
+            format!("no column is called {some}"),
+            format!("one of {known}"),
+        ));
+    }
+    let ignored = |column: &crate::Column| ignore.iter().any(|some| roles::fits(some, &column.name));
+    if data.columns.iter().any(ignored) {
+        let kept: Vec<Option<usize>> =
+            (0..data.columns.len()).filter(|&place| !ignored(&data.columns[place])).map(Some).collect();
+        data.features = data.features.pick_columns(&kept, 0.0);
+        let (left_out, columns) = data.columns.into_iter().partition(ignored);
+        let left_out: Vec<crate::Column> = left_out;
+        data.columns = columns;
+        data.unread.extend(left_out.into_iter().map(|column| column.name));
+    }
+    Ok(data)
 }
 
 /// Data opened as cheaply as their format allows.
@@ -211,7 +242,7 @@ pub enum Opened {
 /// assert!(matches!(open(&text, &ReadOptions::default()).unwrap(), Opened::Memory(_)));
 /// ```
 pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened, ReadError> {
-    if options.smiles.is_some() || options.graph.is_some() {
+    if options.smiles.is_some() || options.graph.is_some() || !options.ignore.is_empty() {
         return Ok(Opened::Memory(Box::new(read(source, options)?)));
     }
     if let Some(path) = source.as_path()

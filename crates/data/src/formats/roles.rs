@@ -13,6 +13,7 @@ Which column of a table plays which role: decided here once for CSV, TSV, Parque
 | time        | `time`          | `timestamp`                                                                |
 | position    |                 | `shown_position`                                                           |
 | first score |                 | `init_score`                                                               |
+| ignored     | `ignore`        | none; they have no role at all                                             |
 | features    | `features`      | every numeric column that has a name and no other role                     |
 | categories  | `categorical`   | Arrow dictionary columns of text; every text with `words: categories`      |
 | kept text   | `keep`          | none                                                                       |
@@ -78,8 +79,12 @@ impl Roles {
         options: &ReadOptions,
         holds: impl Fn(usize) -> Holds,
     ) -> Result<Roles, ReadError> {
-        let table = Columns { file, names };
+        let ignored = (0..names.len()).filter(|&c| options.ignore.iter().any(|some| fits(some, &names[c])));
+        let table = Columns { file, names, ignored: ignored.collect() };
         table.check_names(options)?;
+        if let Some(some) = options.ignore.iter().find(|some| !names.iter().any(|name| fits(some, name))) {
+            return Err(table.not_there(some));
+        }
         let mut roles = Roles { multi_label: !options.labels.is_empty(), ..Roles::default() };
         let multi = roles.multi_label;
         if multi {
@@ -142,7 +147,7 @@ impl Roles {
         options: &ReadOptions,
         holds: impl Fn(usize) -> Holds,
     ) -> Result<Vec<Feature>, ReadError> {
-        let free = |column: usize| !self.uses(column);
+        let free = |column: usize| !self.uses(column) && !table.ignores(column);
         let categorical = table.many(&options.categorical, free)?;
         let named = table.many(&options.features, free)?;
         let mut features = Vec::new();
@@ -181,7 +186,6 @@ impl Roles {
     }
 
     /// Every column that is read, ascending, each once.
-    #[cfg(feature = "parquet")]
     pub(crate) fn columns(&self) -> Vec<usize> {
         let single =
             [self.list, self.weight, self.list_weight, self.item, self.time, self.position, self.init_score];
@@ -198,9 +202,15 @@ impl Roles {
 struct Columns<'a> {
     file: &'a str,
     names: &'a [String],
+    /// Columns that are not to be read, ascending.
+    ignored: Vec<usize>,
 }
 
 impl Columns<'_> {
+    fn ignores(&self, column: usize) -> bool {
+        self.ignored.binary_search(&column).is_ok()
+    }
+
     /// A name that stands twice would make every answer below a guess.
     fn check_names(&self, options: &ReadOptions) -> Result<(), ReadError> {
         let mut seen = crate::group::Interner::default();
@@ -237,7 +247,9 @@ impl Columns<'_> {
     fn one(&self, asked: Option<&String>, usual: &[&str]) -> Result<Option<usize>, ReadError> {
         match asked {
             Some(name) => self.first_of(name).map(Some).ok_or_else(|| self.not_there(name)),
-            None => Ok(usual.iter().find_map(|name| self.place(name))),
+            None => {
+                Ok(usual.iter().find_map(|name| self.place(name).filter(|&column| !self.ignores(column))))
+            }
         }
     }
 
@@ -283,6 +295,14 @@ impl Columns<'_> {
     }
 }
 
+/// True if `name` is meant by what is to be ignored: a name, a pattern with `*`, or a range of numbers such as `26-46`.
+pub(crate) fn fits(some: &str, name: &str) -> bool {
+    let range = some.split_once('-').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    let within =
+        |(from, to): (u32, u32)| name.parse::<u32>().is_ok_and(|number| (from..=to).contains(&number));
+    some == name || matches(some, name) || range.is_some_and(within)
+}
+
 /// True if `name` fits `pattern`, in which `*` stands for any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
@@ -325,6 +345,16 @@ mod tests {
         }
         let roles = assign("f0,y", &ReadOptions { label_optional: true, ..ReadOptions::default() }).unwrap();
         assert_eq!(roles.labels, [1], "a label that is there is read");
+    }
+
+    #[test]
+    fn ignored_columns_have_no_role() {
+        let options = ReadOptions { ignore: names("item,x*,2-3"), ..ReadOptions::default() };
+        let roles = assign("qid,item,label,x1,1,2,3,4", &options).unwrap();
+        assert_eq!((roles.item, roles.columns()), (None, vec![0, 2, 4, 7]));
+        let options = ReadOptions { ignore: names("colour"), ..ReadOptions::default() };
+        let error = assign("label,color", &options).unwrap_err().to_string();
+        assert!(error.contains("no column is called colour"), "{error}");
     }
 
     #[test]

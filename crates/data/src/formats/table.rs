@@ -219,6 +219,9 @@ impl Table {
         let rows = self.rows;
         let Table { roles, names, mut labels, mut values, .. } = self;
         let name = |column: usize| names[column].clone();
+        let used = roles.columns();
+        let unread = |column: &usize| used.binary_search(column).is_err() && !names[*column].is_empty();
+        let unread: Vec<String> = (0..names.len()).filter(unread).map(name).collect();
         let column = |(feature, levels): (&Feature, Interner)| Column {
             name: name(feature.column),
             levels: feature.categorical.then(|| levels.into_names()),
@@ -232,6 +235,7 @@ impl Table {
             positions: roles.position.map(|_| self.positions),
             init_scores: roles.init_score.map(|_| self.init_scores),
             extra: roles.keep.iter().map(|&column| name(column)).zip(self.kept).collect(),
+            unread,
             lines: self.lines,
             file_rows: cut.order,
             ..Dataset::default()

@@ -21,6 +21,7 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "binary",
     about: "imbalanced rows with a label 0 or 1, train.csv vali.csv test.csv",
+    files: &["train.csv", "vali.csv", "test.csv"],
     page: "Columns f1, f2, …, label. The label comes from a hidden non-linear score with noise; `positives` is the share\n\
            of ones. Features are noisy views of what is hidden: mixed, heavy-tailed, shares, grades, useless; some cells\n\
            are empty.",

@@ -29,6 +29,7 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "graphs",
     about: "queries with a browsing graph and judged pages, nodes.tsv edges.tsv judgements.tsv",
+    files: &["nodes.tsv", "edges.tsv", "judgements.tsv"],
     page: "nodes.tsv: query, node, seed, f1…; edges.tsv: query, from, to, e1…; judgements.tsv: query, node, label 0..3.\n\
            The labels come from a hidden walk with restarts over the links, weighted by node and link features.",
     params: &[

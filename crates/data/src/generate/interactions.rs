@@ -18,9 +18,10 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "interactions",
     about: "users, items, ratings and times, interactions.csv",
+    files: &["interactions.csv"],
     page: "Columns user, item, rating (1 to 5), time (seconds since 1970). Popularity is long-tailed, the number of items of a user\n\
            is skewed, ratings follow hidden tastes. No user has an item twice; the rows of a user stand together in the\n\
-           order of time. Divide it with the split leave-last-out.",
+           order of time. Divide it with the split leave-last.",
     params: &[
         Param { name: "users", default: "1000", range: "1 to 4e9", about: "users" },
         Param { name: "items", default: "2000", range: "1 to 1e9", about: "items to choose from" },

@@ -38,6 +38,7 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "letor",
     about: "queries with graded documents, train.txt vali.txt test.txt in LETOR text",
+    files: &["train.txt", "vali.txt", "test.txt"],
     page: "Graded labels 0..4 from a hidden non-linear relevance of query and document; features of the kinds web\n\
            search has (views, BM25, counts, probabilities, per query, useless, constant), noisy, some missing; skewed\n\
            list lengths; some lists without a relevant document; document names in the comment.",

@@ -60,6 +60,8 @@ pub struct Generator {
     pub about: &'static str,
     /// What the files hold and which hidden truth made them.
     pub page: &'static str,
+    /// Names of the files that it may write.
+    pub files: &'static [&'static str],
     /// Parameters; on the command line `--name value`.
     pub params: &'static [Param],
     make: fn(&Settings, Output) -> Result<Written, GenerateError>,

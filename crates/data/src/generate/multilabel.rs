@@ -22,8 +22,19 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "multilabel",
     about: "rows with several labels, some unknown, train vali test as CSV or ARFF",
+    files: &[
+        "train.csv",
+        "vali.csv",
+        "test.csv",
+        "train.arff",
+        "vali.arff",
+        "test.arff",
+        "train.xml",
+        "vali.xml",
+        "test.xml",
+    ],
     page: "Columns f1, f2, …, label1, label2, … Labels are correlated, of decreasing frequency (`positives` is the fraction of\n\
-           the first), and a share `unjudged` is empty. format=arff writes ARFF with the label names in an XML file.",
+           the first), and a fraction `unjudged` is empty. --to arff writes ARFF with the label names in an XML file.",
     params: &[
         Param { name: "rows", default: "5000", range: "1 to 4e9", about: "rows in all three files together" },
         Param { name: "features", default: "20", range: "1 to 10000", about: "features of a row" },
@@ -41,7 +52,7 @@ pub(super) const GENERATOR: Generator = Generator {
             range: "0 to 1",
             about: "fraction of empty cells in every fourth feature",
         },
-        Param { name: "format", default: "csv", range: "csv or arff", about: "format of the files" },
+        Param { name: "to", default: "csv", range: "csv or arff", about: "format of the files" },
         SPLIT,
         SEED,
     ],
@@ -82,10 +93,10 @@ fn make(settings: &Settings, output: Output) -> Result<Written, GenerateError> {
     let missing = settings.number("missing", 0.0, 1.0)?;
     let seed = settings.seed()?;
     let ends = settings.ends(rows)?;
-    let arff = match settings.text("format") {
+    let arff = match settings.text("to") {
         "csv" => false,
         "arff" => true,
-        other => return Err(ParamError::new("format", other, "csv or arff").into()),
+        other => return Err(ParamError::new("to", other, "csv or arff").into()),
     };
     let (parts, files) =
         if arff { arff_files(ends, features, count) } else { csv_files(ends, features, count) };

@@ -27,6 +27,7 @@ use super::{GenerateError, Generator, Written};
 pub(super) const GENERATOR: Generator = Generator {
     name: "sessions",
     about: "users, queries, shown pages and clicks with position bias, sessions.tsv and the true qrels.txt",
+    files: &["sessions.tsv", "qrels.txt"],
     page: "sessions.tsv: user, session, time, query, page, position, click; one row per page shown.\n\
            qrels.txt: the hidden grades, to judge what was learned from clicks.",
     params: &[

@@ -33,7 +33,7 @@ const PINNED: &[(&str, Pairs<&str>, Pairs<u64>)] = &[
     ),
     (
         "multilabel",
-        &[("rows", "100"), ("features", "6"), ("format", "arff"), ("split", "80/0/20")],
+        &[("rows", "100"), ("features", "6"), ("to", "arff"), ("split", "80/0/20")],
         &[
             ("test.arff", 14_903_093_771_014_509_306),
             ("test.xml", 16_627_503_511_360_045_424),

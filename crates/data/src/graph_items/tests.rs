@@ -286,7 +286,7 @@ fn a_scaffold_split_keeps_scaffolds_together_and_puts_the_largest_into_train() {
     let found = picked("scaffold");
     assert_eq!(found[0], [(0..14).collect::<Vec<u64>>(), vec![18, 19]].concat());
     assert_eq!((&found[1][..], &found[2][..]), (&[14u64, 15, 16][..], &[17u64][..]));
-    assert_eq!(picked("scaffold:shares=50/50")[0], (0..10).collect::<Vec<u64>>());
+    assert_eq!(picked("scaffold:fractions=50/50")[0], (0..10).collect::<Vec<u64>>());
     let plain = csv("label,f\n1,2\n", &ReadOptions::default()).unwrap();
     let error = crate::split::plan(&plain, &toprank_core::Spec::parse("scaffold").unwrap(), 1).unwrap_err();
     assert!(error.to_string().contains("name their column with --smiles"), "{error}");

@@ -2,13 +2,15 @@
 Parts of a data set: train, validation and test, or folds.
 
 A list is never split, with two exceptions that are the point: of a single list (a binary data set) and of
-several labels over the same rows, the rows are divided; leave-last-out takes each user's last items, within-lists any.
+several labels over the same rows, the rows are divided; `leave-last` takes each user's last items, `random` any.
+
+[`parse`] reads the one grammar of splits, which `toprank split`, `recommend train` and `embed train` share.
 
 ```
-use toprank_core::{Lists, Spec};
+use toprank_core::Lists;
 use toprank_data::{Dataset, split};
 let data = Dataset { lists: Lists::from_lengths(&[2; 10], vec![0.0; 20]), ..Dataset::default() };
-let parts = split::plan(&data, &Spec::parse("lists:shares=60/20/20").unwrap(), 1).unwrap();
+let parts = split::plan(&data, &split::parse("lists:fractions=60/20/20").unwrap(), 1).unwrap();
 let lists: Vec<usize> = parts.iter().map(|part| part.take(&data).lists.len()).collect();
 assert_eq!(lists, [6, 2, 2]); // train, vali, test
 ```
@@ -18,7 +20,7 @@ mod multi_label;
 mod scaffold;
 mod subset;
 
-use toprank_core::{Param, ParamError, Spec, Stream};
+use toprank_core::{Param, ParamError, Spec, Stream, catalog};
 
 use crate::dataset::Dataset;
 pub(crate) use subset::copy_rows;
@@ -35,22 +37,22 @@ pub struct Split {
     plan: fn(&Dataset, &Spec, u64) -> Result<Vec<Part>, ParamError>,
 }
 
-const SHARES: Param = Param {
-    name: "shares",
+const FRACTIONS: Param = Param {
+    name: "fractions",
     default: "60/20/20",
-    range: "two or three shares ≥ 0 separated by /",
-    about: "train/vali/test, or train/test",
+    range: "two or three numbers ≥ 0 separated by /",
+    about: "train/vali/test, or train/test; divided by their sum",
 };
 
-const SCAFFOLD_SHARES: Param = Param { default: "80/10/10", ..SHARES };
+const SCAFFOLD_FRACTIONS: Param = Param { default: "80/10/10", ..FRACTIONS };
 
 /// Every way to divide a data set.
 pub static SPLITS: &[Split] = &[
     Split {
         name: "lists",
         about: "whole lists at random; rows of a single list and of multi-label data",
-        params: &[SHARES],
-        plan: |data, spec, seed| by_shares(data, &units(data), spec, seed),
+        params: &[FRACTIONS],
+        plan: |data, spec, seed| by_fractions(data, &units(data), spec, seed),
     },
     Split {
         name: "k-fold",
@@ -60,12 +62,12 @@ pub static SPLITS: &[Split] = &[
     },
     Split {
         name: "stratified",
-        about: "rows of binary or multi-label data at random, each label in the same share in every part",
-        params: &[SHARES],
-        plan: |data, spec, seed| by_shares(data, &strata(data)?, spec, seed),
+        about: "rows of binary or multi-label data at random, each label as frequent in every part",
+        params: &[FRACTIONS],
+        plan: |data, spec, seed| by_fractions(data, &strata(data)?, spec, seed),
     },
     Split {
-        name: "leave-last-out",
+        name: "leave-last",
         about: "each list's last item is test, the one before it vali, the others train",
         params: &[Param {
             name: "by",
@@ -73,19 +75,28 @@ pub static SPLITS: &[Split] = &[
             range: "time or file",
             about: "what last means; equal times count in file order",
         }],
-        plan: leave_last_out,
+        plan: leave_last,
     },
     Split {
         name: "scaffold",
         about: "molecules by scaffold, as in MoleculeNet: the largest groups are train, no scaffold stands in two parts; no draws",
-        params: &[SCAFFOLD_SHARES],
+        params: &[SCAFFOLD_FRACTIONS],
         plan: |data, spec, _| scaffold::plan(data, spec),
     },
     Split {
-        name: "within-lists",
+        name: "random",
         about: "the items of each list at random: every user has some in train, vali and test",
-        params: &[SHARES],
+        params: &[FRACTIONS],
         plan: within_lists,
+    },
+    Split {
+        name: "none",
+        about: "everything is train",
+        params: &[],
+        plan: |data, _, _| {
+            let all = (0..data.lists.len() as u32).collect();
+            Ok(vec![Part { name: "train".into(), pick: Pick::Lists(all) }])
+        },
     },
 ];
 
@@ -122,10 +133,10 @@ impl Part {
     /// The entries of `data` that belong to the part, in the order in which [`Part::take`] holds them.
     ///
     /// ```
-    /// use toprank_core::{Lists, Spec};
+    /// use toprank_core::Lists;
     /// use toprank_data::{Dataset, split};
     /// let data = Dataset { lists: Lists::from_lengths(&[1, 2], vec![3.0, 1.0, 0.0]), ..Dataset::default() };
-    /// let folds = split::plan(&data, &Spec::parse("k-fold:k=2").unwrap(), 1).unwrap();
+    /// let folds = split::plan(&data, &split::parse("k-fold:k=2").unwrap(), 1).unwrap();
     /// let mut tested: Vec<u64> = folds.iter().skip(1).step_by(2).flat_map(|test| test.entries(&data)).collect();
     /// tested.sort_unstable();
     /// assert_eq!(tested, [0, 1, 2]);
@@ -152,17 +163,50 @@ impl Part {
     }
 }
 
-/// Divides `data` as `spec` says: `lists:shares=80/20`, `k-fold:k=10`, `stratified`, `leave-last-out:by=time`.
-pub fn plan(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
-    let Some(split) = SPLITS.iter().find(|split| split.name == spec.name) else {
-        let known: Vec<&str> = SPLITS.iter().map(|split| split.name).collect();
-        return Err(ParamError::new("the split", &spec.name, &format!("one of {}", known.join(", "))));
+/// Reads a split as it is written everywhere: `lists:fractions=80/20`, `k-fold:k=10`, `leave-last:by=time`, `none`. Fractions
+/// alone divide whole lists: `60/20/20` is `lists:fractions=60/20/20`.
+///
+/// ```
+/// use toprank_data::split::parse;
+/// assert_eq!(parse("60/20/20").unwrap().to_string(), "lists:fractions=60/20/20");
+/// let error = parse("leave-lst").unwrap_err().to_string();
+/// assert_eq!(error, "unknown split \"leave-lst\"; did you mean \"leave-last\"?");
+/// ```
+///
+/// # Errors
+/// If there is no such split, or it has no such parameter.
+pub fn parse(text: &str) -> Result<Spec, ParamError> {
+    let fractions = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || "./ ".contains(c));
+    let spec = match fractions {
+        true => Spec::parse(&format!("lists:{}={}", FRACTIONS.name, text.trim())),
+        false => Spec::parse(text),
     };
-    if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| split.params.iter().all(|p| p.name != *key)) {
-        let known: Vec<&str> = split.params.iter().map(|p| p.name).collect();
-        let range = format!("one of {}", known.join(", "));
-        return Err(ParamError::new(&format!("the parameter of {}", split.name), key, &range));
+    let grammar = "name[:key=value]…, for example lists:fractions=60/20/20 or leave-last";
+    let spec = spec.map_err(|_| ParamError::new("split", text, grammar))?;
+    find(&spec)?;
+    Ok(spec)
+}
+
+/// The split that is named, with parameters that it has.
+fn find(spec: &Spec) -> Result<&'static Split, ParamError> {
+    let named = SPLITS.iter().find(|split| split.name == spec.name);
+    let split = named.ok_or_else(|| catalog::unknown("split", &spec.name, SPLITS.iter().map(|s| s.name)))?;
+    let takes = |key: &str| split.params.iter().any(|param| param.name == key);
+    match spec.args.0.iter().find(|(key, _)| !takes(key)) {
+        None => Ok(split),
+        Some((key, _)) => {
+            let what = format!("parameter of {}", split.name);
+            Err(catalog::unknown(&what, key, split.params.iter().map(|param| param.name)))
+        }
     }
+}
+
+/// Divides `data` as `spec` says; [`parse`] reads one.
+///
+/// # Errors
+/// If the split is unknown, a parameter is invalid, or the data cannot be divided in this way.
+pub fn plan(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let split = find(spec)?;
     (split.plan)(data, spec, seed)
 }
 
@@ -184,7 +228,7 @@ impl Units {
         }
     }
 
-    /// Cut at the shares `ends` (ascending, the last 1).
+    /// Cut at the fractions `ends` (ascending, the last 1).
     fn deal(&self, ends: &[f64], seed: u64) -> Vec<Vec<u32>> {
         match self {
             Units::Lists(groups) | Units::Rows(groups) => deal(groups, ends, seed),
@@ -243,34 +287,38 @@ fn strata(data: &Dataset) -> Result<Units, ParamError> {
     Ok(Units::Rows(groups.into_iter().map(|(_, rows)| rows).collect()))
 }
 
-/// The names of the parts, and the share of the data at which each ends.
-fn shares(spec: &Spec) -> Result<(&'static [&'static str], Vec<f64>), ParamError> {
-    let default = if spec.name == "scaffold" { SCAFFOLD_SHARES.default } else { SHARES.default };
-    let text = spec.args.get(SHARES.name).unwrap_or(default);
-    let refuse = || ParamError::new(SHARES.name, text, SHARES.range);
-    let shares: Vec<f64> = text.split('/').map(str::parse).collect::<Result<_, _>>().map_err(|_| refuse())?;
-    let total: f64 = shares.iter().sum();
-    let names: &[&str] = match shares.len() {
+/// The names of the parts, and the fraction of the data at which each ends.
+fn fractions(spec: &Spec) -> Result<(&'static [&'static str], Vec<f64>), ParamError> {
+    let default = if spec.name == "scaffold" { SCAFFOLD_FRACTIONS.default } else { FRACTIONS.default };
+    let text = spec.args.get(FRACTIONS.name).unwrap_or(default);
+    let refuse = || ParamError::new(FRACTIONS.name, text, FRACTIONS.range);
+    let fractions: Vec<f64> =
+        text.split('/').map(str::parse).collect::<Result<_, _>>().map_err(|_| refuse())?;
+    let total: f64 = fractions.iter().sum();
+    let names: &[&str] = match fractions.len() {
         2 => &["train", "test"],
         3 => &["train", "vali", "test"],
         _ => return Err(refuse()),
     };
-    if !shares.iter().all(|share| share.is_finite() && *share >= 0.0) || total <= 0.0 || !total.is_finite() {
+    if !fractions.iter().all(|fraction| fraction.is_finite() && *fraction >= 0.0)
+        || total <= 0.0
+        || !total.is_finite()
+    {
         return Err(refuse());
     }
     let mut upto = 0.0;
-    let ends = shares
+    let ends = fractions
         .iter()
-        .map(|share| {
-            upto += share;
+        .map(|fraction| {
+            upto += fraction;
             upto / total
         })
         .collect();
     Ok((names, ends))
 }
 
-fn by_shares(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
-    let (names, ends) = shares(spec)?;
+fn by_fractions(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+    let (names, ends) = fractions(spec)?;
     check_numbers(data)?;
     let dealt = units.deal(&ends, seed);
     Ok(names
@@ -301,9 +349,9 @@ fn k_fold(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamErro
     Ok(parts)
 }
 
-/// Shuffles each group and cuts it at the shares `ends` (ascending, the last 1): every part gets its share of the
+/// Shuffles each group and cuts it at the fractions `ends` (ascending, the last 1): every part gets its fraction of the
 /// first group at most one unit off. What a group leaves over by rounding is carried to the next, so that the parts
-/// as a whole are at most one unit off too, and the share of any other group at most two.
+/// as a whole are at most one unit off too, and the fraction of any other group at most two.
 fn deal(groups: &[Vec<u32>], ends: &[f64], seed: u64) -> Vec<Vec<u32>> {
     let mut parts = vec![Vec::new(); ends.len()];
     let mut before = 0;
@@ -322,7 +370,7 @@ fn deal(groups: &[Vec<u32>], ends: &[f64], seed: u64) -> Vec<Vec<u32>> {
     parts
 }
 
-fn leave_last_out(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, ParamError> {
+fn leave_last(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, ParamError> {
     let default = if data.times.is_some() { "time" } else { "file" };
     let times = match spec.args.get("by").unwrap_or(default) {
         "file" => None,
@@ -357,10 +405,10 @@ fn leave_last_out(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, 
     Ok(vec![part("train", train), part("vali", vali), part("test", test)])
 }
 
-/// The items of each list are shuffled and cut at the shares; what rounding leaves over goes to train, so that a list with
+/// The items of each list are shuffled and cut at the fractions; what rounding leaves over goes to train, so that a list with
 /// one item keeps it there.
 fn within_lists(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
-    let (names, ends) = shares(spec)?;
+    let (names, ends) = fractions(spec)?;
     check_numbers(data)?;
     let mut parts = vec![Vec::new(); names.len()];
     for q in 0..data.lists.len() {

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 
 use toprank_core::{ParamError, Spec};
 
-use super::{Part, Pick, shares};
+use super::{Part, Pick, fractions};
 use crate::dataset::Dataset;
 use crate::graph_items::{GraphKind, read_smiles, scaffold_key};
 
 pub(super) fn plan(data: &Dataset, spec: &Spec) -> Result<Vec<Part>, ParamError> {
-    let (names, ends) = shares(spec)?;
+    let (names, ends) = fractions(spec)?;
     let refuse = |found: &str, expected| ParamError::new("the data of a scaffold split", found, expected);
     let items = data.graphs.as_ref().filter(|items| items.kind == GraphKind::Smiles);
     let words = data.columns.first().and_then(|column| column.levels.as_ref());

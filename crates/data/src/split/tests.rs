@@ -116,7 +116,7 @@ proptest! {
         lengths in prop::collection::vec(1usize..6, 2..40),
         seed: u64,
         sparse: bool,
-        spec in prop::sample::select(vec!["lists", "lists:shares=1/1", "leave-last-out:by=file", "leave-last-out:by=time", "within-lists", "within-lists:shares=1/1"]),
+        spec in prop::sample::select(vec!["lists", "lists:fractions=1/1", "leave-last:by=file", "leave-last:by=time", "random", "within-lists:fractions=1/1"]),
     ) {
         let data = numbered(&lengths, sparse);
         let mut seen: Vec<f32> = Vec::new();
@@ -164,7 +164,7 @@ proptest! {
         let positives = labels.iter().sum::<f32>() as f64;
         let rows = labels.len() as f64;
         let data = Dataset { lists: Lists::from_lengths(&[labels.len()], labels), ..Dataset::default() };
-        for (part, share) in parts(&data, "stratified:shares=60/20/20", seed).iter().zip([0.6, 0.2, 0.2]) {
+        for (part, share) in parts(&data, "stratified:fractions=60/20/20", seed).iter().zip([0.6, 0.2, 0.2]) {
             let part = part.take(&data);
             let found = part.lists.labels.iter().sum::<f32>() as f64;
             prop_assert!((found - share * positives).abs() <= 1.0, "{} of {}", found, positives);
@@ -198,7 +198,7 @@ proptest! {
 #[test]
 fn entries_of_a_part_are_those_it_takes_in_their_order() {
     for (data, specs) in [
-        (numbered(&[3, 1, 4, 2, 2], false), &["lists", "k-fold:k=3", "leave-last-out"][..]),
+        (numbered(&[3, 1, 4, 2, 2], false), &["lists", "k-fold:k=3", "leave-last"][..]),
         (numbered(&[40], false), &["lists", "k-fold:k=3"]),
         (multi_label(30, 3), &["lists", "k-fold:k=4", "stratified"]),
     ] {
@@ -268,7 +268,7 @@ fn every_fold_has_its_share_of_every_label() {
             .collect();
         assert!(worst(&data, &random, 0.2) > 5.0);
     }
-    let shares = parts(&data, "stratified:shares=80/20", 1);
+    let shares = parts(&data, "stratified:fractions=80/20", 1);
     assert!(worst(&data, &shares[1..], 0.2) <= 3.0);
 }
 
@@ -276,11 +276,11 @@ fn every_fold_has_its_share_of_every_label() {
 fn the_last_item_by_time_is_test_and_the_one_before_it_vali() {
     let mut data = numbered(&[4, 1, 2], false);
     data.times = Some(vec![3.0, 9.0, 5.0, 9.0, 1.0, 2.0, 1.0]);
-    let found: Vec<Pick> = parts(&data, "leave-last-out", 1).into_iter().map(|part| part.pick).collect();
+    let found: Vec<Pick> = parts(&data, "leave-last", 1).into_iter().map(|part| part.pick).collect();
     // Entries 1 and 3 are equally late: file order decides. One item stays in train; of two none is left for vali.
     let expected = [vec![0, 2, 4, 6], vec![1], vec![3, 5]];
     assert_eq!(found, expected.map(Pick::Entries));
-    let by_file = parts(&data, "leave-last-out:by=file", 1).pop().unwrap();
+    let by_file = parts(&data, "leave-last:by=file", 1).pop().unwrap();
     assert_eq!(by_file.pick, Pick::Entries(vec![3, 6]));
 }
 
@@ -306,19 +306,19 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
     let data = Dataset { times: None, ..numbered(&[1; 4], false) };
     for (spec, expected) in [
         (
-            "random",
-            "the split must be one of lists, k-fold, stratified, leave-last-out, scaffold, within-lists, but is random",
+            "shuffled",
+            "unknown split \"shuffled\"; expected one of lists, k-fold, stratified, leave-last, scaffold, random, none",
         ),
-        ("lists:k=3", "the parameter of lists must be one of shares, but is k"),
-        ("lists:shares=1", "shares must be two or three shares ≥ 0 separated by /, but is 1"),
-        ("lists:shares=1/x", "shares must be two or three shares ≥ 0 separated by /, but is 1/x"),
-        ("lists:shares=0/0", "shares must be two or three shares ≥ 0 separated by /, but is 0/0"),
+        ("lists:k=3", "unknown parameter of lists \"k\"; expected one of fractions"),
+        ("lists:fractions=1", "fractions must be two or three numbers ≥ 0 separated by /, but is 1"),
+        ("lists:fractions=1/x", "fractions must be two or three numbers ≥ 0 separated by /, but is 1/x"),
+        ("lists:fractions=0/0", "fractions must be two or three numbers ≥ 0 separated by /, but is 0/0"),
         ("k-fold:k=5", "k must be at most 4, one for each fold, but is 5"),
         (
             "stratified",
             "the data of a stratified split must be binary data (one list) or multi-label data; for queries take lists or k-fold, but is 4 lists",
         ),
-        ("leave-last-out:by=time", "by must be file, as the data have no times, but is time"),
+        ("leave-last:by=time", "by must be file, as the data have no times, but is time"),
     ] {
         let error = plan(&data, &Spec::parse(spec).unwrap(), 1).unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -328,7 +328,7 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
 #[test]
 fn every_list_has_its_share_in_every_part_and_a_single_item_stays_in_train() {
     let data = numbered(&[10, 1, 30, 3], false);
-    let parts = parts(&data, "within-lists:shares=80/10/10", 4);
+    let parts = parts(&data, "within-lists:fractions=80/10/10", 4);
     assert_eq!(parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["train", "vali", "test"]);
     let lengths = |part: &Part| {
         let inside = |q: usize| {
@@ -342,6 +342,13 @@ fn every_list_has_its_share_in_every_part_and_a_single_item_stays_in_train() {
     );
     assert_ne!(
         parts[2],
-        super::plan(&data, &Spec::parse("within-lists:shares=80/10/10").unwrap(), 5).unwrap()[2]
+        super::plan(&data, &Spec::parse("within-lists:fractions=80/10/10").unwrap(), 5).unwrap()[2]
     );
+}
+
+#[test]
+fn none_puts_everything_into_train() {
+    let data = numbered(&[2, 1, 3], false);
+    let [train] = parts(&data, "none", 1).try_into().unwrap();
+    assert_eq!((train.name.as_str(), train.take(&data)), ("train", data));
 }

@@ -1,6 +1,6 @@
 //! Rows that belong to classes: what an embedding learns from and is judged on.
 
-use toprank_core::{Features, Lists, ParamError, Spec};
+use toprank_core::{Features, Lists, ParamError};
 use toprank_data::split::{self, Part};
 use toprank_data::transform::MOST_DENSE;
 use toprank_data::{Dataset, Matrix, Names};
@@ -107,14 +107,18 @@ impl Classes {
         Classes::of(data)
     }
 
-    /// Divides the **classes**, so that no class is in two parts: `60/20/20` for train, validation and test.
+    /// Divides the **classes**, so that no class is in two parts: `60/20/20` (that is, `lists:fractions=60/20/20`) for train,
+    /// validation and test, or `none`.
     ///
     /// # Errors
-    /// If the shares are no shares.
-    pub fn split(&self, shares: &str, seed: u64) -> Result<[Classes; 3], ParamError> {
-        let refuse = || ParamError::new("split", shares, "shares of the classes, for example 60/20/20");
-        let spec = Spec::parse(&format!("lists:shares={shares}")).map_err(|_| refuse())?;
-        let parts = split::plan(&self.data, &spec, seed).map_err(|_| refuse())?;
+    /// If it is no split of whole classes.
+    pub fn split(&self, how: &str, seed: u64) -> Result<[Classes; 3], ParamError> {
+        let spec = split::parse(how)?;
+        if !["lists", "none"].contains(&spec.name.as_str()) {
+            let expected = "a split of whole classes: fractions such as 60/20/20, or none";
+            return Err(ParamError::new("split", how, expected));
+        }
+        let parts = split::plan(&self.data, &spec, seed)?;
         let part = |name: &str| {
             let of = |part: &Part| part.name == name;
             let found = parts.iter().find(|part| of(part)).map(|part| part.take(&self.data));

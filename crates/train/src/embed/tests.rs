@@ -207,7 +207,7 @@ fn classes_come_from_names_or_labels_and_a_split_divides_no_class() {
     all.sort();
     assert_eq!(all, ["0", "1", "2", "3", "4"]);
     assert_eq!(parts.map(|part| part.rows()), [6, 3, 6]);
-    assert!(classes.split("40", 3).unwrap_err().to_string().contains("for example 60/20/20"));
+    assert!(classes.split("40", 3).unwrap_err().to_string().contains("separated by /"));
     let some = classes.only(&["3".into(), "1".into()]).unwrap();
     assert_eq!((some.names(), some.of_rows()), (vec!["1".into(), "3".into()], vec![0, 0, 0, 1, 1, 1]));
     assert!(classes.only(&["9".into()]).is_err());

@@ -172,6 +172,21 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
     }
 }
 
+/// The objective that a metric of the catalog is trained with on a kind of model; `None`: no objective serves it. A metric that
+/// needs a cut-off is taken at 10.
+///
+/// ```
+/// use toprank_train::rank::choice::{ModelKind, serving};
+/// assert_eq!(serving("auroc", ModelKind::Trees).as_deref(), Some("auroc"));
+/// assert_eq!(serving("judged", ModelKind::Network), None);
+/// ```
+pub fn serving(metric: &str, kind: ModelKind) -> Option<String> {
+    let at_ten = format!("{metric}@10");
+    let known = |text: &&str| Measure::parse_all(text, &Policy::default()).is_ok();
+    let wanted = [metric, at_ten.as_str()].into_iter().find(known)?;
+    choose(wanted, None, kind).ok().map(|choice| choice.algorithm)
+}
+
 fn unknown(name: &str) -> ParamError {
     let metrics = toprank_metrics::METRICS.iter().map(|entry| entry.name);
     catalog::unknown("objective", name, metrics.chain(toprank_objectives::names()))

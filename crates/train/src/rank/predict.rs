@@ -463,6 +463,7 @@ impl Columns {
                 expected: format!("all {width} features of the model, under the names they had"),
             });
         }
+        check_numbers(file, wanted, found)?;
         let chosen = |place: &Option<usize>, name: &String| match place {
             Some(place) => found[*place].clone(),
             None => Column { name: name.clone(), levels: None },
@@ -488,6 +489,37 @@ impl Columns {
         recode(&mut rows, &self.codes);
         rows
     }
+}
+
+/// An error if data call features by numbers beyond those of a model that learned from all of 1, 2, 3 …: they are other features.
+fn check_numbers(file: &str, wanted: &[String], found: &[Column]) -> Result<(), TrainError> {
+    let numbers: Option<Vec<u32>> = wanted.iter().map(|name| name.parse().ok()).collect();
+    let Some((numbers, &last)) = numbers.as_ref().and_then(|numbers| Some((numbers, numbers.last()?))) else {
+        return Ok(());
+    };
+    let gapless = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1) && numbers[0] <= 1;
+    let beyond: Vec<&str> = found
+        .iter()
+        .map(|column| column.name.as_str())
+        .filter(|name| name.parse::<u32>().is_ok_and(|number| number > last))
+        .collect();
+    if !gapless || beyond.is_empty() {
+        return Ok(());
+    }
+    let range = format!("{}-{}", beyond[0], beyond[beyond.len() - 1]);
+    Err(TrainError::Format {
+        file: file.into(),
+        found: format!(
+            "{} features, of which the model does not know {}: {}",
+            found.len(),
+            beyond.len(),
+            toprank_data::error::show_names(beyond)
+        ),
+        expected: format!(
+            "the {} features that the model learned from; --ignore {range} leaves the others out",
+            wanted.len()
+        ),
+    })
 }
 
 /// The codes that the words of a column have among `words`, where they are not the same; NaN: a word that is not there.
@@ -559,6 +591,17 @@ mod tests {
         );
         assert!(fit(&["1", "2"], &["a", "b"]).is_err());
         assert!(fit(&["1", "2"], &["3"]).is_err(), "nothing in common");
+    }
+
+    #[test]
+    fn numbers_beyond_those_of_the_model_are_refused_unless_it_learned_from_chosen_ones() {
+        assert_eq!(
+            fit(&["1", "2"], &["1", "2", "3", "4"]).unwrap_err(),
+            "t.csv: 4 features, of which the model does not know 2: 3, 4, expected the 2 features that the model learned from; \
+             --ignore 3-4 leaves the others out"
+        );
+        assert_eq!(fit(&["1", "3"], &["1", "2", "3", "4"]).unwrap().unused, ["2", "4"]);
+        assert_eq!(fit(&["a", "b"], &["a", "b", "3"]).unwrap().unused, ["3"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use toprank_core::{Choices, Features, ParamError, Spec};
+use toprank_core::{Choices, Features, ParamError};
 use toprank_data::split::{self, Part};
 use toprank_data::{Dataset, Matrix, Names};
 use toprank_embeddings::Shape;
@@ -105,21 +105,19 @@ impl Features for Known {
 }
 
 impl Interactions {
-    /// Interactions divided by a split of the data room: `leave-last` (each user's last item is test, the one before it
-    /// validation), `random` (`random:shares=80/10/10`, within each user) or `none`. Order in time is kept, but not where the
+    /// Interactions divided as [`split::parse`] reads it: `leave-last` (each user's last item is test, the one before it
+    /// validation), `random` (`random:fractions=80/10/10`, within each user) or `none`. Order in time is kept, but not where the
     /// parts are random: what is held out then is no later than the rest.
     ///
     /// # Errors
     /// If the data are no interactions or the split is unknown.
     pub fn split(data: &Dataset, how: &str, seed: u64) -> Result<Interactions, ParamError> {
-        let spec = Spec::parse(how)
-            .map_err(|_| ParamError::new("split", how, "leave-last, random[:shares=80/10/10] or none"))?;
-        let name = match spec.name.as_str() {
-            "leave-last" | "leave-last-out" => "leave-last-out",
-            "random" | "within-lists" => "within-lists",
-            "none" => "none",
-            _ => return Err(ParamError::new("split", how, "leave-last, random[:shares=80/10/10] or none")),
-        };
+        let spec = split::parse(how)?;
+        let name = spec.name.as_str();
+        if !["leave-last", "random", "none"].contains(&name) {
+            let expected = "one of interactions: leave-last, random[:fractions=80/10/10] or none";
+            return Err(ParamError::new("split", how, expected));
+        }
         check(data)?;
         let entries = |part: Option<&Part>| part.map_or(Vec::new(), |part| part.entries(data));
         let user = |entry: u64| data.lists.offsets.partition_point(|&end| end <= entry) as u32 - 1;
@@ -128,16 +126,10 @@ impl Interactions {
         let (users, items) = (data.lists.len(), data.rows());
         let choices = |entries: &[u64]| Choices::from_pairs(users, items, pairs(entries));
         // Where the file's order says what is last, it is the order in time.
-        let by_file =
-            name == "leave-last-out" && (data.times.is_none() || spec.args.get("by") == Some("file"));
-        let (train, valid, test) = if name == "none" {
-            let whole = Part { name: "train".into(), pick: split::Pick::Lists((0..users as u32).collect()) };
-            (entries(Some(&whole)), Vec::new(), Vec::new())
-        } else {
-            let parts = split::plan(data, &Spec { name: name.into(), ..spec }, seed)?;
-            let find = |name: &str| parts.iter().find(|part| part.name == name);
-            (entries(find("train")), entries(find("vali")), entries(find("test")))
-        };
+        let by_file = name == "leave-last" && (data.times.is_none() || spec.args.get("by") == Some("file"));
+        let parts = split::plan(data, &spec, seed)?;
+        let find = |name: &str| parts.iter().find(|part| part.name == name);
+        let (train, valid, test) = (entries(find("train")), entries(find("vali")), entries(find("test")));
         let dated = |&e: &u64| {
             let (user, item, _) = pair(&e);
             let time = if by_file {
@@ -147,8 +139,7 @@ impl Interactions {
             };
             Dated { user, item, time }
         };
-        let later =
-            if name == "within-lists" { Vec::new() } else { in_order(train.iter().map(dated).collect()) };
+        let later = if name == "random" { Vec::new() } else { in_order(train.iter().map(dated).collect()) };
         Ok(Interactions {
             users: (0..users).map(|q| data.list_name(q)).collect(),
             items: (0..items).map(|row| data.item_name(row)).collect(),
@@ -272,7 +263,7 @@ fn in_order(pairs: Vec<Dated>) -> Vec<u32> {
 fn check(data: &Dataset) -> Result<(), ParamError> {
     let wrong = |found: &str| {
         let expected =
-            "users with the items they took: user item [rating [time]] a line, or --format adjacency";
+            "users with the items they took: user item [rating [time]] a line, or --input-format adjacency";
         Err(ParamError::new("the data of a recommendation", found, expected))
     };
     match (&data.item_names, &data.list_names, &data.features) {

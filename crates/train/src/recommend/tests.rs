@@ -464,7 +464,10 @@ fn data_that_are_no_interactions_and_parts_that_overlap_are_refused() {
             .contains("without names of items")
     );
     let error = Interactions::split(&file(6, 45), "leave-first", 1).unwrap_err().to_string();
-    assert_eq!(error, "split must be leave-last, random[:shares=80/10/10] or none, but is leave-first");
+    assert_eq!(
+        error,
+        "unknown split \"leave-first\"; expected one of lists, k-fold, stratified, leave-last, scaffold, random, none"
+    );
     let adjacency = |text: &str| {
         let options = ReadOptions { format: Some("adjacency".into()), ..ReadOptions::default() };
         formats::read(&Source::bytes("t", text.as_bytes().to_vec()), &options).unwrap()

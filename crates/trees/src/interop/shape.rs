@@ -31,7 +31,7 @@ pub(crate) fn folded_single(ensemble: &Ensemble) -> Result<Vec<Cow<'_, Tree>>, M
     let trees = folded(ensemble);
     for (t, tree) in trees.iter().enumerate() {
         if let Some(leaf) = tree.leaves.iter().find(|&&leaf| !(leaf as f32).is_finite()) {
-            let what = format!("tree {t} has a leaf of {leaf}");
+            let what = format!("tree {} has a leaf of {leaf}", t + 1);
             return Err(ModelError::new(what, "numbers within ±3.4e38, the range of this format"));
         }
     }
@@ -94,8 +94,8 @@ pub(crate) fn threshold(node: &Node, t: usize, at: usize, format: &str) -> Resul
     match &node.test {
         Test::AtMost(threshold) => Ok(*threshold),
         Test::In(_) => Err(ModelError::new(
-            format!("tree {t}, node {at} tests categories of feature {}", node.feature),
-            format!("thresholds: {format} has no categories"),
+            format!("tree {}, split {} asks for categories of feature {}", t + 1, at + 1, node.feature + 1),
+            format!("thresholds: {format} knows no categories"),
         )),
     }
 }
@@ -113,10 +113,12 @@ pub(crate) fn missing_as_zero(
     }
     Err(ModelError::new(
         format!(
-            "tree {t}, node {at} sends missing values of feature {} to another branch than 0",
-            node.feature
+            "tree {}, split {} sends missing values of feature {} elsewhere than 0",
+            t + 1,
+            at + 1,
+            node.feature + 1
         ),
-        format!("the same branch, since {format} treats missing values as 0"),
+        format!("the same way, since {format} takes missing values for 0"),
     ))
 }
 
@@ -144,7 +146,7 @@ pub(crate) fn shallow(tree: &Tree, t: usize) -> Result<(), ModelError> {
     if depth <= DEEPEST {
         return Ok(());
     }
-    let what = format!("tree {t} is {depth} tests deep");
+    let what = format!("tree {} is {depth} tests deep", t + 1);
     Err(ModelError::new(what, format!("at most {DEEPEST} where nodes are written inside nodes")))
 }
 

@@ -47,7 +47,7 @@ fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {
             let threshold = threshold(node, t, at, "Solr")?;
             if before_slack(threshold).is_none() {
                 return Err(ModelError::new(
-                    format!("tree {t}, node {at} has the threshold {threshold:?}"),
+                    format!("tree {}, split {} has the threshold {threshold:?}", t + 1, at + 1),
                     "one that a number plus 1e-6 reaches in f32: Solr adds that to every threshold",
                 ));
             }

@@ -95,7 +95,7 @@ pub fn compare(
             let expected = if format.single { f64::from(value as f32) } else { value };
             if found != expected {
                 return Err(ModelError::new(
-                    format!("probe row {r}: tree {t} of the written model gives {found}"),
+                    format!("probe row {}: tree {} of the written model gives {found}", r + 1, t + 1),
                     format!("{expected}"),
                 ));
             }
