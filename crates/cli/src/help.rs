@@ -48,7 +48,7 @@ const GROUPS: &[(&str, &[(&[&str], &str)])] = &[
 
 const EXAMPLES_AND_MORE: &str = "\
 Example: toprank evaluate --data test.txt --scores scores.txt -m ndcg@10,map
-Every command takes --json, --quiet and --threads N. `toprank COMMAND -h` is short, --help is complete.
+Every command takes --json, --quiet and --threads N; COMMAND -h is short, COMMAND --help complete.
 Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad data, 130 interrupted.";
 

@@ -28,6 +28,9 @@ Of multi-label data every label gets its own threshold; the lists of queries are
 /// Choose a decision threshold for a recall, precision, number of alerts or cost
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
+#[command(
+    override_usage = "toprank threshold [OPTIONS] --scores FILE (--recall R | --precision P | --alerts N | …)"
+)]
 #[command(group = clap::ArgGroup::new("wish").required(true))]
 pub struct Threshold {
     #[command(flatten)]

@@ -168,7 +168,7 @@ fn what_is_wrong_is_said_with_its_place_and_nothing_is_written() {
     let error = |code, args: &str| shell.fails(code, args);
     for (code, args, part) in [
         (2, format!("{base} scores.txt --objective listnt -o g.csv"), "did you mean \"listnet\"?"),
-        (2, format!("{base} scores.txt --objective listnet:targt=exp -o g.csv"), "one of target"),
+        (2, format!("{base} scores.txt --objective listnet:targt=exp -o g.csv"), "did you mean \"target\"?"),
         (2, format!("{base} scores.txt --objective listnet:target=cubic -o g.csv"), "exp, linear"),
         (2, format!("{base} scores.txt --objective listnet: -o g.csv"), "objective must be name[:key=value]"),
         (2, "gradient --data test.txt --objective listnet -o g.csv".into(), "--scores"),

@@ -122,7 +122,7 @@ fn catalogs_name_commands_that_exist_and_unknown_names_get_one_sentence() {
         assert!(text.contains(&format!("`toprank {command} NAME` explains one.")), "{text}");
     }
     for (args, message) in [
-        ("objectives ndgc", "unknown objective \"ndgc\"; did you mean"),
+        ("objectives lisnet", "unknown objective \"lisnet\"; did you mean \"listnet\"?"),
         ("metrics ndgc", "unknown metric \"ndgc\"; did you mean \"ndcg\"?"),
         ("models treess", "\"treess\"; did you mean \"trees\"?"),
         ("formats letr", "unknown format \"letr\"; did you mean \"letor\"?"),

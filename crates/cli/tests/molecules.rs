@@ -173,7 +173,7 @@ fn bad_molecules_and_models_that_read_no_graphs_are_told() {
     assert!(error.contains(words) && error.contains("--bad-items skip"), "{error}");
     shell.ok("split bad.csv --method lists:fractions=50/50 --smiles smiles --bad-items skip -o halves");
     for (code, args, words) in [
-        (3, "--data all.csv --smiles smiles --model mlp", "expected --model gin"),
+        (3, "--data all.csv --smiles smiles --model mlp", "a graph network: --model gin"),
         (2, "--data all.csv --smiles smiles --model trees", "gin: items are graphs"),
         (3, "--data all.csv --model gin", "name the column of molecules with --smiles"),
         (2, "--data all.csv --smiles smiles --model gin --transforms log1p", "transforms must be omitted"),
