@@ -1,15 +1,19 @@
 //! How often do intervals over rows hold the true value? Prints the fraction of simulated samples whose 95 % interval does.
 //!
-//! `cargo run -p toprank-metrics --example interval_coverage [samples] [replicates]` (default 2000 and 1000).
+//! ```text
+//! interval-coverage [SAMPLES] [REPLICATES]      2000 and 1000 by default
+//! ```
 //!
 //! Scores are normal: N(d, 1) for relevant rows, N(0, 1) for others. The true value of AUROC is Φ(d/√2); that of the others
 //! is their mean over 40,000 further samples of the same size.
 
 use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF, Normal};
-use toprank_core::{Lists, Policy, Stream};
-use toprank_metrics::bootstrap::{IntervalKind, IntervalOptions};
-use toprank_metrics::{Measure, evaluate, rows};
+use toprank::core::{Lists, Policy, Stream};
+use toprank::metrics::bootstrap::{IntervalKind, IntervalOptions};
+use toprank::metrics::{Measure, evaluate, rows};
+
+use crate::common::{Outcome, WrongUse, words};
 
 const MEASURES: &str = "auroc,auprc,p@50,ndcg@50";
 
@@ -51,11 +55,17 @@ impl Setting {
     }
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse().expect("a whole number"));
-    let samples: usize = arguments.next().unwrap_or(2000);
-    let replicates: usize = arguments.next().unwrap_or(1000);
-    let measures = Measure::parse_all(MEASURES, &Policy::default()).expect("names of the table");
+pub fn run(args: &[String]) -> Outcome {
+    let (samples, replicates): (usize, usize) = match words(args)[..] {
+        [] => (2000, 1000),
+        [samples] => (samples.parse()?, 1000),
+        [samples, replicates] => (samples.parse()?, replicates.parse()?),
+        _ => return Err(WrongUse.into()),
+    };
+    if samples == 0 {
+        return Err("SAMPLES must be at least 1, but is 0".into());
+    }
+    let measures = Measure::parse_all(MEASURES, &Policy::default())?;
     println!(
         "{samples} samples, {replicates} resamples; fraction of 95 % intervals that hold the true value"
     );
@@ -99,4 +109,5 @@ fn main() {
             );
         }
     }
+    Ok(())
 }

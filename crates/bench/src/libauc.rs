@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A file holds rows of little-endian f32: the features, standardised already, then the label. `cpu` is the CPU time of
-//! an epoch of [`Course::run`], all threads together, in seconds: nothing is read, validated or written meanwhile.
+//! an epoch of [`TrainingLoop::run`], all threads together, in seconds: nothing is read, validated or written meanwhile.
 //! `scores` are those of the rows of the other files. The number of threads is that of rayon: `RAYON_NUM_THREADS`.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use toprank::core::Lists;
 use toprank::data::Matrix;
 use toprank::train::fit::engine::{Examples, score};
-use toprank::train::{Course, Settings, Trainer};
+use toprank::train::{Settings, Trainer, TrainerKind, TrainingLoop};
 
 use crate::common::{Outcome, WrongUse, cpu_seconds, numbers_in};
 
@@ -58,16 +58,16 @@ fn train(case: &Value, files: &mut HashMap<String, (Lists, Matrix)>) -> Outcome<
         objective: Some(text(&case["objective"])?),
         model: Some(text(&case["model"])?),
         sampler: Some(text(&case["sampler"])?),
-        rate: case["rate"].as_f64(),
+        learning_rate: case["rate"].as_f64(),
         optimiser: Some(text(&case["optimiser"])?),
         epochs: Some(u32::try_from(epochs - warm_up)?),
         warm_up: Some(u32::try_from(warm_up)?),
         seed: Some(whole("seed")?),
-        metric: Some("auroc".into()),
+        valid_metric: Some("auroc".into()),
         ..Settings::default()
     };
-    let config = settings.resolve()?;
-    let model = toprank::neural::parse(&config.model)?.build(width, 1)?;
+    let config = settings.resolve(TrainerKind::Rank)?;
+    let model = toprank::neural::parse(config.model())?.build(width, 1)?;
     let mut trainer = Trainer::new(&config, model, examples(&train), None)?;
     let before = cpu_seconds();
     trainer.run(&mut (), None)?;

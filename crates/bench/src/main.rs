@@ -17,6 +17,7 @@ mod cost_growth;
 mod evaluate;
 mod gradients;
 mod interop;
+mod interval_coverage;
 mod join;
 #[cfg(feature = "neural")]
 mod libauc;
@@ -59,6 +60,7 @@ struct Harness {
 const HARNESSES: &[Harness] = &[
     Harness { name: "evaluate", usage: "[LISTS ITEMS [FILE]] [--metrics LIST] [--threads N] [--repeats N]", about: "time of evaluating metrics in memory", run: evaluate::run },
     Harness { name: "significance", usage: "", about: "time of intervals and tests over 20,000 lists", run: significance::run },
+    Harness { name: "interval-coverage", usage: "[SAMPLES] [REPLICATES]", about: "how often intervals over rows hold the true value of simulated scores", run: interval_coverage::run },
     Harness { name: "join", usage: "QRELS RUN [REPEATS]", about: "time of reading and joining qrels and a run", run: join::run },
     Harness { name: "read", usage: "FILE [COPY]", about: "time and memory of reading a file; COPY: write it in another format instead", run: read::run },
     Harness { name: "mapped", usage: "FOLDER [ROWS]", about: "cost of a memory-mapped data file: conversion, opening, random rows, verification", run: mapped::run },

@@ -62,7 +62,7 @@ pub fn run(args: &[String]) -> Outcome {
         }
         ["time", file, error, rounds] => time(file, error.parse()?, rounds.parse()?),
         ["scores", file, error, out] => {
-            let graph = read_edges(&Source::path(file), &EdgeOptions::default())?;
+            let graph = read_edges(&Source::path(file), &EdgeOptions::default())?.graph;
             let ranking = rank(&graph, &Surfer { stop: Stop::at(error.parse()?), ..Surfer::default() })?;
             let bytes: Vec<u8> = ranking.scores.iter().flat_map(|score| score.to_le_bytes()).collect();
             Ok(std::fs::write(out, bytes)?)
@@ -77,7 +77,7 @@ fn time(file: &str, error: f64, rounds: usize) -> Outcome {
     let mut lines = Vec::new();
     for _ in 0..rounds {
         let (start, start_cpu) = (Instant::now(), cpu_seconds());
-        let graph = read_edges(&Source::path(file), &EdgeOptions::default())?;
+        let graph = read_edges(&Source::path(file), &EdgeOptions::default())?.graph;
         let (read, read_cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - start_cpu);
         let surfer = Surfer { stop: Stop::at(error), ..Surfer::default() };
         let (solve, solve_cpu) = (Instant::now(), cpu_seconds());
@@ -99,7 +99,7 @@ fn time(file: &str, error: f64, rounds: usize) -> Outcome {
              \"product_s\": {product:.5}, \"product_bytes_per_s\": {:.3e}}}",
             graph.nodes(),
             graph.edges(),
-            ranking.products,
+            ranking.iterations,
             ranking.edges,
             ranking.error_bound,
             bytes / product
@@ -181,7 +181,7 @@ fn growth() -> Outcome {
             let start = Instant::now();
             let mut products = 0;
             for _ in 0..rounds {
-                products = rank(&graph, &surfer).expect("a ranking").products;
+                products = rank(&graph, &surfer).expect("a ranking").iterations;
             }
             (start.elapsed().as_secs_f64() / rounds as f64, products)
         };

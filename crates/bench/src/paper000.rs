@@ -31,8 +31,7 @@ use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::{Batch, Goal, GoalError, Gradients};
 use toprank::train::fit::engine::{Examples, score};
-use toprank::train::{Course, Now, Trainer, Watch};
-use toprank::train::{Settings, TrainError};
+use toprank::train::{Callbacks, Progress, Settings, TrainError, Trainer, TrainerKind, TrainingLoop};
 use toprank_plots::{Series, curves};
 
 use crate::common::{Failure, Outcome, WrongUse, mean, mean_and_deviation, real_data};
@@ -214,9 +213,9 @@ struct Look {
 /// Stops after every [`LOOK`] steps.
 struct Pause(u64);
 
-impl Watch for Pause {
-    fn step(&mut self, now: &Now) {
-        self.0 = now.step;
+impl Callbacks for Pause {
+    fn step(&mut self, progress: &Progress) {
+        self.0 = progress.step;
     }
 
     fn stop(&mut self) -> bool {
@@ -232,18 +231,18 @@ fn follow(method: &Method, data: &Data, rate: f64, seed: u64) -> Outcome<Vec<Loo
         model: text("mlp:hidden=64"),
         optimiser: text(method.optimiser),
         sampler: text(data.sampler(method)),
-        rate: Some(rate),
+        learning_rate: Some(rate),
         // Every list is in every step: an epoch is a step.
         epochs: Some(STEPS as u32 - method.warm_up),
         warm_up: Some(method.warm_up),
         clip: Some(0.0),
         patience: Some(0),
-        metric: text("ndcg@5"),
+        valid_metric: text("ndcg@5"),
         seed: Some(seed),
         ..Settings::default()
     }
-    .resolve()?;
-    let network = toprank::neural::parse(&config.model)?.build(data.train.features.width(), 1)?;
+    .resolve(TrainerKind::Rank)?;
+    let network = toprank::neural::parse(config.model())?.build(data.train.features.width(), 1)?;
     let train = Examples { lists: &data.train.lists, features: &data.train };
     let valid = Examples { lists: &data.valid.lists, features: &data.valid };
     let mut trainer = Trainer::new(&config, network, train, None)?;

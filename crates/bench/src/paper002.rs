@@ -12,13 +12,14 @@ use toprank::data::group::Interner;
 use toprank::metrics::significance::{self, Pairs};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::Goal;
-use toprank::train::full::{
-    Adam, Found, Gbn, Gbp, Gfn, Look, Oracle, Progress, Region, WalkOracle, adam, gbn, gbp, gfn,
+use toprank::train::TrainError;
+use toprank::train::walk::full_batch::{
+    Adam, Found, Gbn, Gbp, Gfn, Method, Oracle, Region, Trial, WalkOracle,
 };
 use toprank::walks::{Score, Solver, Stop, Walk};
 use toprank_plots::{Series, curves};
 
-use crate::common::{Outcome, cpu_seconds, mean, normal};
+use crate::common::{Outcome, cpu_seconds, mean, minimise_watched, normal};
 
 const QUERIES: usize = 600;
 const FEATURES: usize = 26;
@@ -84,20 +85,21 @@ fn make(seed: u64) -> QueryGraphs {
 /// The loss on the test lists after each step.
 struct Follow<'a, 'g> {
     test: &'a mut WalkOracle<'g>,
-    every: usize,
+    every: u64,
     points: Vec<(f64, f64)>,
     train: Vec<(f64, f64)>,
     /// CPU seconds that looking cost.
     aside: f64,
 }
 
-impl Look for Follow<'_, '_> {
-    fn step(&mut self, now: &Progress, phi: &[f64]) {
-        self.train.push((now.step as f64, now.loss));
-        if now.step.is_multiple_of(self.every) {
+impl Follow<'_, '_> {
+    fn step(&mut self, trial: &Trial, method: &dyn Method) {
+        let step = method.found().steps;
+        self.train.push((step as f64, trial.loss));
+        if step.is_multiple_of(self.every) {
             let start = cpu_seconds();
-            if let Ok(loss) = self.test.value(phi, 1e-8) {
-                self.points.push((now.step as f64, loss));
+            if let Ok(loss) = self.test.value(method.phi(), 1e-8) {
+                self.points.push((step as f64, loss));
             }
             self.aside += cpu_seconds() - start;
         }
@@ -110,14 +112,14 @@ struct Row {
     train: f64,
     losses: Vec<f64>,
     ndcg: Vec<f64>,
-    steps: usize,
+    steps: u64,
     cpu: f64,
     points: Vec<(f64, f64)>,
 }
 
 pub fn run(args: &[String]) -> Outcome {
     let folder = Path::new(args.first().map_or("bench/paper002", String::as_str));
-    let budget: usize = args.get(1).map_or(Ok(2000), |text| text.parse())?;
+    let budget: u64 = args.get(1).map_or(Ok(2000), |text| text.parse())?;
     std::fs::create_dir_all(folder)?;
     let graphs = make(2);
     println!(
@@ -154,7 +156,7 @@ fn by_size(half: &[u32], size: usize) -> Vec<u32> {
     some
 }
 
-fn table(graphs: &QueryGraphs, train: &[u32], test: &[u32], size: usize, budget: usize) -> Vec<Row> {
+fn table(graphs: &QueryGraphs, train: &[u32], test: &[u32], size: usize, budget: u64) -> Vec<Row> {
     let goal = |text: &str| Goal::parse(text, &Policy::default()).expect("an objective");
     let walk = Walk::default();
     let m = Walk::parameters(graphs);
@@ -194,52 +196,36 @@ fn table(graphs: &QueryGraphs, train: &[u32], test: &[u32], size: usize, budget:
         gradient_norm: f64::NAN,
         steps: 0,
         asked: (0, 0),
-        why: toprank::train::full::Why::Steps,
     };
     add("PR", &untuned, 0.0, Vec::new(), &mut test_oracle);
     let mut run = |name: &str,
-                   every: usize,
+                   every: u64,
                    test_oracle: &mut WalkOracle,
-                   method: &mut dyn FnMut(&mut dyn Look) -> Found| {
+                   oracle: &mut WalkOracle,
+                   method: Result<Box<dyn Method>, TrainError>| {
         let start = cpu_seconds();
-        let mut look = Follow { test: test_oracle, every, points: Vec::new(), train: Vec::new(), aside: 0.0 };
-        let found = method(&mut look);
-        let (points, cpu) = (look.points, cpu_seconds() - start - look.aside);
+        let mut follow =
+            Follow { test: test_oracle, every, points: Vec::new(), train: Vec::new(), aside: 0.0 };
+        let method = method.expect("valid settings");
+        let found = minimise_watched(method, oracle, |trial, method| follow.step(trial, method)).expect(name);
+        let (points, cpu) = (follow.points, cpu_seconds() - start - follow.aside);
         add(name, &found, cpu, points, test_oracle);
     };
-    run("GBN", 1, &mut test_oracle, &mut |look| {
-        gbn(&mut own, &ball, &ones, &Gbn::default(), look).expect("gbn")
-    });
-    run("GFN", (budget / 100).max(1), &mut test_oracle, &mut |look| {
-        gfn(
-            &mut own,
-            &ball,
-            &ones,
-            &Gfn { steps: Some(budget), lipschitz: LIPSCHITZ, ..Gfn::default() },
-            look,
-        )
-        .expect("gfn")
-    });
+    run("GBN", 1, &mut test_oracle, &mut own, Gbn::default().start(ball.clone(), &ones));
+    let gfn = Gfn { steps: Some(budget), lipschitz: LIPSCHITZ, ..Gfn::default() };
+    run("GFN", (budget / 100).max(1), &mut test_oracle, &mut own, gfn.start(ball.clone(), &ones));
     let mut powers = WalkOracle::new(graphs, train, Walk { solver: Solver::Power, ..walk }, &goal(MARGIN))
         .expect("an oracle")
         .with_products(100);
     for step in [50.0, 100.0, 200.0, 500.0] {
-        run(&format!("GBP {step}s."), 1, &mut test_oracle, &mut |look| {
-            gbp(&mut powers, &ball, &ones, &Gbp { step, ..Gbp::default() }, look).expect("gbp")
-        });
+        let gbp = Gbp { step, ..Gbp::default() };
+        let name = format!("GBP {step}s.");
+        run(&name, 1, &mut test_oracle, &mut powers, gbp.start(ball.clone(), &ones));
     }
     let scaled = Walk { score: Score::Scaled, ..walk };
     let mut song = WalkOracle::new(graphs, train, scaled, &goal("song")).expect("an oracle");
-    run("SONG by Adam", 1, &mut test_oracle, &mut |look| {
-        adam(
-            &mut song,
-            &Region::AtLeast(1e-3),
-            &ones,
-            &Adam { steps: 150, rate: 0.05, ..Adam::default() },
-            look,
-        )
-        .expect("adam")
-    });
+    let adam = Adam { steps: 150, learning_rate: 0.05, ..Adam::default() };
+    run("SONG by Adam", 1, &mut test_oracle, &mut song, adam.start(Region::AtLeast(1e-3), &ones));
     rows
 }
 
@@ -348,14 +334,14 @@ fn solvers(folder: &Path, graphs: &QueryGraphs, lists: &[u32]) {
         let solved = walk.solve(graphs, lists, &ones, Stop::at(1e-8)).expect("a walk");
         println!(
             "{name}: {} products to a certain error of 1e-8 on every list, {:.1} ms",
-            solved.certificate().products,
+            solved.certificate().iterations,
             start.elapsed().as_secs_f64() * 1e3
         );
     }
 }
 
 /// Figure 2, right: GFN with other constants.
-fn lipschitz(folder: &Path, graphs: &QueryGraphs, lists: &[u32], budget: usize) {
+fn lipschitz(folder: &Path, graphs: &QueryGraphs, lists: &[u32], budget: u64) {
     let m = Walk::parameters(graphs);
     let goal = Goal::parse(MARGIN, &Policy::default()).expect("an objective");
     let mut oracle = WalkOracle::new(graphs, lists, Walk::default(), &goal).expect("an oracle");
@@ -363,17 +349,18 @@ fn lipschitz(folder: &Path, graphs: &QueryGraphs, lists: &[u32], budget: usize) 
     let mut csv = String::from("L,step,train_loss\n");
     let mut series = Vec::new();
     for l in [1e-5, 1e-4, 1e-3, 1e-2] {
-        let mut look = Follow {
+        let mut follow = Follow {
             test: &mut test_oracle,
-            every: usize::MAX,
+            every: u64::MAX,
             points: Vec::new(),
             train: Vec::new(),
             aside: 0.0,
         };
-        let settings = Gfn { steps: Some(budget), lipschitz: l, ..Gfn::default() };
-        gfn(&mut oracle, &Region::ball(m, 0.99), &vec![1.0; m], &settings, &mut look).expect("gfn");
-        let every = (budget / 200).max(1);
-        let points: Vec<(f64, f64)> = look.train.iter().copied().step_by(every).collect();
+        let gfn = Gfn { steps: Some(budget), lipschitz: l, ..Gfn::default() };
+        let gfn = gfn.start(Region::ball(m, 0.99), &vec![1.0; m]).expect("gfn");
+        minimise_watched(gfn, &mut oracle, |trial, method| follow.step(trial, method)).expect("gfn");
+        let every = (budget as usize / 200).max(1);
+        let points: Vec<(f64, f64)> = follow.train.iter().copied().step_by(every).collect();
         for (step, loss) in &points {
             let _ = writeln!(csv, "{l:e},{step},{loss:e}");
         }

@@ -21,7 +21,7 @@ use toprank::core::{Policy, Spec};
 use toprank::data::{Dataset, ReadOptions, Source, formats, split};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::OBJECTIVES;
-use toprank::train::{Job, Settings};
+use toprank::train::{Job, Settings, TrainerKind};
 
 use crate::common::resumable::{self, Run as _};
 use crate::common::{Outcome, WrongUse, option, p_value, settings_toml};
@@ -180,12 +180,12 @@ fn train(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
     let base = Settings {
         objective: Some(run.objective.clone()),
         model: Some(run.model.clone()),
-        metric: Some("ndcg@10".into()),
+        valid_metric: Some("ndcg@10".into()),
         seed: Some(run.seed),
         ..Settings::default()
     };
     let started = Instant::now();
-    let config = Settings::from_toml(&settings_toml(&run.more)?)?.over(base).resolve()?;
+    let config = Settings::from_toml(&settings_toml(&run.more)?)?.over(base).resolve(TrainerKind::Rank)?;
     let job = Job::new(&config, training.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut trainer = job.trainer(&views)?;

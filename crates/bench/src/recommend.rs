@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::{Dataset, ReadOptions, Source, formats};
 use toprank::metrics::Measure;
-use toprank::train::Course;
-use toprank::train::recommend::{Interactions, Part, Settings, Trainer};
+use toprank::train::recommend::{Interactions, Part, Trainer};
+use toprank::train::{Settings, TrainerKind, TrainingLoop};
 
 use crate::common::resumable::{self, Run as _};
 use crate::common::{Outcome, WrongUse, mean, number, option, p_value, settings_toml};
@@ -162,11 +162,12 @@ fn train(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
     let base = Settings {
         objective: Some(run.objective.clone()),
         model: Some(run.model.into()),
-        metric: Some(if run.set == "ml-1m" { "ndcg@20" } else { "ndcg@10" }.into()),
+        valid_metric: Some(if run.set == "ml-1m" { "ndcg@20" } else { "ndcg@10" }.into()),
         seed: Some(run.seed),
         ..Settings::default()
     };
-    let config = Settings::from_toml(&settings_toml(&run.more)?)?.over(base).resolve()?;
+    let config =
+        Settings::from_toml(&settings_toml(&run.more)?)?.over(base).resolve(TrainerKind::Recommend)?;
     let started = Instant::now();
     let mut trainer = Trainer::new(&config, &data)?;
     trainer.run(&mut (), None)?;
@@ -174,12 +175,12 @@ fn train(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
     let (valid, epoch) = trainer.best().ok_or("a validated model")?;
     let recommender = trainer.recommender()?;
     let measures = Measure::parse_all(METRICS, &Policy::default())?;
-    let evaluated = recommender.judge(Part::Test, &measures, run.set == "ml-1m", None, 10)?;
+    let evaluated = recommender.evaluate(Part::Test, &measures, run.set == "ml-1m", None, 10)?;
     let results = &evaluated.evaluation.results;
     let means: Vec<f64> = results.iter().map(|result| result.mean.unwrap_or(0.0)).collect();
     let main = usize::from(run.set == "ml-1m");
     let line = json!({
-        "set": run.set, "model": run.model, "objective": run.objective, "algorithm": config.algorithm, "more": run.more,
+        "set": run.set, "model": run.model, "objective": run.objective, "algorithm": config.algorithm(), "more": run.more,
         "seed": run.seed, "valid": valid, "epoch": epoch, "epochs": trainer.records().len(), "seconds": seconds,
         "ndcg@10": means[0], "ndcg@20": means[1], "recall@20": means[2], "coverage": evaluated.beyond.coverage,
         "lift": evaluated.beyond.popularity_lift, "per_user": results[main].per_list,

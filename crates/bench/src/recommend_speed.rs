@@ -17,8 +17,8 @@ use std::time::Instant;
 use toprank::core::{Args, Choices, Policy};
 use toprank::data::{ReadOptions, Source, formats, generate};
 use toprank::metrics::Measure;
-use toprank::train::Course;
-use toprank::train::recommend::{Interactions, Part, Settings, Trainer};
+use toprank::train::recommend::{Interactions, Part, Trainer};
+use toprank::train::{Settings, TrainerKind, TrainingLoop};
 
 use crate::common::{Outcome, WrongUse, cpu_seconds, words};
 
@@ -68,7 +68,7 @@ fn trainer<'a>(data: &'a Interactions, model: &str, objective: &str, more: &str)
     settings.model = Some(model.into());
     settings.objective = Some(objective.into());
     settings.patience = Some(0);
-    Ok(Trainer::new(&settings.resolve()?, data)?)
+    Ok(Trainer::new(&settings.resolve(TrainerKind::Recommend)?, data)?)
 }
 
 /// Steps of 256 users, 10 relevant items and 300 others each.
@@ -102,7 +102,7 @@ fn bpr(data: &Interactions, epochs: u32, more: &[&str]) -> Outcome {
             trainer.step(&mut (), Instant::now())?;
         }
         spent += cpu_seconds() - start;
-        let evaluated = trainer.recommender()?.judge(Part::Test, &measures, false, None, 10)?;
+        let evaluated = trainer.recommender()?.evaluate(Part::Test, &measures, false, None, 10)?;
         let ndcg = evaluated.evaluation.results[0].mean.unwrap_or(0.0);
         println!("{{\"what\":\"bpr\",\"epoch\":{epoch},\"seconds\":{spent:.3},\"ndcg@10\":{ndcg:.5}}}");
     }
@@ -116,7 +116,7 @@ fn rank(data: &Interactions) -> Outcome {
     let users = |choices: &Choices| (0..choices.len()).filter(|&user| !choices.of(user).is_empty()).count();
     for _ in 0..3 {
         let (start, wall) = (cpu_seconds(), Instant::now());
-        let evaluated = recommender.judge(Part::Test, &measures, false, None, 10)?;
+        let evaluated = recommender.evaluate(Part::Test, &measures, false, None, 10)?;
         let (cpu, wall) = (cpu_seconds() - start, wall.elapsed().as_secs_f64());
         let ndcg = evaluated.evaluation.results[0].mean.unwrap_or(0.0);
         println!(

@@ -22,8 +22,8 @@ use toprank::core::{Features as _, Policy, Spec};
 use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::data::{ReadOptions, Source, formats, split};
 use toprank::metrics::Measure;
-use toprank::train::Course;
-use toprank::train::embed::{Classes, Prepared, Search, Settings, Trainer, Vectors};
+use toprank::train::embed::{Classes, Prepared, Search, Trainer, Vectors};
+use toprank::train::{Settings, TrainerKind, TrainingLoop};
 
 use crate::common::resumable::{self, Run as _};
 use crate::common::{Outcome, WrongUse, mean, number, option};
@@ -166,13 +166,13 @@ fn train(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
             seed: Some(run.seed),
             ..Settings::default()
         };
-        let config = settings.resolve()?;
+        let config = settings.resolve(TrainerKind::Embed)?;
         let prepared = Prepared::new(&config, train, None, &[])?;
         let mut trainer = Trainer::new(&config, &prepared)?;
         trainer.run(&mut (), None)?;
-        (trainer.embedder().embed("test", test.data, 0.0)?, config.algorithm)
+        (trainer.embedder().embed("test", test.data, 0.0)?, config.algorithm().to_string())
     };
-    let evaluated = Search { queries: &vectors, gallery: None }.judge(&of_test, &[], &measures)?;
+    let evaluated = Search { queries: &vectors, gallery: None }.evaluate(&of_test, &[], &measures)?;
     let means: Vec<f64> = evaluated.results.iter().map(|result| result.mean.unwrap_or(0.0)).collect();
     let seconds = (started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
     let line = json!({

@@ -8,7 +8,7 @@
 //!
 //! FOLDER holds `binary` and `multilabel`. A line is written as each run (five folds) ends, and the same command resumes
 //! where the file ends. `--sets` takes other sets of the folder: `keel-ecoli3`, `libsvm/a9a`, `emotions`; `--with` other
-//! settings than the defaults, as `rate=0.001 epochs=50`.
+//! settings than the defaults, as `learning-rate=0.001 epochs=50`.
 //!
 //! `values.csv` has each measure of each objective on each set: mean over folds and seeds and their deviation, and the value
 //! of all out-of-fold scores together; what it says of sets and objectives that the results do not hold stays, so that parts may
@@ -29,8 +29,8 @@ use toprank::core::Policy;
 use toprank::data::{Dataset, ReadOptions, Source, formats};
 use toprank::metrics::{Measure, significance::studentised_range_sf};
 use toprank::objectives::Goal;
-use toprank::train::Settings;
-use toprank::train::rank::folds::{Scale, folds, judge, out_of_fold};
+use toprank::train::rank::folds::{Scale, evaluate_folds, folds, out_of_fold};
+use toprank::train::{Settings, TrainerKind};
 
 use crate::common::resumable;
 use crate::common::{Outcome, WrongUse, mean, mean_and_deviation, option, p_value, settings_toml};
@@ -178,8 +178,10 @@ fn cross_validate(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
         seed: Some(run.seed),
         ..Settings::default()
     };
-    let config =
-        Settings::from_toml(&settings_toml(&run.more)?)?.over(base).suited_to(&data.lists)?.resolve()?;
+    let config = Settings::from_toml(&settings_toml(&run.more)?)?
+        .over(base)
+        .suited_to(&data.lists)?
+        .resolve(TrainerKind::Rank)?;
     let folds = folds(&config, &data)?;
     let mut held = Vec::new();
     for fold in &folds {
@@ -190,8 +192,9 @@ fn cross_validate(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
         held.push(fold.held(&job, &*trainer, &views, &data)?);
     }
     let outputs = data.lists.len();
-    let scores = out_of_fold(&data, &folds, &held, &vec![Scale { mean: 0.0, spread: 1.0 }; outputs]);
-    let found = judge(&data, &folds, &scores, &Measure::parse_all(MEASURES, &Policy::default())?)?;
+    let scores = out_of_fold(&data.lists, &folds, &held, &vec![Scale { mean: 0.0, spread: 1.0 }; outputs]);
+    let found =
+        evaluate_folds(&data.lists, &folds, &scores, &Measure::parse_all(MEASURES, &Policy::default())?)?;
     let seconds = (started.elapsed().as_secs_f64() * 100.0).round() / 100.0;
     let says: Vec<String> =
         found.iter().map(|of| format!("{} {:.3}", of.metric, of.mean.unwrap_or(0.0))).collect();
@@ -318,8 +321,9 @@ fn summary(values: &Rows) -> Outcome<String> {
     }
     for (measure, objectives) in &measures {
         let Some(base) = objectives.get(&BASELINE.to_string()) else { continue };
-        let served =
-            Settings { objective: Some((*measure).clone()), ..Settings::default() }.resolve()?.algorithm;
+        let served = Settings { objective: Some((*measure).clone()), ..Settings::default() }
+            .resolve(TrainerKind::Rank)?;
+        let served = served.algorithm();
         let mut table = Vec::new();
         for (objective, sets) in objectives.iter().filter(|(_, sets)| sets.len() == base.len()) {
             let means: Vec<f64> = sets.values().map(|row| row.mean).collect();

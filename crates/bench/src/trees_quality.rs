@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! trees-quality DATA > quality.jsonl
-//! trees-quality DATA 'objective = "song"' 'objective = "ndcg@10"; leaves = 7; rate = 0.05'
+//! trees-quality DATA 'objective = "song"' 'objective = "ndcg@10"; leaves = 7; learning-rate = 0.05'
 //! ```
 //!
 //! DATA is a folder with `letor/mq2008/S1.txt.gz` … and `letor/ohsumed/fold1.test.txt.gz` …. Parts i, i + 1 and i + 2 are for
@@ -16,7 +16,7 @@ use serde_json::json;
 use toprank::core::{Lists, Policy};
 use toprank::data::{Dataset, ReadOptions, Source};
 use toprank::metrics::{Measure, evaluate};
-use toprank::train::{Job, Settings};
+use toprank::train::{Job, Settings, TrainerKind};
 
 use crate::common::{Failure, Outcome, WrongUse};
 
@@ -90,9 +90,9 @@ fn train(set: &str, parts: &[Dataset], setting: &str, fold: usize) -> Outcome<se
     let (valid, test) = (part(3).clone(), part(4).clone());
     let mut settings = Settings::from_toml(&setting.replace(';', "\n"))?;
     settings.model.get_or_insert_with(|| "trees".into());
-    settings.metric.get_or_insert_with(|| "ndcg@10".into());
+    settings.valid_metric.get_or_insert_with(|| "ndcg@10".into());
     let settings = settings.suited_to(&train.lists)?;
-    let job = Job::new(&settings.resolve()?, train.into(), Some(valid.into()))?;
+    let job = Job::new(&settings.resolve(TrainerKind::Rank)?, train.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut boost = job.trainer(&views)?;
     boost.run(&mut (), None)?;

@@ -16,10 +16,10 @@ use toprank::metrics::bootstrap::{IntervalOptions, interval};
 use toprank::metrics::significance::{self, Pairs};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::Goal;
-use toprank::train::full::{Adam, Gbn, Look, Progress, Region, WalkOracle, adam, gbn};
+use toprank::train::walk::full_batch::{Adam, Gbn, Method, Region, Trial, WalkOracle, minimise};
 use toprank::walks::{Score, Stop, Surfer, Walk, rank};
 
-use crate::common::{Outcome, real_text};
+use crate::common::{Outcome, minimise_watched, real_text};
 
 /// One ranking of all lists.
 struct Ranked {
@@ -81,13 +81,13 @@ fn learn(graphs: &QueryGraphs, train: &[u32], margin: &str) -> [Vec<f64>; 2] {
     let m = Walk::parameters(graphs);
     let ones = vec![1.0; m];
     let mut oracle = WalkOracle::new(graphs, train, Walk::default(), &goal(margin)).expect("an oracle");
-    let by_gbn =
-        gbn(&mut oracle, &Region::ball(m, 0.99), &ones, &Gbn { steps: 60, ..Gbn::default() }, &mut ())
-            .expect("gbn");
+    let gbn = Gbn { steps: 60, ..Gbn::default() }.start(Region::ball(m, 0.99), &ones).expect("gbn");
+    let by_gbn = minimise(gbn, &mut oracle).expect("gbn");
     let walk = Walk { score: Score::Log, ..Walk::default() };
     let mut oracle = WalkOracle::new(graphs, train, walk, &goal("song")).expect("an oracle");
-    let settings = Adam { rate: 0.1, steps: 150, ..Adam::default() };
-    let by_song = adam(&mut oracle, &Region::AtLeast(1e-4), &ones, &settings, &mut ()).expect("adam");
+    let adam = Adam { learning_rate: 0.1, steps: 150, ..Adam::default() };
+    let adam = adam.start(Region::AtLeast(1e-4), &ones).expect("adam");
+    let by_song = minimise(adam, &mut oracle).expect("adam");
     println!(
         "  margin {:e} in {} steps, song {:.4} in {} steps",
         by_gbn.loss, by_gbn.steps, by_song.loss, by_song.steps
@@ -117,14 +117,6 @@ impl Best<'_> {
     }
 }
 
-impl Look for Best<'_> {
-    fn step(&mut self, progress: &Progress, phi: &[f64]) {
-        if progress.step.is_multiple_of(10) {
-            self.consider(phi);
-        }
-    }
-}
-
 /// φ chosen by NDCG@10 on a fifth of the training lists: start (all features alike, or plain PageRank), objective, step.
 fn chosen(graphs: &QueryGraphs, train: &[u32]) -> Vec<f64> {
     let (valid, rest): (Vec<u32>, Vec<u32>) = train.iter().partition(|&&list| list % 5 == 0);
@@ -139,8 +131,14 @@ fn chosen(graphs: &QueryGraphs, train: &[u32]) -> Vec<f64> {
             let walk = Walk { score: Score::Log, ..Walk::default() };
             let mut oracle = WalkOracle::new(graphs, &rest, walk, &goal).expect("an oracle");
             best.now = format!("{objective} from {name}");
-            let settings = Adam { rate: 0.05, steps: 150, ..Adam::default() };
-            adam(&mut oracle, &Region::AtLeast(1e-4), &start, &settings, &mut best).expect("adam");
+            let adam = Adam { learning_rate: 0.05, steps: 150, ..Adam::default() };
+            let adam = adam.start(Region::AtLeast(1e-4), &start).expect("adam");
+            let consider = |_: &Trial, method: &dyn Method| {
+                if method.found().steps.is_multiple_of(10) {
+                    best.consider(method.phi());
+                }
+            };
+            minimise_watched(adam, &mut oracle, consider).expect("adam");
         }
     }
     println!("  chosen: {}, ndcg@10 {:.4} on the lists of validation", best.what, best.value);

@@ -11,7 +11,7 @@ use toprank::core::{Lists, Policy, Stream};
 use toprank::data::{Dataset, Matrix};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::{Goal, Input, ListState, Objective, Out, Work};
-use toprank::train::{Job, Settings};
+use toprank::train::{Job, Settings, TrainerKind};
 
 /// L = Σ (y_i − y_j) ln(1 + e^(s_j − s_i)) / Σ (y_i − y_j) over pairs with y_i > y_j. Cost: O(n²) for a list of n items.
 struct RevenuePairs;
@@ -68,8 +68,8 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
     let Matrix::Dense { values, .. } = &data.features else { unreachable!("the rows are dense") };
     let before = ndcg(&values.chunks_exact(3).map(|x| f64::from(x[1])).collect::<Vec<_>>())?;
 
-    let settings = Settings::from_toml("model = \"trees:leaves=7\"\ntrees = 30\nrate = 0.3")?;
-    let job = Job::new(&settings.resolve()?, data.clone().into(), None)?;
+    let settings = Settings::from_toml("model = \"trees:leaves=7\"\ntrees = 30\nlearning-rate = 0.3")?;
+    let job = Job::new(&settings.resolve(TrainerKind::Rank)?, data.clone().into(), None)?;
     let views = job.views()?;
     let mut trainer = job.trainer_with(&views, revenue_pairs())?;
     trainer.run(&mut (), None)?;

@@ -13,7 +13,7 @@ use toprank::core::Policy;
 use toprank::data::{Dataset, ReadOptions, Source};
 use toprank::metrics::bootstrap::{IntervalOptions, interval};
 use toprank::metrics::{Measure, evaluate};
-use toprank::train::{Job, Model, Settings};
+use toprank::train::{Job, Model, Settings, TrainerKind};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -32,7 +32,7 @@ pub fn read_train_evaluate(folder: &Path) -> Result<[f64; 3], Failure> {
         seed: Some(1),
         ..Settings::default()
     };
-    let config = settings.suited_to(&train.lists)?.resolve()?;
+    let config = settings.suited_to(&train.lists)?.resolve(TrainerKind::Rank)?;
     let job = Job::new(&config, train.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut trainer = job.trainer(&views)?;

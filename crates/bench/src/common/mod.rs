@@ -1,6 +1,7 @@
 //! What several harnesses need: arguments, files, measurements of time and memory, means and tests.
 
 mod files;
+mod full_batch;
 mod machine;
 mod numbers;
 pub mod resumable;
@@ -9,6 +10,7 @@ use std::error::Error;
 use std::fmt;
 
 pub use files::{numbers_in, real_data, real_text, scored_items, settings_toml};
+pub use full_batch::minimise_watched;
 pub use machine::{anonymous_bytes, bandwidth, cpu_seconds, peak_bytes};
 pub use numbers::{mean, mean_and_deviation, normal, p_value};
 
