@@ -79,10 +79,11 @@ fn two_runs_on_one_list_are_told_apart() {
 #[test]
 fn labels_are_evaluated_and_compared_one_by_one_and_as_a_mean() {
     let shell = Toprank::new();
-    let line = |row: u32| format!("{row},{},{}\n", u8::from(row % 3 == 0), u8::from(row % 5 == 0));
+    let line =
+        |row: u32| format!("{row},{},{}\n", u8::from(row.is_multiple_of(3)), u8::from(row.is_multiple_of(5)));
     shell.file("m.csv", &("x,y1,y2\n".to_string() + &(0..150).map(line).collect::<String>()));
     let scores = |step: u32, shift: u32| -> String {
-        let score = |row: u32, of: u32| (row * step * of) % 97 + shift * u32::from(row % of == 0);
+        let score = |row: u32, of: u32| (row * step * of) % 97 + shift * u32::from(row.is_multiple_of(of));
         (0..150).map(|row| format!("{} {}\n", score(row, 3), score(row, 5))).collect()
     };
     shell.file("a.txt", &scores(31, 0));

@@ -348,7 +348,8 @@ pub fn decides(tests: &[TestResult]) -> Option<&TestResult> {
     tests.iter().find(|test| test.outcome.p.is_some())
 }
 
-/// Corrects each test's p values over all comparisons; returns the level of each one's interval.
+/// Corrects each test's p values over all comparisons; returns the level of each one's interval. A comparison for which the
+/// test is undefined (DeLong's, of another metric than AUROC) counts with its first defined test: it is looked at all the same.
 fn correct_tests<'a>(
     comparisons: impl Iterator<Item = &'a mut [TestResult]>,
     method: Correction,
@@ -357,11 +358,17 @@ fn correct_tests<'a>(
     let mut comparisons: Vec<&mut [TestResult]> = comparisons.collect();
     let mut levels = vec![level; comparisons.len()];
     for test in 0..comparisons.iter().map(|tests| tests.len()).max().unwrap_or(0) {
-        let raw: Vec<Option<f64>> =
-            comparisons.iter().map(|tests| tests.get(test).and_then(|test| test.outcome.p)).collect();
+        let p = |tests: &[TestResult]| {
+            let own = tests.get(test).and_then(|test| test.outcome.p);
+            own.or_else(|| decides(tests)?.outcome.p)
+        };
+        let raw: Vec<Option<f64>> = comparisons.iter().map(|tests| p(tests)).collect();
         let own = interval_levels(&raw, method, level);
         for (i, p) in correct(&raw, method).into_iter().enumerate() {
             let Some(result) = comparisons[i].get_mut(test) else { continue };
+            if result.outcome.p.is_none() {
+                continue;
+            }
             result.p_corrected = p;
             if comparisons[i][..test].iter().all(|earlier| earlier.outcome.p.is_none()) {
                 levels[i] = own[i];

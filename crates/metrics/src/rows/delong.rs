@@ -136,15 +136,13 @@ pub(super) fn influence(order: &Order, relevant: Relevant) -> Option<Influence> 
                 tied[usize::from(relevant.is(order.labels[place]))] += weight(place);
             }
         }
-        for place in start..end {
-            let label = order.labels[place];
-            if label.is_nan() {
-                continue;
+        for (v, &label) in v[start..end].iter_mut().zip(&order.labels[start..end]) {
+            if !label.is_nan() {
+                *v = match relevant.is(label) {
+                    true => (total[0] - above[0] - tied[0] / 2.0) / total[0],
+                    false => (above[1] + tied[1] / 2.0) / total[1],
+                };
             }
-            v[place] = match relevant.is(label) {
-                true => (total[0] - above[0] - tied[0] / 2.0) / total[0],
-                false => (above[1] + tied[1] / 2.0) / total[1],
-            };
         }
         won += tied[1] * (total[0] - above[0] - tied[0] / 2.0);
         above = [above[0] + tied[0], above[1] + tied[1]];

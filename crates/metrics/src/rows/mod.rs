@@ -19,8 +19,9 @@ which raises average precision. The acceleration is a sixth of the skewness of t
 the usual jackknife fails for metrics that jump at a cut-off.
 
 How often the intervals hold the true value is measured by `cargo run -p toprank-metrics --example interval_coverage`: between
-93 and 97 % of 2,000 samples with 50 relevant rows or more. With fewer relevant rows intervals are too short: with 20 they
-hold about 92 %, with 10 about 90 %, and values near 0 or 1 suffer first.
+93.9 and 96.1 % of 2,000 samples with 50 relevant rows or more. With fewer relevant rows intervals are too short, and values near
+0 or 1 suffer first; the same command prints figures for 20 and 10 relevant rows. DeLong's interval is symmetric and therefore
+a little short near 1: it held an AUROC of 0.92 in 92.9 % of samples with 50 relevant rows, where the bootstrap held it in 94.6 %.
 
 Sources: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 14; DeLong, DeLong, Clarke-Pearson,
 "Comparing the areas under two or more correlated receiver operating characteristic curves: a nonparametric approach",

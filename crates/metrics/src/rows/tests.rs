@@ -8,6 +8,7 @@ use super::sample::draw;
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
 use crate::rank::Work;
+use crate::significance::{Correction, correct, interval_levels};
 use crate::{METRICS, evaluate};
 
 fn measures(text: &str) -> Vec<Measure> {
@@ -322,6 +323,21 @@ fn a_clear_difference_on_one_list_is_found_by_every_test() {
             "{methods:?}"
         );
     }
+}
+
+#[test]
+fn a_metric_without_delongs_test_counts_in_the_correction_of_it() {
+    let (labels, [a, b]) = golden(120);
+    let lists = Lists::from_lengths(&[120], labels);
+    let found = compared(&lists, [&a, &b], "auroc,auprc", TESTS);
+    let tests = |measure: usize| &found[measure].pairs[0].tests;
+    // AUROC's p of DeLong's test and AUPRC's of its first defined one, the bootstrap, are one family of two.
+    let family = [tests(0)[0].outcome.p, tests(1)[1].outcome.p];
+    assert_eq!(tests(0)[0].p_corrected, correct(&family, Correction::Holm)[0]);
+    assert!(tests(0)[0].p_corrected > tests(0)[0].outcome.p);
+    assert_eq!(tests(1)[0].p_corrected, None, "what is undefined stays so");
+    let level = found[0].pairs[0].interval.unwrap().level;
+    assert_eq!(level, interval_levels(&family, Correction::Holm, 0.95)[0]);
 }
 
 #[test]
