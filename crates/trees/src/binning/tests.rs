@@ -52,7 +52,7 @@ fn what_cannot_be_binned_is_said() {
     assert!(Bins::fit(&rows, &[true], &settings(9, 1)).is_err());
     let bins = Bins::fit(&rows, &[], &settings(9, 1)).unwrap();
     let error = bins.apply(&matrix(3, vec![0.0; 3])).unwrap_err().to_string();
-    assert_eq!(error, "rows of 3 features, expected 2 features, as the bins were made from");
+    assert_eq!(error, "rows of 3 features, expected 2 features, as in the data the bins were made from");
 }
 
 #[test]
