@@ -1,36 +1,36 @@
-//! The arrows between rooms are those of ARCHITECTURE.md.
+//! The dependencies between crates are those of ARCHITECTURE.md, and the paths it names exist.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Room → rooms it may use, from the table under "Rooms".
+/// Crate → crates it may use, from the table under "What are the crates?".
 fn allowed() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md"))
         .expect("ARCHITECTURE.md");
-    let rooms = text
-        .split("## Rooms")
+    let crates = text
+        .split("## What are the crates?")
         .nth(1)
         .and_then(|rest| rest.split("\n## ").next())
-        .expect("the table of rooms");
-    rooms
+        .expect("the table of crates");
+    crates
         .lines()
-        .filter(|line| line.starts_with("| ") && !line.starts_with("| room") && !line.starts_with("| ---"))
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| crate") && !line.starts_with("| ---"))
         .map(|line| {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();
             let uses =
-                cells[3].split(',').map(|room| room.trim().to_string()).filter(|room| room != "–").collect();
+                cells[3].split(',').map(|name| name.trim().to_string()).filter(|name| name != "–").collect();
             (cells[1].to_string(), uses)
         })
         .collect()
 }
 
-fn room(package: &str) -> &str {
+fn short(package: &str) -> &str {
     package.strip_prefix("toprank-").unwrap_or(package)
 }
 
 #[test]
-fn rooms_use_only_the_rooms_that_architecture_md_allows() {
+fn crates_use_only_the_crates_that_architecture_md_allows() {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -40,12 +40,12 @@ fn rooms_use_only_the_rooms_that_architecture_md_allows() {
     let allowed = allowed();
     let mut seen = Vec::new();
     for package in metadata["packages"].as_array().expect("packages") {
-        let name = room(package["name"].as_str().expect("a name"));
-        let may_use = allowed.get(name).unwrap_or_else(|| panic!("room {name} is not in ARCHITECTURE.md"));
+        let name = short(package["name"].as_str().expect("a name"));
+        let may_use = allowed.get(name).unwrap_or_else(|| panic!("crate {name} is not in ARCHITECTURE.md"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let target = dependency["name"].as_str().expect("a name");
             if dependency["kind"].is_null() && target.starts_with("toprank") {
-                let target = room(target).to_string();
+                let target = short(target).to_string();
                 assert!(
                     may_use.contains(&target),
                     "{name} uses {target}, which ARCHITECTURE.md does not allow"
@@ -56,5 +56,23 @@ fn rooms_use_only_the_rooms_that_architecture_md_allows() {
     }
     seen.sort();
     let listed: Vec<String> = allowed.into_keys().collect();
-    assert_eq!(seen, listed, "the rooms of the workspace and those of ARCHITECTURE.md");
+    assert_eq!(seen, listed, "the crates of the workspace and those of ARCHITECTURE.md");
+}
+
+#[test]
+fn every_path_that_architecture_md_and_contributing_md_name_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut seen = 0;
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root.join(page)).expect(page);
+        let named = text.split('`').skip(1).step_by(2).filter(|word| {
+            ["crates/", "bench/", "docs/", "fuzz/"].iter().any(|folder| word.starts_with(folder))
+                && !word.contains(|c: char| c.is_whitespace() || "*<>…".contains(c) || c.is_uppercase() && !word.ends_with("README.md"))
+        });
+        for path in named {
+            assert!(root.join(path).exists(), "{page} names {path}, which does not exist");
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "only {seen} paths were found");
 }
