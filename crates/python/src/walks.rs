@@ -1,4 +1,4 @@
-//! `toprank.PageRank`: where a walk on a graph is in the long run, and walks whose weights are learned.
+//! `toprank.PageRank`: the stationary distribution of a random walk on a graph, and walks with learned weights.
 
 use std::path::PathBuf;
 
