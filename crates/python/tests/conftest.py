@@ -38,7 +38,7 @@ def predict(command):
     """Runs `toprank predict`, or `toprank GROUP predict`, on a model."""
 
     def run(folder, model, *flags, group=()):
-        call = [command, *group, "predict", "--model", str(model), *flags]
+        call = [command, *group, "predict", str(model), *flags]
         subprocess.run(call, cwd=folder, check=True, capture_output=True)
 
     return run

@@ -52,6 +52,7 @@ fn everything() -> Dataset {
         times: Some(vec![1.0, 2.0, 3.0, 4.0, 5.0]),
         positions: Some(vec![0, 1, 2]),
         init_scores: Some(vec![0.1, 0.2, 0.3]),
+        unread: Vec::new(),
         extra: vec![("site".into(), names(&["a", "b", "c"])), ("day".into(), names(&["", "x", ""]))],
         lines,
         file_rows: Some(vec![2, 0, 1]),

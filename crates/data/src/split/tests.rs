@@ -42,6 +42,7 @@ fn numbered(lengths: &[usize], sparse: bool) -> Dataset {
         times: Some(per(-1.0).collect()),
         positions: Some((0..entries as u32).collect()),
         init_scores: Some(per(1.0).flat_map(|x| [x, x + 0.5]).collect()),
+        unread: Vec::new(),
         extra: vec![("slice".into(), (0..entries).map(|r| format!("s{r}")).collect())],
         lines,
         file_rows: None,
