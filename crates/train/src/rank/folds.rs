@@ -4,6 +4,9 @@ Cross-validation: k models, each trained without one fold and evaluated on it; t
 Binary data are folded by rows stratified by label, multi-label data so for every label, queries by list.
 Every entry gets one **out-of-fold score**, from the model that did not learn from it.
 
+**Early stopping.** Without validation data a part of each fold's training data is set aside for it, and the model on all rows
+is trained for the mean of the epochs that were best there.
+
 **One scale.** An objective that learns an order leaves offset and scale of scores open, so models of different folds cannot be
 pooled as they are. Each model's scores are therefore standardised by mean and spread of its own training scores and put on the
 scale of the kept model:
@@ -64,10 +67,28 @@ pub fn folds(config: &Config, data: &Dataset) -> Result<Vec<Fold>, ParamError> {
     Ok(folds)
 }
 
+/// Data without one of their folds, and that fold; `None`: there are too few lists.
+fn set_aside(config: &Config, data: &Dataset) -> Option<(Dataset, Dataset)> {
+    let spec = Spec::parse(&format!("k-fold:k={}", config.folds())).ok()?;
+    let parts = split::plan(data, &spec, config.seed()).ok()?;
+    match &parts[..] {
+        [train, valid, ..] => Some((train.take(data), valid.take(data))),
+        _ => None,
+    }
+}
+
 impl Fold {
-    /// The job that learns from the other folds; `valid` may stop it early, the held-out fold never does.
+    /// The job that learns from the other folds. Early stopping looks at `valid`; where there is none, at a part of the other
+    /// folds that is set aside for it, as large as a fold of them; never at the held-out fold.
     pub fn job(&self, config: &Config, data: &Dataset, valid: Option<&Dataset>) -> Result<Job, TrainError> {
-        Job::new(config, self.train.take(data).into(), valid.cloned().map(Data::from))
+        let train = self.train.take(data);
+        if valid.is_none()
+            && config.patience() > 0
+            && let Some((train, valid)) = set_aside(config, &train)
+        {
+            return Job::new(config, train.into(), Some(valid.into()));
+        }
+        Job::new(config, train.into(), valid.cloned().map(Data::from))
     }
 
     /// Held-out items, and how many of them are relevant.
@@ -93,7 +114,7 @@ impl Fold {
             });
         }
         let scales = Scale::of(job.train().lists(), &job.train_scores(learner, views)?);
-        Ok(Held { scores, scales })
+        Ok(Held { scores, scales, best_epoch: learner.best().map(|(_, epoch)| epoch) })
     }
 }
 
@@ -138,6 +159,8 @@ pub struct Held {
     scores: Vec<f64>,
     /// Of the fold's model.
     scales: Vec<Scale>,
+    /// The epoch of the fold's model, where validation chose it.
+    best_epoch: Option<u32>,
 }
 
 /// Which fold of what a file is of.
@@ -160,7 +183,12 @@ impl Held {
     /// Writes it; the old file stays until the new one is whole.
     pub fn save(&self, path: &Path, fold: &Fold, config: &Config, data: &Dataset) -> Result<(), TrainError> {
         let scales: Vec<f64> = self.scales.iter().flat_map(|scale| [scale.mean, scale.spread]).collect();
-        let tensors = [Tensor::flat("scores", &self.scores), Tensor::flat("scales", scales)];
+        let best: Vec<f64> = self.best_epoch.into_iter().map(f64::from).collect();
+        let tensors = [
+            Tensor::flat("scores", &self.scores),
+            Tensor::flat("scales", scales),
+            Tensor::flat("best", best),
+        ];
         container::save(path, KIND, &Header::of(fold, config, data), &tensors)
     }
 
@@ -174,7 +202,8 @@ impl Held {
         let (scores, scales) = (stored.f64("scores")?, stored.f64("scales")?);
         let scales: Vec<Scale> =
             scales.chunks_exact(2).map(|pair| Scale { mean: pair[0], spread: pair[1] }).collect();
-        let held = Held { scores, scales };
+        let best_epoch = stored.f64("best")?.first().map(|&epoch| epoch as u32);
+        let held = Held { scores, scales, best_epoch };
         if held.scores.len() != fold.entries.len() {
             return Err(stored.wrong(format!("{} scores", held.scores.len()), "one per held-out item"));
         }
@@ -332,6 +361,13 @@ impl CrossValidation {
         Ok(())
     }
 
+    /// The mean of the best epochs of the folds: how long the model on all rows is trained, which has nothing to stop it
+    /// early. `None`: no fold stopped early.
+    pub fn best_epoch(&self) -> Option<u32> {
+        let best: Vec<f64> = self.held.iter().filter_map(|held| held.best_epoch).map(f64::from).collect();
+        (!best.is_empty()).then(|| (best.iter().sum::<f64>() / best.len() as f64).round().max(1.0) as u32)
+    }
+
     /// The results on the scale of the kept model, whose scores of the training data `lists` are given.
     pub fn results(&self, lists: &Lists, kept: &[f64]) -> Result<FoldResults, TrainError> {
         let scores = out_of_fold(lists, &self.folds, &self.held, &Scale::of(lists, kept));
@@ -412,6 +448,7 @@ mod tests {
             Held {
                 scores: fold.test.entries(data).into_iter().map(score).collect(),
                 scales: Scale::of(&fold.train.take(data).lists, &train),
+                best_epoch: Some(fold.number + 2),
             }
         };
         folds.iter().map(of).collect()
@@ -430,6 +467,34 @@ mod tests {
         }
         all.sort_unstable();
         assert_eq!(all, (0..40).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn folds_stop_early_on_a_part_that_is_neither_trained_on_nor_held_out() {
+        let data = binary();
+        let config = Settings { folds: Some(4), model: Some("trees".into()), ..Settings::default() };
+        let config = config.resolve(TrainerKind::Rank).unwrap();
+        let folds = folds(&config, &data).unwrap();
+        for fold in &folds {
+            let job = fold.job(&config, &data, None).unwrap();
+            let (train, valid) = job.into_data();
+            let rows = |data: &Data| -> Vec<u32> {
+                let Data::Memory(data) = data else { panic!("in memory") };
+                (0..data.rows()).map(|row| data.features.get(row, 0) as u32).collect()
+            };
+            let valid = valid.expect("a part for early stopping");
+            let mut all = [rows(&train), rows(&valid)].concat();
+            all.extend(fold.entries.iter().map(|&entry| entry as u32));
+            all.sort_unstable();
+            assert_eq!(all, (0..40).collect::<Vec<u32>>(), "every row is in one of the three");
+            assert!(valid.lists().labels.iter().any(|label| *label > 0.0));
+        }
+        let never = config.with(Settings { patience: Some(0), ..Settings::default() });
+        assert!(folds[0].job(&never, &data, None).unwrap().into_data().1.is_none());
+        let held = held(&data, &folds, |_| (1.0, 0.0));
+        let validation = CrossValidation { folds, measures: Vec::new(), held };
+        // (3 + 4 + 5 + 6)/4 = 4.5
+        assert_eq!(validation.best_epoch(), Some(5));
     }
 
     #[test]

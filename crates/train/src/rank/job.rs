@@ -38,7 +38,7 @@ use super::scoring::Scoring;
 use super::trainer::Trainer;
 use crate::error::TrainError;
 use crate::fit::engine::Examples;
-use crate::fit::settings::Config;
+use crate::fit::settings::{Config, Settings};
 use crate::fit::training_loop::TrainingLoop;
 use crate::store::header::{Header, Reached};
 use crate::store::model_file::{About, Model, Probes};
@@ -143,8 +143,10 @@ pub struct Job {
     width: usize,
     /// How graphs are read, where items are graphs.
     graphs: Option<GraphReading>,
-    /// Where it begins, if not at the beginning.
+    /// What it is warm-started from.
     from: Option<Scoring>,
+    /// Fewer epochs than the config allows, where folds have found how many are best.
+    epochs: Option<u32>,
 }
 
 /// The features of a job as its model sees them.
@@ -235,12 +237,22 @@ impl Job {
             Some(Data::Mapped(_)) | None => {}
         }
         let from = from.map(|model| model.scoring().clone());
-        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, graphs, from })
+        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, graphs, from, epochs: None })
     }
 
     /// The training data, transformed where they lie in memory.
     pub fn train(&self) -> &Data {
         &self.train
+    }
+
+    /// True if there are validation data.
+    pub fn is_validated(&self) -> bool {
+        self.valid.is_some()
+    }
+
+    /// Trains for at most so many epochs; the config stays as it is.
+    pub fn limit_epochs(&mut self, epochs: u32) {
+        self.epochs = Some(epochs.min(self.config.epochs()));
     }
 
     /// Training and validation data, transformed where they lie in memory.
@@ -290,13 +302,14 @@ impl Job {
         let valid = self.valid.as_ref().zip(views.valid.as_deref());
         let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
         let outputs = self.train.outputs();
-        Ok(match (models::parse(self.config.model())?, &views.binning) {
+        let config = &self.config.with(Settings { epochs: self.epochs, ..Settings::default() });
+        let mut learner: Box<dyn Learner> = match (models::parse(self.config.model())?, &views.binning) {
             (models::Model::Network(architecture), _) => {
                 let network = match &self.graphs {
                     Some(graphs) => architecture.build_for_graphs(&graphs.coding.shape(), outputs)?,
                     None => architecture.build(self.transforms.width_after(), outputs)?,
                 };
-                let mut trainer = Trainer::new(&self.config, network, train, valid)?;
+                let mut trainer = Trainer::new(config, network, train, valid)?;
                 if let Some(Scoring::Network(_, parameters)) = &self.from {
                     trainer.start_from(parameters)?;
                 }
@@ -308,10 +321,12 @@ impl Job {
                     _ => Ensemble::new(self.transforms.width_after(), outputs),
                 };
                 let start = Start { goal, from, positions: self.positions() };
-                Box::new(Boost::new(&self.config, *forest, start, binning, train, valid)?)
+                Box::new(Boost::new(config, *forest, start, binning, train, valid)?)
             }
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
-        })
+        };
+        learner.state_mut().config = self.config.clone();
+        Ok(learner)
     }
 
     /// The place at which each row was shown, if the data say so.

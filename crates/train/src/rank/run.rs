@@ -108,10 +108,13 @@ impl Run<'_> {
                 Some(folds)
             }
         };
-        let job = match from {
+        let mut job = match from {
             None => Job::new(config, train, valid)?,
             Some(from) => Job::warm_started(config, from, train, valid)?,
         };
+        if let (Some(epochs), true) = (folds.as_ref().and_then(CrossValidation::best_epoch), !job.is_validated()) {
+            job.limit_epochs(epochs);
+        }
         let views = job.views()?;
         let mut learner = job.trainer(&views)?;
         let outcome = run_to_end(&mut *learner, files.as_ref(), callbacks, &mut |learner| match files {
