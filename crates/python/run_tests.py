@@ -1,12 +1,12 @@
 """Runs the tests of the Python package: python crates/python/run_tests.py [pytest …]
 
-Builds the package in the profile of `cargo test`, so that third-party crates are compiled once, lays library and Python
-sources out in a folder of the target and runs pytest on it. `cargo test` calls this with the library it has built.
-Without numpy and pytest it says so and does nothing.
+Builds the package in the profile of `cargo test`, so that third-party crates are compiled once, copies library and Python
+sources into a folder of the target and runs pytest on it. `cargo test` calls this with the library it has built.
+Without numpy and pytest it prints a note and does nothing.
 
     --library FILE          a library that is built already
     --no-default-features   build without networks, in a fraction of the time
-    --stubs                 write the stubs anew instead, after a new objective, metric or signature
+    --stubs                 write the stubs instead: after a new objective, metric, setting or signature
 """
 
 import argparse
@@ -17,15 +17,15 @@ import shutil
 import subprocess
 import sys
 
-ROOM = pathlib.Path(__file__).resolve().parent
-ROOT = ROOM.parents[1]
-SOURCES = ROOM / "python" / "toprank"
+PACKAGE = pathlib.Path(__file__).resolve().parent
+ROOT = PACKAGE.parents[1]
+SOURCES = PACKAGE / "python" / "toprank"
 LIBRARIES = {"win32": ("_toprank.dll", "_toprank.pyd"), "darwin": ("lib_toprank.dylib", "_toprank.abi3.so")}
 BUILT, IMPORTED = LIBRARIES.get(sys.platform, ("lib_toprank.so", "_toprank.abi3.so"))
 
 
 def build(plain: bool) -> pathlib.Path:
-    # The whole workspace: its features are those that `cargo test --workspace` has built already.
+    # The whole workspace: with the features that `cargo test --workspace` has built already.
     which = ["-p", "toprank-python", "-p", "toprank-cli", "--no-default-features"] if plain else ["--workspace"]
     subprocess.run(["cargo", "build", "--locked", *which], cwd=ROOT, check=True)
     return pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "debug" / BUILT
@@ -51,7 +51,7 @@ def main() -> int:
         version = ".".join(map(str, sys.version_info[:2]))
         without = f" without {' and '.join(missing)}" if missing else ""
         print(
-            f"the Python tests are left out: found Python {version}{without} ({sys.executable}), expected 3.10 or newer "
+            f"the Python tests are skipped: found Python {version}{without} ({sys.executable}), expected 3.10 or newer "
             "with numpy and pytest; TOPRANK_PYTHON names another one",
             flush=True,
         )
@@ -60,7 +60,7 @@ def main() -> int:
     folder = lay_out(library.resolve())
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-    # The command of the same build, for the tests that hold the two against each other; deps/ is where cargo test looks.
+    # The command of the same build, for the tests that compare the two; deps/ is where cargo test looks.
     places = [folder.parent / "toprank", folder.parent.parent / "toprank"]
     command = next((place for place in places if place.with_suffix(".exe").exists() or place.is_file()), None)
     if command is not None:
@@ -68,7 +68,7 @@ def main() -> int:
     if given.stubs:
         call = [sys.executable, "-m", "toprank._stubs", str(SOURCES / "__init__.pyi")]
     else:
-        call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(pytest or [str(ROOM / "tests")])]
+        call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(pytest or [str(PACKAGE / "tests")])]
     return subprocess.run(call, cwd=ROOT, env=environment).returncode
 
 

@@ -1,4 +1,4 @@
-//! **What does a Python programmer type and see?** Arrays in, arrays out: the façade under Python's types.
+//! **How is the library called from Python?** Arrays in, arrays out.
 //!
 //! Invariants:
 //! - no formula lives here: every number comes from the façade;

@@ -1,4 +1,4 @@
-//! `toprank.Objective`: loss, gradient and curvature of scores that anybody's model gave.
+//! `toprank.Objective`: loss, gradient and Hessian diagonal of the scores of any model.
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
@@ -10,7 +10,7 @@ use toprank::objectives::{Batch, Draws, Goal, Gradients, Reduction, State};
 use crate::arrays::{Array, Columns, numbers};
 use crate::errors::refused;
 
-/// An objective with what it remembers about the lists it was prepared for.
+/// An objective with its state for the lists it was prepared for.
 #[pyclass(module = "toprank._toprank")]
 pub struct Objective {
     goal: Goal,
@@ -23,7 +23,7 @@ pub struct Objective {
     wide: Vec<f64>,
 }
 
-/// Drawn lists, offsets and places of their items (`None`: whole lists), and what each draw counts for.
+/// Drawn lists, offsets and places of their items (`None`: whole lists), and the weight of each draw.
 type DrawnArrays<'py> = (Array<'py, i64>, Option<(Array<'py, u64>, Array<'py, i64>)>, Vec<f64>);
 type Numbers<'py> = Bound<'py, PyArray1<f64>>;
 type Stepped<'py> =
@@ -87,25 +87,25 @@ impl Objective {
 
     /// One step over all lists or drawn ones: `lists`, their `items` (offsets and places; all if left out), `importance`.
     ///
-    /// Gives loss, gradient, curvature, gradient at the previous scores, losses of lists, lists used and idle; in the order
-    /// of the scores.
+    /// Returns loss, gradient, Hessian diagonal, gradient at the previous scores, losses of lists, and the numbers of lists with
+    /// and without gradient; arrays are in the order of the scores.
     fn step<'py>(
         &mut self,
         py: Python<'py>,
         scores: Array<'py, f64>,
         draws: Option<DrawnArrays<'py>>,
         previous: Option<Array<'py, f64>>,
-        curvature: bool,
+        hessian: bool,
         sum: bool,
     ) -> PyResult<Stepped<'py>> {
-        self.work(py, scores.as_slice()?, draws, numbers(previous.as_ref())?, curvature, sum)?;
+        self.work(py, scores.as_slice()?, draws, numbers(previous.as_ref())?, hessian, sum)?;
         let Some(Prepared { out, .. }) = &mut self.prepared else { return Err(not_prepared()) };
         // The arrays are given away: nothing is copied.
         let give = |values: &mut Vec<f64>| std::mem::take(values).into_pyarray(py);
         Ok((
             out.loss,
             give(&mut out.gradient),
-            curvature.then(|| give(&mut out.curvature)),
+            hessian.then(|| give(&mut out.curvature)),
             (!out.gradient_previous.is_empty()).then(|| give(&mut out.gradient_previous)),
             give(&mut out.losses),
             out.counts.used,
@@ -155,7 +155,7 @@ impl Objective {
         scores: &[f64],
         draws: Option<DrawnArrays>,
         previous: Option<&[f64]>,
-        curvature: bool,
+        hessian: bool,
         sum: bool,
     ) -> PyResult<()> {
         let Objective { goal, seed, steps, prepared, .. } = self;
@@ -188,7 +188,7 @@ impl Objective {
             reduction: if sum { Reduction::Sum } else { Reduction::Mean },
             ..Batch::all(lists, sorted.as_deref().unwrap_or(scores))
         };
-        out.want_curvature = curvature;
+        out.want_curvature = hessian;
         py.detach(|| goal.step(&batch, state, out)).map_err(refused)?;
         *steps += 1;
         if let Some(drawn) = drawn.filter(|drawn| !drawn.in_order) {

@@ -15,7 +15,7 @@ pub struct Table(Option<Dataset>);
 
 #[pymethods]
 impl Table {
-    /// `levels` names the words of categorical columns, `rows` the row of each entry where lists share rows, `outputs` the
+    /// `levels` are the strings of categorical columns, `rows` the row of each entry where lists share rows, `outputs` the
     /// labels of multi-label data.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_estimators.py alone")]
@@ -53,7 +53,7 @@ impl Table {
         let output_names: Option<Names> = several.then(|| outputs.iter().collect());
         let column = |(place, name): (usize, String)| Column {
             name,
-            levels: levels.remove(&place).map(|words| words.iter().collect()),
+            levels: levels.remove(&place).map(|strings| strings.iter().collect()),
         };
         Ok(Table(Some(Dataset {
             lists,

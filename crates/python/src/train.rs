@@ -1,13 +1,17 @@
 //! `toprank.Ranker` and `toprank.Classifier`: the trainer and the model file of the command.
 
-use std::path::PathBuf;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::{PyFileNotFoundError, PyUserWarning};
 use pyo3::prelude::*;
+use serde_json::json;
 use toprank::data::formats::Opened;
+use toprank::train::fit::run::checkpoint_of;
 use toprank::train::{
-    Callbacks, Model as Trained, Predictor, Progress, Run, Settings, TrainError, TrainerKind,
+    Callbacks, Files, Model as Trained, Predictor, Progress, Run, RunFiles, Settings, TrainError, TrainerKind,
 };
 
 use crate::errors::{failed, refused};
@@ -19,22 +23,35 @@ type Scores<'py> = Bound<'py, PyArray1<f64>>;
 #[pyclass(frozen, module = "toprank._toprank")]
 pub struct Model(Trained);
 
+/// Minimum time between two checkpoints: the command's default.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
+
 /// Trains on a table: the model, its curve as JSON, and the out-of-fold scores if there are folds.
 ///
-/// `progress` is called with (step, steps, pass, loss, metric) now and then.
+/// `progress` is called with (step, steps, epoch, loss, metric) now and then. `files` is the model to write, with its
+/// checkpoint beside it while it trains, and whether the run resumes from that.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called by python/toprank/_estimators.py alone")]
 pub fn train<'py>(
     py: Python<'py>,
     settings: &str,
     data: &Bound<'py, Table>,
     valid: Option<&Bound<'py, Table>>,
     from: Option<PathBuf>,
+    files: Option<(PathBuf, bool)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Model, String, Option<Scores<'py>>)> {
-    let settings: Settings = serde_json::from_str(settings).map_err(refused)?;
+    let mut settings: Settings = serde_json::from_str(settings).map_err(refused)?;
     settings.resolve(TrainerKind::Rank).map_err(refused)?;
+    if let Some((output, true)) = &files {
+        check_resumable(output)?;
+    }
     let data = data.borrow_mut().take()?;
     let valid = valid.map(|valid| valid.borrow_mut().take()).transpose()?;
+    // No file, but validation data nevertheless: some defaults depend on whether there are any.
+    settings.valid = valid.as_ref().map(|_| Files::default());
+    // The command finds no files of its own in it, and says so if it is asked to resume.
+    let origin = json!("Python");
     let mut watcher = Watcher::new(progress);
     let result = py.detach(|| {
         let config = settings.suited_to(&data.lists)?.resolve(TrainerKind::Rank)?;
@@ -45,16 +62,39 @@ pub fn train<'py>(
             valid: valid.map(Into::into),
             from: from.as_ref(),
             fold_metrics: None,
-            files: None,
+            files: files.as_ref().map(|(output, resume)| RunFiles {
+                output,
+                every: CHECKPOINT_EVERY,
+                origin: &origin,
+                resume: *resume,
+            }),
         };
         run.train(&mut watcher)
     });
     // Whoever stopped the run has left an exception behind, which is raised instead of the error.
     watcher.raise()?;
     let trained = result.map_err(failed)?;
+    trained.finish().map_err(failed)?;
     let records = serde_json::to_string(&trained.records).map_err(refused)?;
     let held = trained.folds.map(|folds| folds.scores.into_pyarray(py));
     Ok((Model(trained.model), records, held))
+}
+
+/// Refuses to resume where nothing was interrupted.
+fn check_resumable(output: &Path) -> PyResult<()> {
+    let checkpoint = checkpoint_of(output);
+    if checkpoint.exists() {
+        return Ok(());
+    }
+    let advice = if output.exists() {
+        format!("{} is finished: load it, or omit resume to train anew", output.display())
+    } else {
+        "omit resume to start a run".to_string()
+    };
+    Err(PyFileNotFoundError::new_err(format!(
+        "{}: there is no such file, expected the checkpoint of an interrupted run; {advice}",
+        checkpoint.display()
+    )))
 }
 
 /// Callbacks of a run: signals are checked, progress is reported.
@@ -82,6 +122,10 @@ impl Watcher {
 
     fn check_now(&mut self, tell: impl FnOnce(&Py<PyAny>, Python) -> PyResult<Py<PyAny>>) {
         self.checked = Instant::now();
+        // The first exception counts: the last step of a fold cannot be stopped, the step after it is.
+        if self.failed.is_some() {
+            return;
+        }
         let progress = self.progress.as_ref();
         let seen = Python::attach(|py| {
             py.check_signals()?;
@@ -115,6 +159,14 @@ impl Callbacks for Watcher {
 
     fn stop(&mut self) -> bool {
         self.stopped()
+    }
+
+    fn note(&mut self, text: &str) {
+        let warned =
+            Python::attach(|py| PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1));
+        if let Err(error) = warned {
+            self.failed.get_or_insert(error);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `toprank.PageRank`: where a walk on a graph is in the long run, and walks whose weights are learned.
+//! `toprank.PageRank`: the stationary distribution of a random walk on a graph, and walks with learned weights.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::arrays::{Array, numbers};
 use crate::errors::{failed, refused, unreadable};
 use crate::train::Watcher;
 
-/// Scores of nodes 0 … nodes − 1, a bound on their error in the 1-norm, and the products it took.
+/// Scores of nodes 0 … nodes − 1, a bound on their error in the 1-norm, and the iterations it took.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_pagerank.py alone")]
 pub fn pagerank<'py>(

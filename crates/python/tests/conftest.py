@@ -33,19 +33,35 @@ def command():
     return found
 
 
+@pytest.fixture(scope="session")
+def predict(command):
+    """Runs `toprank predict`, or `toprank GROUP predict`, on a model."""
+
+    def run(folder, model, *flags, group=()):
+        call = [command, *group, "predict", "--model", str(model), *flags]
+        subprocess.run(call, cwd=folder, check=True, capture_output=True)
+
+    return run
+
+
 # A program started in the background of a shell ignores Ctrl-C, and so would the programs it starts.
 HEED_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 
 
 @pytest.fixture
 def interrupted():
-    """Runs a program that prints `ready` and then works for long, presses Ctrl-C, returns what else it printed."""
+    """Runs a program that prints `ready` and then works for long, presses Ctrl-C, returns what else it printed.
 
-    def run(program):
+    Ctrl-C comes after a second, or once the file `begun` exists.
+    """
+
+    def run(program, begun=None):
         process = subprocess.Popen([sys.executable, "-c", HEED_CTRL_C + program], stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout.readline() == "ready\n"
-            time.sleep(1.0)
+            deadline = time.monotonic() + (1.0 if begun is None else 60.0)
+            while time.monotonic() < deadline and not (begun is not None and begun.exists()):
+                time.sleep(0.02)
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=60)[0]
             assert process.returncode == 0

@@ -1,7 +1,7 @@
 //! The Python tests as part of `cargo test`, on the library that this very build made.
 //!
 //! Needs a Python 3.10 or newer with numpy and pytest: `TOPRANK_PYTHON`, else `python3`, else `python`. Where there is none the
-//! tests are left out and the line that says so is shown, because this target has no harness that would hide it.
+//! tests are skipped and the line that says so is shown, because this target has no harness that would hide it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     }
     let Some(python) = python() else {
         println!(
-            "the Python tests are left out: found no Python, expected one in TOPRANK_PYTHON or on the path"
+            "the Python tests are skipped: found no Python, expected one in TOPRANK_PYTHON or on the path"
         );
         return ExitCode::SUCCESS;
     };
@@ -29,8 +29,8 @@ fn main() -> ExitCode {
         eprintln!("found no library of the Python package beside {:?}", std::env::current_exe());
         return ExitCode::FAILURE;
     };
-    let room = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let run = Command::new(&python).arg(room.join("run_tests.py")).arg("--library").arg(&library).status();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = Command::new(&python).arg(package.join("run_tests.py")).arg("--library").arg(&library).status();
     match run {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,

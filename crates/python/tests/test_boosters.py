@@ -41,7 +41,7 @@ def test_our_lambdarank_in_xgboost_is_its_own(data):
     weights = np.random.default_rng(1).uniform(0.5, 2, len(sizes)).astype(np.float32)
     for weight in (None, weights):
         scores = []
-        ours = toprank.xgboost.objective("lambdarank@32:norm=lightgbm", scale=1, curvature=2)
+        ours = toprank.xgboost.objective("lambdarank@32:norm=lightgbm", scale=1, hessian=2)
         for call in ({"objective": "rank:ndcg"}, None):
             matrix = xgboost.DMatrix(X, y)
             matrix.set_group(sizes)

@@ -1,4 +1,4 @@
-"""Ranker and Classifier: the models of the command, in scikit-learn's manner."""
+"""Ranker and Classifier: the models of the command, with scikit-learn's interface."""
 
 import io
 import pathlib
@@ -33,7 +33,7 @@ def test_a_ranker_orders_lists_it_has_not_seen(lists):
     assert ranker.score(T, t, group=test_sizes) == judged["ndcg@5"]
 
 
-def test_the_model_is_that_of_the_command_byte_for_byte(lists, command, tmp_path):
+def test_the_model_is_that_of_the_command_byte_for_byte(lists, command, predict, tmp_path):
     X, y, sizes = lists()
     V, v, valid_sizes = lists(30, seed=2)
     write_letor(tmp_path / "train.txt", X, y, sizes)
@@ -45,8 +45,7 @@ def test_the_model_is_that_of_the_command_byte_for_byte(lists, command, tmp_path
     ranker.fit(X, y, group=sizes, eval_set=(V, v), eval_group=valid_sizes)
     ranker.save(tmp_path / "python.toprank")
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
-    call = [command, "predict", "--model", "python.toprank", "--data", "valid.txt", "-o", "scores.txt"]
-    subprocess.run(call, cwd=tmp_path, check=True, capture_output=True)
+    predict(tmp_path, "python.toprank", "--data", "valid.txt", "-o", "scores.txt")
     loaded = toprank.Ranker.load(tmp_path / "command.toprank")
     scores = np.loadtxt(tmp_path / "scores.txt")
     assert np.array_equal(loaded.predict(V, group=valid_sizes), scores)
@@ -108,8 +107,8 @@ def test_missing_values_are_learned_from(lists):
 
 def test_settings_may_be_numbers_of_numpy(lists):
     X, y, sizes = lists(5)
-    ranker = toprank.Ranker("trees", trees=np.int64(3), rate=np.float32(0.5)).fit(X, y, group=sizes)
-    assert ranker.config_["rate"] == 0.5 and len(ranker.history_) == 3
+    ranker = toprank.Ranker("trees", trees=np.int64(3), learning_rate=np.float32(0.5)).fit(X, y, group=sizes)
+    assert ranker.config_["learning-rate"] == 0.5 and len(ranker.history_) == 3
 
 
 def test_weights_of_rows_and_of_lists_change_the_model(lists):
@@ -141,10 +140,10 @@ def test_a_grid_search_with_folds_of_lists_finds_the_better_setting(lists):
     frame = pandas.DataFrame(X, columns=list("abcde"))
     frame["query"] = np.repeat(np.arange(sizes.size), sizes)
     search = selection.GridSearchCV(
-        toprank.Ranker(**TREES, list_column="query"), {"rate": [0.001, 0.3]}, cv=selection.GroupKFold(3)
+        toprank.Ranker(**TREES, list_column="query"), {"learning_rate": [0.001, 0.3]}, cv=selection.GroupKFold(3)
     )
     search.fit(frame, y, groups=frame["query"])
-    assert search.best_params_ == {"rate": 0.3}
+    assert search.best_params_ == {"learning_rate": 0.3}
     assert 0.5 < search.best_score_ < 1
 
 
@@ -156,9 +155,9 @@ def test_a_grid_search_with_routed_names_of_lists(lists):
     qid = np.repeat(np.arange(sizes.size), sizes)
     with sklearn.config_context(enable_metadata_routing=True):
         ranker = toprank.Ranker(**TREES).set_fit_request(qid=True).set_score_request(qid=True)
-        search = GridSearchCV(ranker, {"rate": [0.001, 0.3]}, cv=GroupKFold(3))
+        search = GridSearchCV(ranker, {"learning_rate": [0.001, 0.3]}, cv=GroupKFold(3))
         search.fit(X, y, groups=qid, qid=qid)
-    assert search.best_params_ == {"rate": 0.3}
+    assert search.best_params_ == {"learning_rate": 0.3}
 
 
 def test_a_classifier_gives_calibrated_probabilities_of_its_classes():
@@ -170,7 +169,7 @@ def test_a_classifier_gives_calibrated_probabilities_of_its_classes():
     assert list(model.classes_) == ["no", "yes"]
     found = model.predict_proba(X)
     assert found.shape == (600, 2) and np.allclose(found.sum(axis=1), 1)
-    # Fitted to held-out rows, probabilities do not lean to one side: their mean is the share of positives.
+    # Fitted to held-out rows, probabilities do not lean to one side: their mean is the fraction of positives.
     assert abs(found[:, 1].mean() - (y == "yes").mean()) < 0.05
     assert np.array_equal(model.predict(X), model.classes_[(found[:, 1] > 0.5).astype(int)])
     assert np.corrcoef(found[:, 1], truth)[0, 1] > 0.8
@@ -214,13 +213,13 @@ def test_the_models_of_a_classifier_are_those_of_the_command(command, tmp_path):
 @pytest.mark.parametrize(
     ("params", "change", "words"),
     [
-        ({"rate": -1.0}, {}, "rate must be a number above 0, but is -1"),
+        ({"learning_rate": -1.0}, {}, "learning-rate must be a number above 0, but is -1"),
         ({"objective": "ndgc"}, {}, "ndcg"),
         ({"model": "tree"}, {}, "model must be|trees"),
-        ({"optimiser": "adam"}, {}, "optimiser must be left out: trees are boosted"),
-        ({"trees": "3"}, {}, r"trees: found '3' \(str\), expected a whole number"),
-        ({"trees": 3.5}, {}, r"trees: found 3.5 \(float\), expected a whole number"),
-        ({"rate": True}, {}, "rate: found True"),
+        ({"optimiser": "adam"}, {}, "optimiser must be omitted: trees are boosted"),
+        ({"trees": "3"}, {}, r"trees: found '3' \(str\), expected an integer of 0 or above"),
+        ({"trees": 3.5}, {}, r"trees: found 3.5 \(float\), expected an integer of 0 or above"),
+        ({"learning_rate": True}, {}, "learning_rate: found True"),
         ({}, {"y": [1, 2]}, "rows and y 2 labels"),
         ({}, {"X": [1.0, 2.0]}, r"X: found the shape \(2,\)"),
         ({}, {"group": [1]}, "add up to 1"),
@@ -256,11 +255,12 @@ def test_what_cannot_be_scored_is_a_clear_exception(lists, tmp_path):
 
 LONG_FIT = """
 import numpy as np, sys, toprank
+from toprank import Ranker  # its packages are imported before the clock starts
 random = np.random.default_rng(1)
 X = random.normal(size=(20000, 20)); y = random.integers(0, 3, 20000)
 print("ready", flush=True)
 try:
-    toprank.Ranker("trees", trees=1000000).fit(X, y, group=[20] * 1000)
+    Ranker("trees", trees=1000000).fit(X, y, group=[20] * 1000)
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
@@ -303,7 +303,7 @@ def test_progress_is_shown_in_terminals_and_notebooks_and_nowhere_else(monkeypat
         shown.show(2, 10, 1, 0.25, 0.75)
         shown.show(3, None, None, 0.2, None)
     first, second = sys.stderr.getvalue().strip("\r\n").split("\r")
-    assert first == "step 2 of 10, pass 1, loss 0.25, validation 0.7500"
+    assert first == "step 2 of 10, epoch 1, loss 0.25, validation 0.7500"
     assert second.rstrip() == "step 3, loss 0.2" and len(second) == len(first), "what was longer is wiped out"
 
 

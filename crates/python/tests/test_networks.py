@@ -1,4 +1,4 @@
-"""Networks: the command's models, byte for byte, in scikit-learn's manner."""
+"""Networks: the command's models, byte for byte, with scikit-learn's interface."""
 
 import pickle
 import subprocess
@@ -20,7 +20,7 @@ def data(lists):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_network_is_that_of_the_command_byte_for_byte(data, command, tmp_path, model):
+def test_the_network_is_that_of_the_command_byte_for_byte(data, command, predict, tmp_path, model):
     X, y, sizes, V, v, valid_sizes = data
     write_letor(tmp_path / "train.txt", X, y, sizes)
     write_letor(tmp_path / "valid.txt", V, v, valid_sizes)
@@ -31,8 +31,7 @@ def test_the_network_is_that_of_the_command_byte_for_byte(data, command, tmp_pat
     ranker.fit(X, y, group=sizes, eval_set=(V, v), eval_group=valid_sizes)
     ranker.save(tmp_path / "python.toprank")
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
-    call = [command, "predict", "--model", "python.toprank", "--data", "valid.txt", "-o", "scores.txt"]
-    subprocess.run(call, cwd=tmp_path, check=True, capture_output=True)
+    predict(tmp_path, "python.toprank", "--data", "valid.txt", "-o", "scores.txt")
     loaded = toprank.Ranker.load(tmp_path / "command.toprank")
     assert np.array_equal(loaded.predict(V, group=valid_sizes), np.loadtxt(tmp_path / "scores.txt"))
 
@@ -40,8 +39,8 @@ def test_the_network_is_that_of_the_command_byte_for_byte(data, command, tmp_pat
 @pytest.mark.parametrize("model", MODELS)
 def test_networks_learn_and_want_to_know_their_lists(data, model):
     X, y, sizes, V, v, valid_sizes = data
-    ranker = toprank.Ranker(model, "ndcg@5", epochs=15, rate=0.01).fit(X, y, group=sizes)
-    untrained = toprank.Ranker(model, "ndcg@5", epochs=1, rate=1e-9).fit(X, y, group=sizes)
+    ranker = toprank.Ranker(model, "ndcg@5", epochs=15, learning_rate=0.01).fit(X, y, group=sizes)
+    untrained = toprank.Ranker(model, "ndcg@5", epochs=1, learning_rate=1e-9).fit(X, y, group=sizes)
     assert ranker.score(V, v, group=valid_sizes) > untrained.score(V, v, group=valid_sizes) + 0.05
     assert ranker.history_[-1]["loss"] < ranker.history_[0]["loss"]
     with pytest.raises(ValueError, match="looks at whole lists"):
@@ -60,9 +59,9 @@ def test_a_fitted_network_survives_pickling_and_cloning(data, model):
     assert np.array_equal(fresh.fit(X, y, group=sizes).predict(X, group=sizes), ranker.predict(X, group=sizes))
 
 
-def test_the_best_pass_on_eval_set_is_kept(data):
+def test_the_best_epoch_on_eval_set_is_kept(data):
     X, y, sizes, V, v, valid_sizes = data
-    ranker = toprank.Ranker("mlp:hidden=16", "ndcg@5", epochs=40, patience=3, rate=0.03)
+    ranker = toprank.Ranker("mlp:hidden=16", "ndcg@5", epochs=40, patience=3, learning_rate=0.03)
     ranker.fit(X, y, group=sizes, eval_set=(V, v), eval_group=valid_sizes)
     values = [record["metrics"][0] for record in ranker.history_]
     assert ranker.score(V, v, group=valid_sizes) == pytest.approx(max(values), abs=1e-12)
@@ -77,7 +76,7 @@ def test_weights_of_rows_and_lists_change_a_network_and_ones_do_not(data):
     assert not np.array_equal(fit(sample_weight=np.arange(1, len(y) + 1)), plain)
 
 
-def test_a_network_keeps_the_names_and_words_of_frames(data):
+def test_a_network_keeps_the_names_of_frames(data):
     pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
     X, y, sizes, *_ = data
     qid = np.repeat(np.arange(sizes.size), sizes)
@@ -101,9 +100,9 @@ def test_a_grid_search_over_networks_with_folds_of_lists(data):
     frame = pandas.DataFrame(X, columns=list("abcde"))
     frame["query"] = np.repeat(np.arange(sizes.size), sizes)
     ranker = toprank.Ranker("linear", "ndcg@5", epochs=5, list_column="query")
-    search = selection.GridSearchCV(ranker, {"rate": [1e-9, 0.03]}, cv=selection.GroupKFold(3))
+    search = selection.GridSearchCV(ranker, {"learning_rate": [1e-9, 0.03]}, cv=selection.GroupKFold(3))
     search.fit(frame, y, groups=frame["query"])
-    assert search.best_params_ == {"rate": 0.03}
+    assert search.best_params_ == {"learning_rate": 0.03}
 
 
 def binary(rows=300, seed=6):
@@ -113,7 +112,7 @@ def binary(rows=300, seed=6):
 
 
 @pytest.mark.parametrize("model", ["linear", "mlp:hidden=8"])
-def test_a_network_on_binary_data_is_that_of_the_command(command, tmp_path, model):
+def test_a_network_on_binary_data_is_that_of_the_command(command, predict, tmp_path, model):
     pandas = pytest.importorskip("pandas")
     X, y = binary()
     rows = [f"{a},{b},{c},{label}\n" for (a, b, c), label in zip(X, y)]
@@ -126,8 +125,7 @@ def test_a_network_on_binary_data_is_that_of_the_command(command, tmp_path, mode
     fitted.save(tmp_path / "python.toprank")
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
     assert np.array_equal(np.loadtxt(tmp_path / "command.toprank.oof.txt"), fitted.oof_scores_)
-    call = "predict --model command.toprank --data d.csv --label label --probability -o p.txt".split()
-    subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True)
+    predict(tmp_path, "command.toprank", *"--data d.csv --label label --probability -o p.txt".split())
     assert np.array_equal(fitted.predict_proba(frame)[:, 1], np.loadtxt(tmp_path / "p.txt"))
 
 

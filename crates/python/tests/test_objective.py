@@ -17,9 +17,9 @@ SIZES = [4, 3]
 @pytest.mark.parametrize("name", list(toprank.objectives()))
 def test_every_objective_of_the_catalog_has_a_gradient(name):
     found = toprank.gradient(name, SCORES, LABELS, group=SIZES)
-    assert found.gradient.shape == found.curvature.shape == SCORES.shape
-    assert np.isfinite(found.loss) and np.all(np.isfinite(found.gradient)) and np.all(found.curvature >= 0)
-    assert found.used + found.idle == 2
+    assert found.gradient.shape == found.hessian.shape == SCORES.shape
+    assert np.isfinite(found.loss) and np.all(np.isfinite(found.gradient)) and np.all(found.hessian >= 0)
+    assert found.used + found.without_gradient == 2
 
 
 def test_the_gradient_is_that_of_the_loss():

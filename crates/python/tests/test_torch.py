@@ -131,9 +131,9 @@ def test_a_network_of_pytorch_follows_the_curve_of_our_trainer(lists, tmp_path):
     V, v, valid_sizes = lists(30, seed=2)
     # All lists in every step: no order of batches, so the two can be the same from step to step.
     settings = {"sampler": "lists:batch=all", "transforms": "", "optimiser": "adam", "schedule": "constant"}
-    settings |= {"clip": 0, "average": "none", "warm_up": 0, "patience": 0, "metric": "ndcg@5"}
-    make = lambda epochs, rate: toprank.Ranker("mlp:hidden=16", "song:gamma=0.3", epochs=epochs, rate=rate, **settings)
-    # A rate this small moves no weight: what is saved is the start.
+    settings |= {"clip": 0, "weight_average": "none", "warm_up": 0, "patience": 0, "valid_metric": "ndcg@5"}
+    make = lambda epochs, rate: toprank.Ranker("mlp:hidden=16", "song:gamma=0.3", epochs=epochs, learning_rate=rate, **settings)
+    # A learning rate this small changes no weight: what is saved is the start.
     make(1, 1e-30).fit(X, y, group=sizes).save(tmp_path / "start.toprank")
     start = {value.shape: value for name, value in tensors(tmp_path / "start.toprank").items() if "probe" not in name}
     network = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))

@@ -1,4 +1,4 @@
-"""Walks on graphs: PageRank, and walks whose weights are learned as the command learns them."""
+"""Walks on graphs: PageRank, and walks with weights learned as the command learns them."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def test_pagerank_is_the_solution_of_its_equation():
 def test_graphs_that_are_none_are_refused():
     with pytest.raises(ValueError, match="one of each per edge"):
         toprank.PageRank().fit([1, 2], [1])
-    with pytest.raises(ValueError, match="is no node"):
+    with pytest.raises(ValueError, match="is not a node"):
         toprank.PageRank().fit([1], [2], seeds=[3])
     with pytest.raises(ValueError, match="restart"):
         toprank.PageRank(restart=0).fit([1], [2])
@@ -123,7 +123,7 @@ class Frame:
         ({"method": "gfn", "steps": 40, "seed": 5}, "--method gfn --steps 40 --seed 5"),
         ({"method": "gbp", "step_size": 20.0, "steps": 5}, "--method gbp --step-size 20 --steps 5"),
         (
-            {"objective": "ranknet", "steps": 5, "scores": "log", "dangling": "uniform", "radius": 0.5, "scale": False},
+            {"objective": "ranknet", "steps": 5, "scores": "log", "dangling": "uniform", "radius": 0.5, "no_scale": True},
             "--objective ranknet --steps 5 --score log --dangling uniform --radius 0.5 --no-scale",
         ),
     ],
@@ -147,14 +147,13 @@ def test_validation_graphs_choose_the_weights_as_the_command_does(command, folde
     walk = toprank.PageRank(objective="ndcg@5", steps=8).fit(read(folder / "graphs"), valid=folder / "other")
     walk.save(tmp_path / "python.toprank")
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
-    assert walk.score(folder / "other") == pytest.approx(walk.header_["metric"][1], abs=1e-12)
+    assert walk.score(folder / "other") == pytest.approx(walk.header_["reached"]["best"][1], abs=1e-12)
 
 
-def test_scores_of_other_graphs_are_those_of_the_command(command, folder, tmp_path):
+def test_scores_of_other_graphs_are_those_of_the_command(predict, folder, tmp_path):
     walk = toprank.PageRank(steps=5).fit(folder / "graphs")
     walk.save(tmp_path / "walk.toprank")
-    call = [command, *f"pagerank predict --model {tmp_path}/walk.toprank --graphs other -o {tmp_path}/scores.txt".split()]
-    subprocess.run(call, cwd=folder, check=True, capture_output=True)
+    predict(folder, tmp_path / "walk.toprank", *f"--graphs other -o {tmp_path}/scores.txt".split(), group=["pagerank"])
     with open(tmp_path / "scores.txt", newline="") as file:
         theirs = {(row["query"], row["node"]): float(row["score"]) for row in csv.DictReader(file, delimiter="\t")}
     graphs = read(folder / "other")
@@ -187,6 +186,7 @@ def test_a_walk_learns_from_judgements_of_one_graph():
     learned, untuned = (toprank.evaluate(labels, ranked.scores_, metrics="auroc")["auroc"] for ranked in (walk, plain))
     assert learned > 0.95 > untuned
     assert [line["step"] for line in walk.history_] == list(range(1, 61))
+    assert walk.history_[0].keys() == {"step", "loss", "gradient_norm", "learning_rate"}
     other = clicks(seed=2)
     assert walk.score(*other[:2], edge_features=other[2], nodes=range(30), judgements=other[3], metric="auroc") > 0.95
 
@@ -222,7 +222,7 @@ def test_weights_of_edges_are_a_feature_of_learned_walks():
         ({"edge_features": [[1.0], [1.0]]}, "expected judgements"),
         ({"judgements": {1: 1}}, "graphs without features"),
         ({"edge_features": [[1.0], [1.0]], "judgements": {1: math.nan}}, "node 1 has the label NaN"),
-        ({"edge_features": [[1.0], [1.0]], "judgements": {1: 1}, "seeds": [7]}, "7 is no node"),
+        ({"edge_features": [[1.0], [1.0]], "judgements": {1: 1}, "seeds": [7]}, "7 is not a node"),
         ({"edge_features": [[1.0], [1.0]], "judgements": {1: 1}, "seeds": {1: 0.5}}, "expected names alone"),
         ({"weights": [1.0]}, "found 1 numbers, expected one for each of 2 edges"),
     ],
@@ -236,10 +236,10 @@ def test_settings_and_files_that_are_none_are_refused(folder, tmp_path):
     for params, words in (
         ({"method": "sgd"}, "method must be one of gbn, gfn, gbp, adam, but is sgd"),
         ({"scores": "rank"}, "score must be one of"),
-        ({"radius": 2.0}, "radius must be above 0 and below 1"),
+        ({"radius": 2.0}, "radius must be a number above 0 and below 1"),
         ({"objective": "sonng"}, "did you mean song"),
         ({"restart": 1.0}, "restart"),
-        ({"metric": "ndcg,map"}, "one metric"),
+        ({"valid_metric": "ndcg,map"}, "one metric"),
     ):
         with pytest.raises(ValueError, match=words):
             toprank.PageRank(**params).fit(folder / "graphs")
@@ -255,7 +255,7 @@ def test_settings_and_files_that_are_none_are_refused(folder, tmp_path):
 
 
 def test_the_representation_names_what_was_changed():
-    assert repr(toprank.PageRank(restart=0.2, objective="song")) == "PageRank(restart=0.2, objective='song')"
+    assert repr(toprank.PageRank(restart=0.2, objective="song")) == "PageRank(objective='song', restart=0.2)"
     graph = toprank.Graph([1, 2], [2, 3], edge_features=[[1.0], [2.0]], judgements={1: 1})
     assert repr(graph) == "<Graph of 3 nodes and 2 edges, of edges: 1, judged>"
 

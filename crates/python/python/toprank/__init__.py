@@ -1,12 +1,12 @@
-"""toprank: train models to rank and judge rankings by the measure you report.
+"""toprank: train models that rank, and evaluate rankings by the metric you report.
 
-    evaluate, compare        how good is a ranking?
-    gradient, Objective      which way should each score move?
-    Ranker, Classifier       models in scikit-learn's manner
-    toprank.torch            objectives inside PyTorch
-    toprank.lightgbm, toprank.xgboost   objectives and metrics inside their trees
-    PageRank, Graph          walks on graphs, their weights learned
-    metrics(), objectives(), models(), presets()   what there is, with formulas
+    evaluate, compare        how good is a ranking, and is a difference significant?
+    gradient, Objective      loss and gradient of scores, for training loops of your own
+    Ranker, Classifier       models with scikit-learn's interface
+    toprank.torch            objectives as losses in PyTorch
+    toprank.lightgbm, toprank.xgboost   objectives and metrics for their boosted trees
+    PageRank, Graph          random walks on graphs, plain or with learned weights
+    metrics(), objectives(), models(), presets()   what is available, with formulas and parameters
 """
 
 from ._catalog import metrics, models, objectives, presets
@@ -38,14 +38,20 @@ __all__ = [
 ]
 
 
+#: Imported when they are asked for: scikit-learn and other packages are only needed by those who use them.
+_ESTIMATORS = ("Ranker", "Classifier")
+_MODULES = ("torch", "lightgbm", "xgboost")
+
+
 def __getattr__(name: str) -> object:
-    # scikit-learn and other packages are imported by those who use them.
-    if name in ("Ranker", "Classifier"):
-        from . import _estimators
+    import importlib
 
-        return getattr(_estimators, name)
-    if name in ("torch", "lightgbm", "xgboost"):
-        import importlib
-
+    if name in _ESTIMATORS:
+        return getattr(importlib.import_module("._estimators", __name__), name)
+    if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ESTIMATORS, *_MODULES})

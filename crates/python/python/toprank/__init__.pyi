@@ -11,61 +11,65 @@ MetricName = Literal["ndcg", "dcg", "err", "map", "ap", "mauprc", "mrr", "rr", "
 ObjectiveName = Literal["song", "song-v1", "song-v2", "song-minibatch", "song-storm", "ap", "soprc", "listwise-ce", "precision", "recall", "p-norm-push", "auroc", "pauc-kl", "tpauc-kl", "top-push-kl", "k-song", "k-song-v1", "k-song-v2", "k-song-rank", "top-ap", "precision-threshold", "recall-threshold", "precision-at-recall", "pauc-bilevel", "tpauc-bilevel", "pap", "top-push-bilevel", "auroc-minmax", "auroc-margin", "pauc-cvar", "tpauc-minmax", "top-push", "p-norm-push-minmax", "squared", "logistic", "cross-entropy", "focal", "ordinal", "ranknet", "ranksvm", "squared-hinge", "margin", "bpr", "lambdarank", "lambdamart", "lambda-map", "lambda-mrr", "lambda-err", "lambda-p", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2pp", "listnet", "softmax", "listmle", "p-listmle", "rankcosine", "xe-ndcg", "approx-ndcg", "gumbel-ndcg", "approx-mrr", "neural-ndcg", "neural-ndcg-stochastic", "pirank", "smoothi", "softrank", "yetirank", "global-contrastive", "nca", "log-nca", "sup-con", "smooth-ap", "fast-ap", "contrastive", "triplet", "multi-similarity"]
 
 class Classifier:
-    """Learns to put positives above negatives: binary data, or several labels over the same rows.
+    """Learns to rank positives above negatives: binary data, or several labels over the same rows.
 
-    The parameters are those of `Ranker`; the objective is "auroc" unless it is given. Probabilities are fitted to rows that
-    the model did not learn from: to eval_set, or else to the rows that folds (five, unless given) held out.
+    The parameters are those of `Ranker`; the default objective is "auroc". Calibration uses rows that the model was not trained
+    on: those of eval_set, or else out-of-fold scores (of five folds, unless folds is given).
 
     >>> model = toprank.Classifier("trees", "auprc").fit(X, y)
     >>> model.predict_proba(T)[:, 1]
     """
-    algorithm: Any
-    average: Any
-    calibrate: Any
+    algorithm: str | None
+    calibrate: str | None
     classes_: Any
-    clip: Any
+    clip: float | None
     config_: dict[str, Any]
-    epochs: Any
+    epochs: int | None
     feature_names_in_: Any
-    folds: Any
+    folds: int | None
     header_: dict[str, Any]
     history_: Any
-    leaves: Any
-    list_column: Any
-    metric: Any
-    model: Any
+    learning_rate: float | None
+    leaves: int | None
+    list_column: str | None
+    min_rows: int | None
+    model: str | None
     model_: Any
     n_features_in_: int
-    objective: Any
+    objective: str | None
     oof_scores_: Any
-    optimiser: Any
+    optimiser: str | None
     outputs_: list[str] | None
-    patience: Any
-    rate: Any
-    sampler: Any
-    schedule: Any
-    seed: Any
-    transforms: Any
-    trees: Any
-    verbose: Any
-    warm_up: Any
+    patience: int | None
+    sampler: str | None
+    schedule: str | None
+    seed: int | None
+    transforms: str | None
+    trees: int | None
+    valid_metric: str | None
+    verbose: bool | None
+    warm_up: int | None
+    weight_average: str | None
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Any: ...
-    def __init__(self, model: str = 'mlp', objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, transforms: str | None = None, metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
+    def __init__(self, model: str | None = None, objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, learning_rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, min_rows: int | None = None, transforms: str | None = None, valid_metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, weight_average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
         ...
     def decision_function(self, X: Any) -> np.ndarray:
-        """One score per row, or per row and label; higher is more likely positive."""
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, eval_set: Any = None, from_model: Any = None) -> Classifier:
-        """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged)."""
+        """Returns one score per row, or per row and label; higher is more likely positive."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, eval_set: Any = None, from_model: Any = None, checkpoint: Any = None, resume: bool = False) -> Classifier:
+        """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged).
+
+        The other arguments are those of `Ranker.fit`.
+        """
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
-        """A fitted estimator from a model file of the command or of `save`."""
+        """Loads a fitted estimator from a model file of the command or of `save`."""
     def predict(self, X: Any) -> np.ndarray:
-        """The class (or labels) of probability above one half."""
+        """Returns the class, or the labels, of probability above one half."""
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Calibrated probabilities: of both classes, or of each label."""
+        """Returns calibrated probabilities: of both classes, or of each label."""
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file of the command: `toprank predict` and `load` take it."""
+        """Writes a model file: `load` and the command (`toprank predict`) read it."""
 
 class Comparison:
     """Runs compared on some metrics; `to_frame()` has a line per metric and pair of runs."""
@@ -99,23 +103,24 @@ class Evaluation(Mapping[str, float]):
         """A pandas table: one line per metric, or per list."""
 
 class Gradient(NamedTuple):
-    """What a step gives; arrays are in the order of the scores."""
+    """The result of a step; arrays are in the order of the scores."""
     loss: float
     gradient: np.ndarray
-    curvature: np.ndarray | None
+    hessian: np.ndarray | None
     gradient_previous: np.ndarray | None
     losses: np.ndarray
     used: int
-    idle: int
+    without_gradient: int
 
 class Graph:
-    """A graph and what is known of it: edges sources[e] → targets[e].
+    """A graph with edges sources[e] → targets[e], their features, seeds and judgements.
 
-    weights: one per edge, ≥ 0; for a learned walk they are one more feature of edges.
-    edge_features: a row per edge, ≥ 0; an array or a frame, whose names are kept.
-    nodes: names of all nodes, if some have no edge, or to fix their order; node_features: a row for each of them, ≥ 0.
-    seeds: where walks start: nodes, {node: weight} (plain walks), or {list: nodes}; all nodes alike if left out.
-    judgements: what walks are learned from: {node: label}, or {list: {node: label}} for several lists over the graph.
+    weights: One per edge, 0 or above; for a learned walk they are an additional feature of edges.
+    edge_features: A row per edge, 0 or above; an array or a frame, whose column names are kept.
+    nodes: Names of all nodes, if some have no edge, or to fix their order.
+    node_features: A row for each of `nodes`, 0 or above.
+    seeds: Where walks start: nodes, {node: weight} (plain walks), or {list: nodes}; omitted, all nodes with equal probability.
+    judgements: What walks are learned from: {node: label}, or {list: {node: label}} for several lists over the graph.
     """
     edge_columns: Any
     edge_values: Any
@@ -132,7 +137,7 @@ class Graph:
     def __init__(self, sources: Any, targets: Any, *, weights: Any = None, edge_features: Any = None, nodes: Any = None, node_features: Any = None, seeds: Any = None, judgements: Mapping[Any, Any] | None = None) -> None:
         ...
     def judged(self) -> dict[str, Mapping[Any, Any]]:
-        """The lists over this graph with their judgements; one without a name is called all, as the command calls it."""
+        """The lists over this graph with their judgements; one without a name is called all, as by the command."""
     def number(self, name: Any, what: str) -> int:
         """The node of that name."""
     def own_columns(self) -> tuple[list[str], np.ndarray]:
@@ -141,7 +146,7 @@ class Graph:
         """Numbers of the nodes where walks of a list start, ascending."""
 
 class Objective:
-    """An objective with its parameters and what it remembers: trackers, thresholds, duals.
+    """An objective with its parameters and its state: trackers, thresholds, duals.
 
     >>> goal = toprank.Objective("song", gamma=0.3).prepare(labels, group=sizes)
     >>> loss, gradient, *_ = goal.step(scores)                       # all lists
@@ -372,22 +377,24 @@ class Objective:
     @overload
     def __init__(self, name: str, *, seed: int = 1, **params: Any) -> None: ...
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Takes up what `state_dict` gave; `prepare` must have seen the same lists."""
+        """Restores what `state_dict` returned; `prepare` must have been called with the same lists."""
     @property
     def name(self) -> str:
-        """As the command would be asked for it."""
+        """The objective as the command takes it."""
     def prepare(self, labels: Any, *, group: Any = None, qid: Any = None, item_weight: Any = None, list_weight: Any = None, unjudged: bool = False) -> Objective:
-        """Tells the labels and lists of the data set; what was remembered about others is forgotten."""
+        """Sets the labels and lists of the data set, and resets the state."""
     def state_dict(self) -> dict[str, Any]:
-        """What the objective remembers, to go on later with the same lists: `load_state_dict` takes it."""
-    def step(self, scores: Any, *, lists: Any = None, items: Sequence[Any] | None = None, importance: Any = None, previous: Any = None, curvature: bool = False, sum: bool = False) -> Gradient:
-        """Loss, gradient and curvature; what the objective remembers moves on by one step.
+        """Returns the state, to be restored with the same lists by `load_state_dict`."""
+    def step(self, scores: Any, *, lists: Any = None, items: Sequence[Any] | None = None, importance: Any = None, previous: Any = None, hessian: bool = False, sum: bool = False) -> Gradient:
+        """Returns loss, gradient and Hessian diagonal, and updates the state by one step.
 
-        scores: one per item of all lists, or of the drawn ones, draw after draw.
-        lists: numbers of the drawn lists, in any order; items: for each of them the places of the drawn items (all if
-        left out); importance: what each draw counts for where lists are not drawn evenly.
-        previous: scores of the same items under the model of the step before, for objectives that use them.
-        sum: the sum over lists instead of their mean, as boosted trees want it.
+        scores: One per item of all lists, or of the drawn ones, draw after draw.
+        lists: Numbers of the drawn lists, in any order.
+        items: For each of them the positions of the drawn items; all if omitted.
+        importance: Weight of each draw, where lists are not drawn with equal probability.
+        previous: Scores of the same items under the model of the step before, for objectives that use them.
+        hessian: Whether to compute the Hessian diagonal.
+        sum: Sum over lists instead of their mean, as boosted trees use it.
         """
     @property
     def steps(self) -> int:
@@ -396,16 +403,35 @@ class Objective:
 class PageRank:
     """PageRank with a certified error: classical, weighted, personalised, or with weights learned from judgements.
 
-    restart: probability of a restart at each step (others call 1 − restart the damping factor).
-    dangling: where walks go from nodes without out-edges: "restart" (to the seeds) or "uniform" (to any node).
-    error: largest error of the distribution in the 1-norm.
+    error: Largest error of the distribution in the 1-norm.
+    ends: Whether edges have the features of the nodes they join; None: if they have none of their own.
+    verbose: Whether to show progress, as in `Ranker`.
 
-    The others are for learned walks and those of `toprank pagerank train`; None is what suits the objective:
-    objective: "margin", another one of `toprank.objectives()`, or a metric to be best at ("ndcg@10").
-    method: "gbn", "gfn", "gbp" or "adam"; steps: most of them; epsilon, lipschitz, step_size, rate, theory, radius, seed: of
-    the methods. scores: what they are, "probability", "scaled" (n times it) or "log". metric: to validate by.
-    scale: divide every feature by its largest value while learning. ends: whether edges have the features of the nodes they
-    join; None: if they have none of their own. verbose: as in `Ranker`.
+    Settings; `restart` and `dangling` are of every walk, the others of learned ones, and None stands for the default:
+
+    objective: Metric to optimise (see `toprank.metrics()`), or a loss by name (see `toprank.objectives()`). (Default:
+        margin.)
+    algorithm: Override the training objective chosen for the metric. (Default: by objective.)
+    learning_rate: Learning rate. (A number above 0; default: 0.02.)
+    valid_metric: Metric of validation. (Default: by objective.)
+    restart: Restart probability of a walk (its complement is the damping factor). (A number above 0 and below 1; default:
+        0.15.)
+    dangling: Where a walk continues from dangling nodes: restart (at the seeds) or uniform (at any node). (One of restart,
+        uniform; default: restart.)
+    method: Optimisation method: gbn, gfn, gbp or adam. (One of gbn, gfn, gbp, adam; default: by objective: gbn for margin
+        losses, else adam.)
+    scores: What a score is: the probability of a node, the same times the number of nodes (scaled), or its logarithm. (One
+        of probability, scaled, log; default: by objective: probability for margin losses, else scaled.)
+    steps: Maximum number of steps. (An integer from 1 to 1000000000; default: by method: gbn and gbp 200, adam 300, gfn
+        2000.)
+    epsilon: Accuracy at which gbn stops, and that the theory of gfn is asked for. (A number above 0; default: 1e-6.)
+    lipschitz: First estimate of the Lipschitz constant (gbn), the constant itself (gfn). (A number above 0; default: 1e-4.)
+    step_size: Step length of gbp. (A number above 0; default: 100.)
+    theory: Take as many steps as the convergence proof of gfn asks for. (Default: false.)
+    radius: Radius of the ball around the all-ones weights. (A number above 0 and below 1; default: by method: 0.99; adam:
+        none, weights stay above 0.)
+    no_scale: Use features as they are, not divided by their largest value. (Default: false.)
+    seed: Seed of everything random. (Default: 1.)
 
     >>> ranked = toprank.PageRank().fit(["a", "b", "c"], ["b", "c", "b"])
     >>> dict(zip(ranked.nodes_, ranked.scores_))
@@ -413,131 +439,160 @@ class PageRank:
     >>> walk = toprank.PageRank(objective="song").fit(sources, targets, edge_features=clicks, judgements={"a": 2, "c": 0})
     >>> walk.save("walk.toprank")                      # the file of `toprank pagerank train`
     """
-    dangling: Any
-    ends: Any
-    epsilon: Any
-    error: Any
+    algorithm: str | None
+    config_: dict[str, Any]
+    dangling: str
+    ends: bool | None
+    epsilon: float
+    error: float
     error_bound_: Any
     header_: dict[str, Any]
     history_: Any
-    lipschitz: Any
+    iterations_: Any
+    learning_rate: float
+    lipschitz: float
     loss_: dict[str, float]
-    method: Any
-    metric: Any
+    method: str | None
     metric_: Any
+    no_scale: bool
     nodes_: Any
-    objective: Any
-    products_: Any
-    radius: Any
-    rate: Any
-    restart: Any
-    scale: Any
-    scores: Any
+    objective: str
+    radius: float | None
+    restart: float
+    scores: str | None
     scores_: Any
-    seed: Any
-    step_size: Any
-    steps: Any
-    theory: Any
-    verbose: Any
+    seed: int
+    step_size: float
+    steps: int | None
+    theory: bool
+    valid_metric: str | None
+    verbose: bool | None
     walk_: Any
     weights_: dict[str, float]
-    def __init__(self, *, restart: float = 0.15, dangling: str = 'restart', error: float = 1e-09, objective: str = 'margin', method: str | None = None, scores: str | None = None, metric: str | None = None, steps: int | None = None, epsilon: float = 1e-06, lipschitz: float = 0.0001, step_size: float = 100.0, rate: float = 0.02, theory: bool = False, radius: float | None = None, scale: bool = True, ends: bool | None = None, seed: int = 1, verbose: bool | None = None) -> None:
+    def __init__(self, *, objective: str = 'margin', algorithm: str | None = None, learning_rate: float = 0.02, valid_metric: str | None = None, restart: float = 0.15, dangling: str = 'restart', method: str | None = None, scores: str | None = None, steps: int | None = None, epsilon: float = 1e-06, lipschitz: float = 0.0001, step_size: float = 100.0, theory: bool = False, radius: float | None = None, no_scale: bool = False, seed: int = 1, error: float = 1e-09, ends: bool | None = None, verbose: bool | None = None) -> None:
         ...
     def fit(self, graph: Any, targets: Any = None, *, weights: Any = None, edge_features: Any = None, nodes: Any = None, node_features: Any = None, seeds: Any = None, judgements: Any = None, valid: Any = None) -> PageRank:
         """Ranks the nodes of a graph; with judgements, learns the weights of its features first.
 
-        graph: sources of the edges, beside their targets; then the other arguments are those of `toprank.Graph`. Or a
-        `toprank.Graph`, {list: Graph}, or a folder of tables as `toprank pagerank train --graphs` takes it.
-        valid: the same for validation: the weights that are best there are kept.
+        graph: Sources of the edges, beside their targets; then the other arguments are those of `toprank.Graph`. Or a
+            `toprank.Graph`, {list: Graph}, or a folder of tables as `toprank pagerank train --graphs` takes it.
+        valid: Validation data of the same form: the weights that are best on them are kept.
 
-        Afterwards `nodes_` names the nodes and `scores_` holds their scores (several lists: dictionaries by list);
-        `error_bound_` is what the error of a list's probabilities is at most. Learned walks have `weights_` by feature,
-        `loss_` and `metric_` (of the untuned and the learned walk) and `history_` (step, loss, gradient norm, Lipschitz
-        estimate), too.
+        Afterwards `nodes_` names the nodes, `scores_` holds their scores (several lists: dictionaries by list) and `error_bound_`
+        bounds the error of a list's probabilities; plain walks have `iterations_`. Learned walks also have `config_`, `weights_`
+        by feature, `loss_` and `metric_` (of the untuned and the learned walk) and `history_` (step, loss, gradient_norm,
+        learning_rate).
         """
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PageRank:
-        """A learned walk from a file of the command or of `save`."""
+        """Loads a learned walk from a file of the command or of `save`."""
     def predict(self, graph: Any, targets: Any = None, *, weights: Any = None, edge_features: Any = None, nodes: Any = None, node_features: Any = None, seeds: Any = None, judgements: Any = None) -> Any:
-        """Scores of the nodes of other graphs by the learned walk; the arguments are those of `fit`."""
+        """Returns the scores of the nodes of other graphs by the learned walk; the arguments are those of `fit`."""
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the walk file of the command: `toprank pagerank predict` and `load` take it."""
+        """Writes a walk file: `load` and the command (`toprank pagerank predict`) read it."""
     def score(self, graph: Any, targets: Any = None, *, metric: str | None = None, **columns: Any) -> float:
-        """The mean of a metric over the lists of judged graphs; the other arguments are those of `fit`.
+        """Returns the mean of a metric over the lists of judged graphs; the other arguments are those of `fit`.
 
-        metric: that of training, unless given; NaN if no list has a value.
+        metric: That of validation, unless given; the mean is NaN if no list has a value.
         """
 
 class Ranker:
-    """Learns to put the items of each list in order.
+    """Learns to put the items of each list in order. A list is a query with its documents, a user with items, and so on.
 
-    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1"; `toprank.models()`.
-    objective: the metric to be best at ("ndcg@10") or an objective of `toprank.objectives()` ("song:gamma=0.3").
-    algorithm: the objective that is to serve the metric, instead of the one toprank would choose.
+    Settings; None stands for the default, and `config_` says what it came to:
 
-    For networks: epochs (most passes over the data), optimiser ("adam"), rate (of learning), schedule ("cosine:warmup=0.05"),
-    sampler (what a batch is, "lists:batch=32"), warm_up (passes with cross-entropy first), clip (largest norm of a gradient),
-    average ("ema:decay=0.999"). For trees: trees (most rounds), leaves (of each), rate.
+    model: Kind of model, with parameters: `mlp:hidden=256-128`, `trees:l2=1`, `neumf` (see `toprank.models()`). (Default:
+        mlp.)
+    objective: Metric to optimise (see `toprank.metrics()`), or a loss by name (see `toprank.objectives()`). (Default:
+        ndcg@10.)
+    algorithm: Override the training objective chosen for the metric. (Default: by objective.)
+    optimiser: Optimiser, with parameters: sgd, momentum, adam, adamw, storm. (Default: by model.)
+    learning_rate: Learning rate. (A number above 0; default: by model.)
+    schedule: Learning-rate schedule: constant, step, cosine, theory. (Default: by model.)
+    sampler: What a batch holds: lists, slates, strata, pairs or rows, with parameters: `lists:batch=32`. (Default: by model
+        and data.)
+    epochs: Maximum number of epochs. (An integer from 1 to 1000000; default: by model.)
+    trees: Maximum number of boosting rounds of `model` trees. (An integer from 1 to 1000000; default: by model: 300.)
+    leaves: Maximum number of leaves of each tree. (An integer from 2 to 65536; default: by data: 31; 7 for fewer than
+        50,000 rows in lists.)
+    min_rows: Minimum number of rows per leaf. (An integer from 1 to 4294967295; default: by data: 20; 50 for fewer than
+        50,000 rows in lists.)
+    transforms: Feature transforms, fitted to the training data and stored in the model. (Default: by model and data.)
+    valid_metric: Metric of validation. (Default: by objective.)
+    patience: Early stopping: epochs without improvement on validation before training stops; 0 disables it. (Default: by
+        model.)
+    warm_up: Warm-up epochs with listwise cross-entropy; the last layer is then reinitialised. (An integer from 0 to
+        1000000; default: 0.)
+    clip: Gradient-clipping norm; 0 disables it. (A number of 0 or above; default: by model.)
+    weight_average: Weight averaging: none, `ema:decay=0.999`, `tail:from=0.75`. (Default: by model.)
+    folds: Folds of a cross-validation before the model is trained on all rows; 0 for none. (Default: 0.)
+    calibrate: Calibration from scores to probabilities: auto, platt, isotonic, none. (Default: auto.)
+    seed: Seed of everything random. (Default: 1.)
 
-    transforms: steps on the features, fitted to the training data and kept in the model ("standard", "none").
-    metric: of validation; patience: passes or rounds without a better one before training stops.
-    folds: of a cross-validation before the model is trained on all rows (`oof_scores_`); calibrate: "platt", "isotonic", "none".
-    seed: of everything random. None is always the default for the model and the data; `config_` says what it came to.
-    list_column: the column of X that holds the list of each row, instead of qid= or group=: for grid searches.
-    verbose: show progress; None: in terminals and notebooks, once a fit takes longer than a second.
+    And of Python alone:
 
-    After fit: `config_`, `history_` (a record per pass), `feature_names_in_`, `n_features_in_`.
+    list_column: Column of X that holds the list of each row, instead of qid= or group=: for cross-validation and grid searches.
+    verbose: Whether to show progress; None shows it in terminals and notebooks, once a fit takes longer than a second.
+
+    After fit: `config_`, `history_` (a record per epoch or boosting round), `feature_names_in_`, `n_features_in_`, and with
+    folds `oof_scores_` (out-of-fold scores).
 
     >>> ranker = toprank.Ranker("trees", "ndcg@10", trees=300).fit(X, y, qid=query, eval_set=(V, v), eval_qid=w)
     >>> scores = ranker.predict(T, qid=t)
     """
-    algorithm: Any
-    average: Any
-    calibrate: Any
-    clip: Any
+    algorithm: str | None
+    calibrate: str | None
+    clip: float | None
     config_: dict[str, Any]
-    epochs: Any
+    epochs: int | None
     feature_names_in_: Any
-    folds: Any
+    folds: int | None
     header_: dict[str, Any]
     history_: Any
-    leaves: Any
-    list_column: Any
-    metric: Any
-    model: Any
+    learning_rate: float | None
+    leaves: int | None
+    list_column: str | None
+    min_rows: int | None
+    model: str | None
     model_: Any
     n_features_in_: int
-    objective: Any
+    objective: str | None
     oof_scores_: Any
-    optimiser: Any
-    patience: Any
-    rate: Any
-    sampler: Any
-    schedule: Any
-    seed: Any
-    transforms: Any
-    trees: Any
-    verbose: Any
-    warm_up: Any
+    optimiser: str | None
+    patience: int | None
+    sampler: str | None
+    schedule: str | None
+    seed: int | None
+    transforms: str | None
+    trees: int | None
+    valid_metric: str | None
+    verbose: bool | None
+    warm_up: int | None
+    weight_average: str | None
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Any: ...
-    def __init__(self, model: str = 'mlp', objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, transforms: str | None = None, metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
+    def __init__(self, model: str | None = None, objective: str | None = None, *, algorithm: str | None = None, optimiser: str | None = None, learning_rate: float | None = None, schedule: str | None = None, sampler: str | None = None, epochs: int | None = None, trees: int | None = None, leaves: int | None = None, min_rows: int | None = None, transforms: str | None = None, valid_metric: str | None = None, patience: int | None = None, warm_up: int | None = None, clip: float | None = None, weight_average: str | None = None, folds: int | None = None, calibrate: str | None = None, seed: int | None = None, list_column: str | None = None, verbose: bool | None = None) -> None:
         ...
-    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None, eval_set: Any = None, eval_group: Any = None, eval_qid: Any = None, from_model: Any = None) -> Ranker:
-        """Trains on lists given by sizes (group) or names (qid); neither: all rows are one list.
+    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None, eval_set: Any = None, eval_group: Any = None, eval_qid: Any = None, from_model: Any = None, checkpoint: Any = None, resume: bool = False) -> Ranker:
+        """Trains on lists given by their sizes (group) or by a name per row (qid).
 
-        eval_set: (X, y) of other lists; the model that is best on them is kept, and training stops early.
-        from_model: a model file to go on from.
+        eval_set: Validation data (X, y), with eval_group or eval_qid; the best model on them is kept, and early stopping looks
+            at them.
+        sample_weight: A weight per row, or per list.
+        from_model: Model file to warm-start from.
+        checkpoint: Model file to write. While training, a checkpoint stands beside it (its name with `.checkpoint` behind it),
+            which an interrupted fit leaves there.
+        resume: Resume the interrupted fit of this checkpoint; settings and data must be the same, and so is the model.
         """
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
-        """A fitted estimator from a model file of the command or of `save`."""
+        """Loads a fitted estimator from a model file of the command or of `save`."""
     def predict(self, X: Any, *, group: Any = None, qid: Any = None) -> np.ndarray:
-        """One score per row, higher is better. A model that looks at whole lists needs to know them."""
+        """Returns one score per row, higher is better. Models that look at whole lists need group or qid."""
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file of the command: `toprank predict` and `load` take it."""
+        """Writes a model file: `load` and the command (`toprank predict`) read it."""
     def score(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """The metric of validation on these lists (`config_["metric"]`), negated if lower is better."""
+        """Returns the metric of validation, `config_["valid-metric"]`, on these lists; negated if lower is better."""
 
 class Value:
     """One metric on all lists."""
@@ -579,8 +634,8 @@ def evaluate(labels: Any, scores: Any, *, group: Any = None, qid: Any = None, me
     1.0
     """
 
-def gradient(objective: str, scores: Any, labels: Any, *, group: Any = None, qid: Any = None, item_weight: Any = None, list_weight: Any = None, curvature: bool = True, sum: bool = False, unjudged: bool = False, seed: int = 1, **params: Any) -> Gradient:
-    """Loss, gradient and curvature of an objective at these scores, with nothing remembered.
+def gradient(objective: str, scores: Any, labels: Any, *, group: Any = None, qid: Any = None, item_weight: Any = None, list_weight: Any = None, hessian: bool = True, sum: bool = False, unjudged: bool = False, seed: int = 1, **params: Any) -> Gradient:
+    """Returns loss, gradient and Hessian diagonal of an objective at these scores, without state.
 
     >>> toprank.gradient("ranknet", [0.0, 0.0], [1, 0]).gradient
     array([-0.5,  0.5])

@@ -1,4 +1,4 @@
-"""What users hand over, as contiguous arrays of the kernels' types; nothing is copied that already is one."""
+"""Arguments as contiguous arrays of the kernels' types; what already is one is not copied."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def vector(values: Any, name: str, dtype: Any) -> np.ndarray:
 
 
 def labels_of(values: Any, unjudged: bool = False) -> np.ndarray:
-    """Labels as the library keeps them; NaN is refused unless it is said to mean: not judged."""
+    """Labels as the library stores them; NaN is an error unless `unjudged` is set."""
     labels = vector(values, "labels", np.float32)
     # The smallest is NaN if one is: found without memory of its own.
     if not unjudged and labels.size and np.isnan(labels.min()):
         raise ValueError(
             f"labels: item {np.flatnonzero(np.isnan(labels))[0]} has the label NaN, expected a number; "
-            "unjudged=True takes such items as not judged"
+            "unjudged=True treats such items as not judged"
         )
     return labels
 
@@ -58,7 +58,7 @@ def lists_of(items: int, group: Any = None, qid: Any = None) -> tuple[np.ndarray
     if group is not None:
         sizes = np.asarray(group)
         if sizes.ndim != 1 or sizes.dtype.kind not in "iuf" or not np.all(sizes == np.floor(sizes)):
-            raise ValueError(f"group: found {sizes.dtype} of the shape {sizes.shape}, expected whole sizes of lists")
+            raise ValueError(f"group: found {sizes.dtype} of the shape {sizes.shape}, expected integers, the sizes of the lists")
         if np.any(sizes < 0):
             bad = np.flatnonzero(sizes < 0)[0]
             raise ValueError(f"group: list {bad} has the size {sizes[bad]}, expected sizes ≥ 0")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import difflib
 import functools
 import json
-import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from . import _toprank
 
@@ -31,7 +29,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a table; `page` holds formula, source, ties, idle lists and cost."""
+    """One line of a table; `page` is its documentation: formula, source, ties, lists without gradient, cost."""
 
     name: str
     family: str
@@ -87,23 +85,17 @@ def presets() -> dict[str, str]:
     return {line["name"]: line["about"] for line in catalog()["presets"]}
 
 
-#: Kinds of settings by their annotation: what they must be, what they become, how it is said.
-KINDS: dict[str, tuple[type, type, str]] = {
-    "bool": (bool, bool, "True or False"),
-    "int": (numbers.Integral, int, "a whole number"),
-    "float": (numbers.Real, float, "a number"),
-    "str": (str, str, "a text"),
-}
-
-
-def plain(name: str, value: Any, kind: str) -> Any:
-    """A setting as JSON has it; numbers of numpy are numbers."""
-    must, become, said = KINDS[kind.removesuffix(" | None")]
-    if isinstance(value, np.bool_):
-        value = bool(value)
-    if not isinstance(value, must) or isinstance(value, bool) != (must is bool):
-        raise TypeError(f"{name}: found {value!r} ({type(value).__name__}), expected {said}")
-    return become(value)
+def metric_names(metrics: Any) -> str:
+    """The names of metrics in one text, as the command takes them."""
+    if isinstance(metrics, str):
+        return metrics
+    names = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f"metrics: found {metrics!r}, expected names such as \"ndcg@10\" (`toprank.metrics()` lists them), "
+            "separated by commas or in a list; functions are not accepted"
+        )
+    return ",".join(names)
 
 
 def as_text(value: Any) -> str:

@@ -1,22 +1,24 @@
-"""`toprank.Ranker` and `toprank.Classifier`: the command's trainer in scikit-learn's manner."""
+"""`toprank.Ranker` and `toprank.Classifier`: the command's trainer with scikit-learn's interface."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import os
+import re
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _toprank
 from ._arrays import labels_of, lists_of, weights_of
-from ._catalog import plain
+from ._catalog import table
 from ._files import from_bytes, to_bytes
 from ._frames import Features, column, column_names, features_of, without
 from ._judge import evaluate
 from ._progress import progress
+from ._settings import adopt, as_json, constructor, parameter, settings_of, with_settings
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,28 +26,28 @@ try:
 except ImportError:
 
     class BaseEstimator:  # type: ignore[no-redef]
-        """What scikit-learn's own would do, where it is not installed."""
+        """Does what scikit-learn's class of this name does, where that is not installed."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            return {name: getattr(self, name) for name in PARAMETERS}
+            return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
         def set_params(self, **params: Any) -> Any:
+            known = inspect.signature(type(self)).parameters
             for name, value in params.items():
-                if name not in PARAMETERS:
-                    raise ValueError(f"no parameter is called {name}; expected one of {', '.join(PARAMETERS)}")
+                if name not in known:
+                    raise ValueError(f"{name} is not a parameter; expected one of {', '.join(known)}")
                 setattr(self, name, value)
             return self
 
         def __repr__(self) -> str:
-            defaults = {name: param.default for name, param in inspect.signature(_Estimator).parameters.items()}
-            changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name]]
+            changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not None]
             return f"{type(self).__name__}({', '.join(changed)})"
 
     class ClassifierMixin:  # type: ignore[no-redef]
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Share of rows (with several labels: of rows right in all of them) that are classified rightly."""
-            right = self.predict(X) == np.asarray(y)
-            return float(np.average(right.all(axis=1) if right.ndim == 2 else right, weights=sample_weight))
+            """Accuracy: the fraction of rows (with several labels: of rows correct in all of them) classified correctly."""
+            correct = self.predict(X) == np.asarray(y)
+            return float(np.average(correct.all(axis=1) if correct.ndim == 2 else correct, weights=sample_weight))
 
     class DataConversionWarning(UserWarning):  # type: ignore[no-redef]
         pass
@@ -54,64 +56,38 @@ except ImportError:
         pass
 
 
-#: What the library's settings are called here; files are arguments of methods instead.
-SETTINGS = tuple(
-    name.replace("-", "_")
-    for name in json.loads(_toprank.catalog())["settings"]
-    if name not in ("data", "valid", "out", "from")
-)
-PARAMETERS = (*SETTINGS, "list_column", "verbose")
+#: Settings that may be given without their name.
+FIRST = ("model", "objective")
+SETTINGS = {name: settings_of("rank")[name] for name in (*FIRST, *settings_of("rank"))}
+
+
+class _Run(NamedTuple):
+    """Files of a fit."""
+
+    from_model: Any
+    checkpoint: Any
+    resume: bool
+
+    def files(self) -> tuple[str, bool] | None:
+        """The model to write and whether the run resumes from the checkpoint beside it."""
+        if self.checkpoint is None:
+            if self.resume:
+                raise ValueError("resume: found no checkpoint beside it, expected the one that the interrupted fit was given")
+            return None
+        return os.fspath(self.checkpoint), bool(self.resume)
 
 
 class _Estimator(BaseEstimator):
-    def __init__(
-        self,
-        model: str = "mlp",
-        objective: str | None = None,
-        *,
-        algorithm: str | None = None,
-        optimiser: str | None = None,
-        rate: float | None = None,
-        schedule: str | None = None,
-        sampler: str | None = None,
-        epochs: int | None = None,
-        trees: int | None = None,
-        leaves: int | None = None,
-        transforms: str | None = None,
-        metric: str | None = None,
-        patience: int | None = None,
-        warm_up: int | None = None,
-        clip: float | None = None,
-        average: str | None = None,
-        folds: int | None = None,
-        calibrate: str | None = None,
-        seed: int | None = None,
-        list_column: str | None = None,
-        verbose: bool | None = None,
-    ) -> None:
-        self.model = model
-        self.objective = objective
-        self.algorithm = algorithm
-        self.optimiser = optimiser
-        self.rate = rate
-        self.schedule = schedule
-        self.sampler = sampler
-        self.epochs = epochs
-        self.trees = trees
-        self.leaves = leaves
-        self.transforms = transforms
-        self.metric = metric
-        self.patience = patience
-        self.warm_up = warm_up
-        self.clip = clip
-        self.average = average
-        self.folds = folds
-        self.calibrate = calibrate
-        self.seed = seed
-        self.list_column = list_column
-        self.verbose = verbose
+    __init__ = constructor(
+        [
+            *(parameter(n, f"{s.kind.annotation} | None", positional=n in FIRST) for n, s in SETTINGS.items()),
+            parameter("list_column", "str | None"),
+            parameter("verbose", "bool | None"),
+        ],
+        SETTINGS,
+    )
 
-    # What is known of data.
+    # Data.
 
     def _cut(self, X: Any, group: Any, qid: Any) -> tuple[Features, np.ndarray]:
         """Features, and where lists begin and end."""
@@ -139,22 +115,17 @@ class _Estimator(BaseEstimator):
                 items = _some(weights_of(weights, labels.size, "sample_weight"))
         return features, _toprank.Table(*features[:3], labels, offsets, None, [], items, lists)
 
-    def _settings(self, **given: Any) -> str:
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        settings.update(given)
-        kinds = _Estimator.__init__.__annotations__
-        said = {name: plain(name, value, kinds[name]) for name, value in settings.items() if value is not None}
-        return json.dumps({name.replace("_", "-"): value for name, value in said.items()})
-
     # Training.
 
-    def _fit(self, features: Features, table: Any, valid: Any, settings: str, from_: Any) -> Any:
-        path = None if from_ is None else os.fspath(from_)
+    def _fit(self, features: Features, table: Any, valid: Any, settings: str, run: _Run) -> Any:
+        path = None if run.from_model is None else os.fspath(run.from_model)
         shown = progress(self.verbose)
         with shown:
-            model, records, held = _toprank.train(settings, table, valid, path, shown.show if shown.wanted else None)
+            show = shown.show if shown.wanted else None
+            model, records, held = _toprank.train(settings, table, valid, path, run.files(), show)
         self._take(model, features.named)
         self.history_ = json.loads(records)
+        vars(self).pop("oof_scores_", None)
         if held is not None:
             self.oof_scores_ = held
         return self
@@ -164,10 +135,10 @@ class _Estimator(BaseEstimator):
         self.model_ = model
         self.config_: dict[str, Any] = header["config"]
         self.header_: dict[str, Any] = header
-        self.n_features_in_: int = header["width"]
+        self.n_features_in_: int = header["about"]["width"]
         vars(self).pop("feature_names_in_", None)
         if named:
-            self.feature_names_in_ = np.array(header["features"], dtype=object)
+            self.feature_names_in_ = np.array(header["about"]["features"], dtype=object)
 
     def _fitted(self) -> Any:
         if not hasattr(self, "model_"):
@@ -184,34 +155,32 @@ class _Estimator(BaseEstimator):
             )
         names = features.names
         if not features.named:
-            names = self.header_["features"]
+            names = self.header_["about"]["features"]
         labels = np.full(len(features.values), np.nan, dtype=np.float32)
         if labels.size == 0:
             raise ValueError("X: found array with 0 rows, expected at least one")
         table = _toprank.Table(features.values, names, features.levels, labels, offsets, None, [], None, None)
         scores = model.predict(table, probability)
-        outputs = self.header_["outputs"]
+        outputs = self.header_["about"]["outputs"]
         return scores if outputs < 2 else scores.reshape(outputs, -1).T
 
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file of the command: `toprank predict` and `load` take it."""
+        """Writes a model file: `load` and the command (`toprank predict`) read it."""
         self._fitted().save(os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Any:
-        """A fitted estimator from a model file of the command or of `save`."""
+        """Loads a fitted estimator from a model file of the command or of `save`."""
         return cls()._loaded(_toprank.Model.load(os.fspath(path)))
 
     def _loaded(self, model: Any) -> Any:
         header = json.loads(model.header())
-        for name in SETTINGS:
-            value = header["config"].get(name.replace("_", "-"))
-            if value not in (None, ""):
-                setattr(self, name, value)
-        numbers = [str(place + 1) for place in range(header["width"])]
-        self._take(model, header["features"] != numbers)
+        adopt(self, SETTINGS, header["config"])
+        about = header["about"]
+        numbers = [str(place + 1) for place in range(about["width"])]
+        self._take(model, about["features"] != numbers)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -237,24 +206,19 @@ class _Estimator(BaseEstimator):
 
 
 class Ranker(_Estimator):
-    """Learns to put the items of each list in order.
+    """Learns to put the items of each list in order. A list is a query with its documents, a user with items, and so on.
 
-    model: "mlp", "linear", "context" or "trees", with parameters: "mlp:hidden=256-128", "trees:l2=1"; `toprank.models()`.
-    objective: the metric to be best at ("ndcg@10") or an objective of `toprank.objectives()` ("song:gamma=0.3").
-    algorithm: the objective that is to serve the metric, instead of the one toprank would choose.
+    Settings; None stands for the default, and `config_` says what it came to:
 
-    For networks: epochs (most passes over the data), optimiser ("adam"), rate (of learning), schedule ("cosine:warmup=0.05"),
-    sampler (what a batch is, "lists:batch=32"), warm_up (passes with cross-entropy first), clip (largest norm of a gradient),
-    average ("ema:decay=0.999"). For trees: trees (most rounds), leaves (of each), rate.
+    SETTINGS
 
-    transforms: steps on the features, fitted to the training data and kept in the model ("standard", "none").
-    metric: of validation; patience: passes or rounds without a better one before training stops.
-    folds: of a cross-validation before the model is trained on all rows (`oof_scores_`); calibrate: "platt", "isotonic", "none".
-    seed: of everything random. None is always the default for the model and the data; `config_` says what it came to.
-    list_column: the column of X that holds the list of each row, instead of qid= or group=: for grid searches.
-    verbose: show progress; None: in terminals and notebooks, once a fit takes longer than a second.
+    And of Python alone:
 
-    After fit: `config_`, `history_` (a record per pass), `feature_names_in_`, `n_features_in_`.
+    list_column: Column of X that holds the list of each row, instead of qid= or group=: for cross-validation and grid searches.
+    verbose: Whether to show progress; None shows it in terminals and notebooks, once a fit takes longer than a second.
+
+    After fit: `config_`, `history_` (a record per epoch or boosting round), `feature_names_in_`, `n_features_in_`, and with
+    folds `oof_scores_` (out-of-fold scores).
 
     >>> ranker = toprank.Ranker("trees", "ndcg@10", trees=300).fit(X, y, qid=query, eval_set=(V, v), eval_qid=w)
     >>> scores = ranker.predict(T, qid=t)
@@ -272,53 +236,90 @@ class Ranker(_Estimator):
         eval_group: Any = None,
         eval_qid: Any = None,
         from_model: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
     ) -> Ranker:
-        """Trains on lists given by sizes (group) or names (qid); neither: all rows are one list.
+        """Trains on lists given by their sizes (group) or by a name per row (qid).
 
-        eval_set: (X, y) of other lists; the model that is best on them is kept, and training stops early.
-        from_model: a model file to go on from.
+        eval_set: Validation data (X, y), with eval_group or eval_qid; the best model on them is kept, and early stopping looks
+            at them.
+        sample_weight: A weight per row, or per list.
+        from_model: Model file to warm-start from.
+        checkpoint: Model file to write. While training, a checkpoint stands beside it (its name with `.checkpoint` behind it),
+            which an interrupted fit leaves there.
+        resume: Resume the interrupted fit of this checkpoint; settings and data must be the same, and so is the model.
         """
+        if self.list_column is None and group is None and qid is None and _needs_lists(self.objective):
+            _warn_of_one_list("fit")
         features, table = self._table(X, y, group, qid, sample_weight)
         valid = None
         if eval_set is not None:
             V, v = _one_pair(eval_set)
-            valid = self._table(V, v, _one(eval_group), _one(eval_qid), None)[1]
-        return self._fit(features, table, valid, self._settings(), from_model)
+            eval_group, eval_qid = _one(eval_group), _one(eval_qid)
+            given = next((name for name, value in (("qid", qid), ("group", group)) if value is not None), None)
+            if given is not None and eval_group is None and eval_qid is None:
+                raise ValueError(
+                    f"eval_set: found {given} for the training data, but neither eval_qid nor eval_group; expected eval_{given}, "
+                    "or eval_group=[len(rows)] if the rows of eval_set are one list"
+                )
+            valid = self._table(V, v, eval_group, eval_qid, None)[1]
+        elif eval_group is not None or eval_qid is not None:
+            raise ValueError("eval_group and eval_qid belong to an eval_set, but there is none; expected eval_set=(X, y)")
+        run = _Run(from_model, checkpoint, resume)
+        return self._fit(features, table, valid, as_json(self, SETTINGS), run)
 
     def predict(self, X: Any, *, group: Any = None, qid: Any = None) -> np.ndarray:
-        """One score per row, higher is better. A model that looks at whole lists needs to know them."""
+        """Returns one score per row, higher is better. Models that look at whole lists need group or qid."""
         self._fitted()
         whole = "per-list" in self.config_["transforms"] or self.config_["model"].startswith("context")
         if whole and group is None and qid is None and self.list_column is None:
             raise ValueError(
                 "this model looks at whole lists (per-list transforms or context): expected qid or group; "
-                "rows of one list: group=[len(X)]"
+                "if all rows are one list, group=[len(X)]"
             )
         return self._scores(X, group, qid)
 
     def score(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """The metric of validation on these lists (`config_["metric"]`), negated if lower is better."""
+        """Returns the metric of validation, `config_["valid-metric"]`, on these lists; negated if lower is better."""
         self._fitted()
-        scores = self.predict(X, group=group, qid=qid)
         if self.list_column is not None:
-            qid = np.asarray(column(X, self.list_column))
-        result = evaluate(_flat(y), scores, group=group, qid=qid, metrics=self.config_["metric"], replicates=0)
+            given = np.asarray(column(X, self.list_column))
+        else:
+            given = qid
+            if group is None and qid is None and self.header_["reached"]["lists"] > 1:
+                _warn_of_one_list("score")
+        scores = self.predict(X, group=group, qid=qid)
+        metric = self.config_["valid-metric"]
+        result = evaluate(_flat(y), scores, group=group, qid=given, metrics=metric, replicates=0)
         value = next(iter(result.results.values()))
         return value.mean if value.higher_is_better else -value.mean
 
 
 class Classifier(ClassifierMixin, _Estimator):
-    """Learns to put positives above negatives: binary data, or several labels over the same rows.
+    """Learns to rank positives above negatives: binary data, or several labels over the same rows.
 
-    The parameters are those of `Ranker`; the objective is "auroc" unless it is given. Probabilities are fitted to rows that
-    the model did not learn from: to eval_set, or else to the rows that folds (five, unless given) held out.
+    The parameters are those of `Ranker`; the default objective is "auroc". Calibration uses rows that the model was not trained
+    on: those of eval_set, or else out-of-fold scores (of five folds, unless folds is given).
 
     >>> model = toprank.Classifier("trees", "auprc").fit(X, y)
     >>> model.predict_proba(T)[:, 1]
     """
 
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, eval_set: Any = None, from_model: Any = None) -> Classifier:
-        """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged)."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        from_model: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
+    ) -> Classifier:
+        """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged).
+
+        The other arguments are those of `Ranker.fit`.
+        """
         if self.list_column is not None:
             raise ValueError("list_column is for Ranker: a classifier has one list of all rows")
         labels = self._learn_classes(y)
@@ -330,7 +331,8 @@ class Classifier(ClassifierMixin, _Estimator):
         folds = self.folds
         if folds is None and valid is None and self.calibrate != "none" and from_model is None:
             folds = 5
-        return self._fit(features, table, valid, self._settings(folds=folds), from_model)
+        run = _Run(from_model, checkpoint, resume)
+        return self._fit(features, table, valid, as_json(self, SETTINGS, folds=folds), run)
 
     def _learn_classes(self, y: Any) -> np.ndarray:
         if y is None:
@@ -389,19 +391,19 @@ class Classifier(ClassifierMixin, _Estimator):
         super()._take(model, named)
         if not hasattr(self, "classes_"):
             self.classes_ = np.array([0, 1])
-            self.outputs_ = self.header_["output_names"] or None
+            self.outputs_ = self.header_["about"]["output_names"] or None
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """One score per row, or per row and label; higher is more likely positive."""
+        """Returns one score per row, or per row and label; higher is more likely positive."""
         return self._scores(X, None, None)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Calibrated probabilities: of both classes, or of each label."""
+        """Returns calibrated probabilities: of both classes, or of each label."""
         positive = self._scores(X, None, None, probability=True)
         return positive if positive.ndim == 2 else np.stack([1 - positive, positive], axis=1)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class (or labels) of probability above one half."""
+        """Returns the class, or the labels, of probability above one half."""
         positive = self._scores(X, None, None, probability=True)
         chosen = (positive > 0.5).astype(int)
         return chosen if positive.ndim == 2 else self.classes_[chosen]
@@ -411,6 +413,26 @@ class Classifier(ClassifierMixin, _Estimator):
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         return tags
+
+
+Ranker.__doc__ = with_settings(Ranker.__doc__, SETTINGS)
+
+
+def _needs_lists(objective: str | None) -> bool:
+    """False for objectives of single rows (pointwise) and of binary data (areas under curves)."""
+    name = re.split("[:@]", objective or "")[0]
+    entries = [entry for kind in ("metrics", "objectives") for entry in table(kind).values()]
+    return not any(name in (e.name, *e.aliases) and e.family in ("areas", "pointwise") for e in entries)
+
+
+def _warn_of_one_list(method: str) -> None:
+    warnings.warn(
+        f"Ranker.{method} was given neither qid, group nor list_column: all rows are one list. Pass qid (in GridSearchCV and "
+        "cross_val_score by metadata routing: set_fit_request(qid=True), set_score_request(qid=True)), or make it a column of X "
+        "and name that by list_column. If the rows are one list, pass group=[len(X)].",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _flat(y: Any) -> np.ndarray:

@@ -8,14 +8,14 @@ import numpy as np
 
 
 class Features(NamedTuple):
-    """Features as the library wants them."""
+    """Features as the library takes them."""
 
     values: np.ndarray
     """Rows of f32, contiguous."""
     names: list[str]
     """Names of the columns; without names they are called by their number from 1, as in LETOR files."""
     levels: dict[int, list[str]]
-    """Words of the categorical columns."""
+    """Strings of the categorical columns."""
     named: bool
 
 
@@ -45,10 +45,10 @@ def features_of(table: Any) -> Features:
     values = np.empty((len(table), len(names)), dtype=np.float32)
     levels: dict[int, list[str]] = {}
     for place, name in enumerate(names):
-        numbers, words = _column(column(table, name), name)
+        numbers, strings = _column(column(table, name), name)
         values[:, place] = numbers
-        if words is not None:
-            levels[place] = words
+        if strings is not None:
+            levels[place] = strings
     return _finite(Features(values, [str(name) for name in names], levels, True))
 
 
@@ -66,7 +66,7 @@ def _array(table: Any) -> Features:
     try:
         values = np.ascontiguousarray(array, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        found = f"X: found values of type {array.dtype}, expected numbers; words go in a data frame ({error})"
+        found = f"X: found values of type {array.dtype}, expected numbers; strings are accepted in a data frame ({error})"
         raise type(error)(found) from None
     return _finite(Features(values, [str(place + 1) for place in range(array.shape[1])], {}, False))
 
@@ -86,7 +86,7 @@ def _finite(features: Features) -> Features:
 
 
 def _column(series: Any, name: Any) -> tuple[np.ndarray, list[str] | None]:
-    """A column as numbers, and the words they stand for if it has words."""
+    """A column as numbers, and the strings they stand for if it has strings."""
     array = None
     if hasattr(series, "na_value") or hasattr(series, "cat") and str(getattr(series, "dtype", "")) == "category":
         array = np.asarray(series, dtype=object)
@@ -95,17 +95,17 @@ def _column(series: Any, name: Any) -> tuple[np.ndarray, list[str] | None]:
     if array.dtype.kind in "biuf":
         return array.astype(np.float32), None
     if array.dtype.kind not in "OUTS" and array.dtype.kind != "V":
-        raise TypeError(f"X: column {name} has values of type {array.dtype}, expected numbers or words")
+        raise TypeError(f"X: column {name} has values of type {array.dtype}, expected numbers or strings")
     codes: dict[str, int] = {}
     numbers = np.empty(len(array), dtype=np.float32)
     for row, value in enumerate(array.tolist()):
         if value is None or value != value or type(value).__name__ == "NAType":
             numbers[row] = np.nan
         elif isinstance(value, str):
-            # Words are numbered as they come, like those of a file.
+            # Strings are numbered in the order of their first rows, like those of a file.
             numbers[row] = codes.setdefault(value, len(codes))
         elif not codes:
             numbers[row] = float(value)
         else:
-            raise TypeError(f"X: column {name} has words and, in row {row}, {value!r}; expected one kind")
+            raise TypeError(f"X: column {name} has strings and, in row {row}, {value!r}; expected either strings or numbers")
     return numbers, list(codes) or None

@@ -1,4 +1,4 @@
-"""Graphs with features, seeds and judgements, as the library wants them."""
+"""Graphs with features, seeds and judgements, as the library takes them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ._frames import features_of
 
 
 class Graph:
-    """A graph and what is known of it: edges sources[e] → targets[e].
+    """A graph with edges sources[e] → targets[e], their features, seeds and judgements.
 
-    weights: one per edge, ≥ 0; for a learned walk they are one more feature of edges.
-    edge_features: a row per edge, ≥ 0; an array or a frame, whose names are kept.
-    nodes: names of all nodes, if some have no edge, or to fix their order; node_features: a row for each of them, ≥ 0.
-    seeds: where walks start: nodes, {node: weight} (plain walks), or {list: nodes}; all nodes alike if left out.
-    judgements: what walks are learned from: {node: label}, or {list: {node: label}} for several lists over the graph.
+    weights: One per edge, 0 or above; for a learned walk they are an additional feature of edges.
+    edge_features: A row per edge, 0 or above; an array or a frame, whose column names are kept.
+    nodes: Names of all nodes, if some have no edge, or to fix their order.
+    node_features: A row for each of `nodes`, 0 or above.
+    seeds: Where walks start: nodes, {node: weight} (plain walks), or {list: nodes}; omitted, all nodes with equal probability.
+    judgements: What walks are learned from: {node: label}, or {list: {node: label}} for several lists over the graph.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Graph:
         """The node of that name."""
         code = self.place.get(_plain(name))
         if code is None:
-            raise ValueError(f"{what}: {name!r} is no node of the graph")
+            raise ValueError(f"{what}: {name!r} is not a node of the graph")
         return code
 
     def own_columns(self) -> tuple[list[str], np.ndarray]:
@@ -81,7 +82,7 @@ class Graph:
         return [*self.edge_columns, "weight"], values
 
     def judged(self) -> dict[str, Mapping[Any, Any]]:
-        """The lists over this graph with their judgements; one without a name is called all, as the command calls it."""
+        """The lists over this graph with their judgements; one without a name is called all, as by the command."""
         said = self.judgements or {}
         nested = [isinstance(labels, Mapping) for labels in said.values()]
         if not any(nested):
@@ -122,7 +123,7 @@ def _numbered(sources: np.ndarray, targets: np.ndarray, nodes: Any) -> tuple[np.
     numbers = {name: code for code, name in enumerate(given.tolist())}
     unknown = [name for name in names.tolist() if name not in numbers]
     if unknown or len(numbers) != given.size:
-        what = f"{unknown[0]!r} of an edge is not among them" if unknown else "a name is there twice"
+        what = f"{unknown[0]!r} of an edge is not among them" if unknown else "a name occurs twice"
         raise ValueError(f"nodes: {what}; expected every node once")
     place = np.array([numbers[name] for name in names.tolist()], dtype=np.uint32)
     return given, place[codes.reshape(-1)]
@@ -133,8 +134,8 @@ def _features(table: Any, rows: int, name: str, of: str) -> tuple[list[str], np.
         return [], np.zeros((rows, 0), dtype=np.float32)
     features = features_of(table)
     if features.levels:
-        words = ", ".join(features.names[place] for place in features.levels)
-        raise TypeError(f"{name}: found words in {words}, expected numbers: features of a walk are numbers ≥ 0")
+        columns = ", ".join(features.names[place] for place in features.levels)
+        raise TypeError(f"{name}: found strings in {columns}, expected numbers: features of a walk are 0 or above")
     if len(features.values) != rows:
         raise ValueError(f"{name}: found {len(features.values)} rows, expected one for each of {rows} {of}")
     bad = np.argwhere(~(features.values >= 0))
@@ -142,7 +143,7 @@ def _features(table: Any, rows: int, name: str, of: str) -> tuple[list[str], np.
         row, column = bad[0]
         raise ValueError(
             f"{name}: row {row} has {features.values[row, column]} in column {features.names[column]}, expected finite "
-            "numbers from 0 on: weights of a walk are sums of them"
+            "numbers of 0 or above: weights of a walk are sums of them"
         )
     return features.names, features.values
 
@@ -167,7 +168,7 @@ def query_graphs(graphs: Any, ends: bool | None) -> Any:
 
 def _columns(graphs: list[Graph], shared: bool, lists: dict[str, Any], ends: bool | None) -> Any:
     if not graphs:
-        raise ValueError("graphs: found none, expected one at least")
+        raise ValueError("graphs: found none, expected at least one")
     first = graphs[0]
     for graph in graphs[1:]:
         if graph._columns() != first._columns():

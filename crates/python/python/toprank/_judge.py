@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _toprank
 from ._arrays import labels_of, lists_of, scores_of, weights_of
-from ._catalog import as_text
+from ._catalog import as_text, metric_names
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Evaluation(Mapping[str, float]):
 
 
 def metrics_text(metrics: str | Iterable[str]) -> str:
-    return metrics if isinstance(metrics, str) else ",".join(metrics)
+    return metric_names(metrics)
 
 
 def rules_of(policy: str | Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`toprank.Objective` and `toprank.gradient`: which way should each score move?"""
+"""`toprank.Objective` and `toprank.gradient`: loss and gradient of scores."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from ._catalog import spec, table
 
 
 class Gradient(NamedTuple):
-    """What a step gives; arrays are in the order of the scores."""
+    """The result of a step; arrays are in the order of the scores."""
 
     loss: float
     gradient: np.ndarray
-    """∂loss/∂score: negative means that the score should rise."""
-    curvature: np.ndarray | None
-    """For Newton steps; None unless asked for."""
+    """∂loss/∂score; negative where the score should rise."""
+    hessian: np.ndarray | None
+    """Diagonal of the Hessian, ∂²loss/∂score², or an upper bound of it; None unless asked for."""
     gradient_previous: np.ndarray | None
     """Gradient at the previous scores, for objectives that use them."""
     losses: np.ndarray
-    """Loss of each list, 0 where it could not contribute."""
+    """Loss of each list; 0 for lists without gradient."""
     used: int
-    idle: int
-    """Lists that could not contribute (one item, nothing relevant …)."""
+    """Lists with a gradient."""
+    without_gradient: int
+    """Lists without gradient: of one item, without a relevant one, and so on."""
 
 
 class Objective:
-    """An objective with its parameters and what it remembers: trackers, thresholds, duals.
+    """An objective with its parameters and its state: trackers, thresholds, duals.
 
     >>> goal = toprank.Objective("song", gamma=0.3).prepare(labels, group=sizes)
     >>> loss, gradient, *_ = goal.step(scores)                       # all lists
@@ -41,11 +42,11 @@ class Objective:
         self._text = spec(name, params)
         self._seed = seed
         self._goal = _toprank.Objective(self._text, seed)
-        self._told: tuple[Any, ...] | None = None
+        self._data: tuple[Any, ...] | None = None
 
     @property
     def name(self) -> str:
-        """As the command would be asked for it."""
+        """The objective as the command takes it."""
         return self._goal.name
 
     @property
@@ -66,7 +67,7 @@ class Objective:
         list_weight: Any = None,
         unjudged: bool = False,
     ) -> Objective:
-        """Tells the labels and lists of the data set; what was remembered about others is forgotten."""
+        """Sets the labels and lists of the data set, and resets the state."""
         labels = labels_of(labels, unjudged)
         offsets, _ = lists_of(labels.size, group, qid)
         items = weights_of(item_weight, labels.size, "item_weight")
@@ -74,9 +75,9 @@ class Objective:
         self._prepare((labels, offsets, items, lists))
         return self
 
-    def _prepare(self, told: tuple[Any, ...]) -> None:
-        self._goal.prepare(*told)
-        self._told = told
+    def _prepare(self, data: tuple[Any, ...]) -> None:
+        self._goal.prepare(*data)
+        self._data = data
 
     def step(
         self,
@@ -86,29 +87,31 @@ class Objective:
         items: Sequence[Any] | None = None,
         importance: Any = None,
         previous: Any = None,
-        curvature: bool = False,
+        hessian: bool = False,
         sum: bool = False,
     ) -> Gradient:
-        """Loss, gradient and curvature; what the objective remembers moves on by one step.
+        """Returns loss, gradient and Hessian diagonal, and updates the state by one step.
 
-        scores: one per item of all lists, or of the drawn ones, draw after draw.
-        lists: numbers of the drawn lists, in any order; items: for each of them the places of the drawn items (all if
-        left out); importance: what each draw counts for where lists are not drawn evenly.
-        previous: scores of the same items under the model of the step before, for objectives that use them.
-        sum: the sum over lists instead of their mean, as boosted trees want it.
+        scores: One per item of all lists, or of the drawn ones, draw after draw.
+        lists: Numbers of the drawn lists, in any order.
+        items: For each of them the positions of the drawn items; all if omitted.
+        importance: Weight of each draw, where lists are not drawn with equal probability.
+        previous: Scores of the same items under the model of the step before, for objectives that use them.
+        hessian: Whether to compute the Hessian diagonal.
+        sum: Sum over lists instead of their mean, as boosted trees use it.
         """
         if lists is None and (items is not None or importance is not None):
             raise ValueError("items and importance belong to drawn lists: expected lists beside them")
         now = vector(scores, "scores", np.float64)
         before = None if previous is None else vector(previous, "previous", np.float64)
-        return Gradient(*self._goal.step(now, drawn(lists, items, importance), before, curvature, sum))
+        return Gradient(*self._goal.step(now, drawn(lists, items, importance), before, hessian, sum))
 
     def state_dict(self) -> dict[str, Any]:
-        """What the objective remembers, to go on later with the same lists: `load_state_dict` takes it."""
+        """Returns the state, to be restored with the same lists by `load_state_dict`."""
         return {"objective": self.name, "seed": self._seed, "steps": self.steps, "state": self._goal.state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Takes up what `state_dict` gave; `prepare` must have seen the same lists."""
+        """Restores what `state_dict` returned; `prepare` must have been called with the same lists."""
         if state["objective"] != self.name or state["seed"] != self._seed:
             raise ValueError(
                 f"the state is of {state['objective']} with seed {state['seed']}, "
@@ -118,13 +121,13 @@ class Objective:
             self._goal.load_state(state["state"], state["steps"])
 
     def __reduce__(self) -> Any:
-        return _made_again, (self._text, self._seed, self._told, self.state_dict())
+        return _made_again, (self._text, self._seed, self._data, self.state_dict())
 
 
-def _made_again(text: str, seed: int, told: tuple[Any, ...] | None, state: dict[str, Any]) -> Objective:
+def _made_again(text: str, seed: int, data: tuple[Any, ...] | None, state: dict[str, Any]) -> Objective:
     objective = Objective(text, seed=seed)
-    if told is not None:
-        objective._prepare(told)
+    if data is not None:
+        objective._prepare(data)
         objective.load_state_dict(state)
     return objective
 
@@ -133,7 +136,7 @@ Objective.__doc__ += "\n\nObjectives:\n" + "\n".join(f"    {e.name}: {e.about}" 
 
 
 def drawn(lists: Any, items: Sequence[Any] | None, importance: Any) -> tuple[Any, ...] | None:
-    """Drawn lists, places of their items and what they count for, as the library takes them."""
+    """Drawn lists, positions of their items and their weights, as the library takes them."""
     if lists is None:
         return None
     which = vector(lists, "lists", np.int64)
@@ -154,13 +157,13 @@ def gradient(
     qid: Any = None,
     item_weight: Any = None,
     list_weight: Any = None,
-    curvature: bool = True,
+    hessian: bool = True,
     sum: bool = False,
     unjudged: bool = False,
     seed: int = 1,
     **params: Any,
 ) -> Gradient:
-    """Loss, gradient and curvature of an objective at these scores, with nothing remembered.
+    """Returns loss, gradient and Hessian diagonal of an objective at these scores, without state.
 
     >>> toprank.gradient("ranknet", [0.0, 0.0], [1, 0]).gradient
     array([-0.5,  0.5])
@@ -168,4 +171,4 @@ def gradient(
     goal = Objective(objective, seed=seed, **params)
     weights = {"item_weight": item_weight, "list_weight": list_weight}
     goal.prepare(labels, group=group, qid=qid, unjudged=unjudged, **weights)
-    return goal.step(scores, curvature=curvature, sum=sum)
+    return goal.step(scores, hessian=hessian, sum=sum)

@@ -1,4 +1,4 @@
-"""`toprank.PageRank`: where a walk on a graph is in the long run, and walks whose weights are learned."""
+"""`toprank.PageRank`: the stationary distribution of a random walk on a graph, and walks with learned weights."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 import numpy as np
 
 from . import _toprank
-from ._catalog import plain
 from ._files import from_bytes, to_bytes
 from ._graphs import Graph, query_graphs
 from ._progress import progress
+from ._settings import adopt, as_json, constructor, parameter, settings_of, with_settings
+
+
+SETTINGS = settings_of("walk")
 
 
 class PageRank:
     """PageRank with a certified error: classical, weighted, personalised, or with weights learned from judgements.
 
-    restart: probability of a restart at each step (others call 1 − restart the damping factor).
-    dangling: where walks go from nodes without out-edges: "restart" (to the seeds) or "uniform" (to any node).
-    error: largest error of the distribution in the 1-norm.
+    error: Largest error of the distribution in the 1-norm.
+    ends: Whether edges have the features of the nodes they join; None: if they have none of their own.
+    verbose: Whether to show progress, as in `Ranker`.
 
-    The others are for learned walks and those of `toprank pagerank train`; None is what suits the objective:
-    objective: "margin", another one of `toprank.objectives()`, or a metric to be best at ("ndcg@10").
-    method: "gbn", "gfn", "gbp" or "adam"; steps: most of them; epsilon, lipschitz, step_size, rate, theory, radius, seed: of
-    the methods. scores: what they are, "probability", "scaled" (n times it) or "log". metric: to validate by.
-    scale: divide every feature by its largest value while learning. ends: whether edges have the features of the nodes they
-    join; None: if they have none of their own. verbose: as in `Ranker`.
+    Settings; `restart` and `dangling` are of every walk, the others of learned ones, and None stands for the default:
+
+    SETTINGS
 
     >>> ranked = toprank.PageRank().fit(["a", "b", "c"], ["b", "c", "b"])
     >>> dict(zip(ranked.nodes_, ranked.scores_))
@@ -38,54 +38,21 @@ class PageRank:
     >>> walk.save("walk.toprank")                      # the file of `toprank pagerank train`
     """
 
-    def __init__(
-        self,
-        *,
-        restart: float = 0.15,
-        dangling: str = "restart",
-        error: float = 1e-9,
-        objective: str = "margin",
-        method: str | None = None,
-        scores: str | None = None,
-        metric: str | None = None,
-        steps: int | None = None,
-        epsilon: float = 1e-6,
-        lipschitz: float = 1e-4,
-        step_size: float = 100.0,
-        rate: float = 0.02,
-        theory: bool = False,
-        radius: float | None = None,
-        scale: bool = True,
-        ends: bool | None = None,
-        seed: int = 1,
-        verbose: bool | None = None,
-    ) -> None:
-        self.restart = restart
-        self.dangling = dangling
-        self.error = error
-        self.objective = objective
-        self.method = method
-        self.scores = scores
-        self.metric = metric
-        self.steps = steps
-        self.epsilon = epsilon
-        self.lipschitz = lipschitz
-        self.step_size = step_size
-        self.rate = rate
-        self.theory = theory
-        self.radius = radius
-        self.scale = scale
-        self.ends = ends
-        self.seed = seed
-        self.verbose = verbose
-
-    def _params(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in inspect.signature(PageRank).parameters}
+    __init__ = constructor(
+        [
+            *(parameter(name, s.kind.annotation + " | None" * (s.fixed_default is None), s.fixed_default)
+              for name, s in SETTINGS.items()),
+            parameter("error", "float", 1e-9),
+            parameter("ends", "bool | None"),
+            parameter("verbose", "bool | None"),
+        ],
+        SETTINGS,
+    )
 
     def __repr__(self) -> str:
-        defaults = {name: param.default for name, param in inspect.signature(PageRank).parameters.items()}
-        changed = [f"{name}={value!r}" for name, value in self._params().items() if value != defaults[name]]
-        return f"PageRank({', '.join(changed)})"
+        params = inspect.signature(PageRank).parameters.values()
+        values = {param.name: getattr(self, param.name) for param in params if getattr(self, param.name) != param.default}
+        return f"PageRank({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
     def fit(
         self,
@@ -102,14 +69,14 @@ class PageRank:
     ) -> PageRank:
         """Ranks the nodes of a graph; with judgements, learns the weights of its features first.
 
-        graph: sources of the edges, beside their targets; then the other arguments are those of `toprank.Graph`. Or a
-        `toprank.Graph`, {list: Graph}, or a folder of tables as `toprank pagerank train --graphs` takes it.
-        valid: the same for validation: the weights that are best there are kept.
+        graph: Sources of the edges, beside their targets; then the other arguments are those of `toprank.Graph`. Or a
+            `toprank.Graph`, {list: Graph}, or a folder of tables as `toprank pagerank train --graphs` takes it.
+        valid: Validation data of the same form: the weights that are best on them are kept.
 
-        Afterwards `nodes_` names the nodes and `scores_` holds their scores (several lists: dictionaries by list);
-        `error_bound_` is what the error of a list's probabilities is at most. Learned walks have `weights_` by feature,
-        `loss_` and `metric_` (of the untuned and the learned walk) and `history_` (step, loss, gradient norm, Lipschitz
-        estimate), too.
+        Afterwards `nodes_` names the nodes, `scores_` holds their scores (several lists: dictionaries by list) and `error_bound_`
+        bounds the error of a list's probabilities; plain walks have `iterations_`. Learned walks also have `config_`, `weights_`
+        by feature, `loss_` and `metric_` (of the untuned and the learned walk) and `history_` (step, loss, gradient_norm,
+        learning_rate).
         """
         graphs = _graphs(graph, targets, weights, edge_features, nodes, node_features, seeds, judgements)
         if isinstance(graphs, Graph) and graphs.judgements is None:
@@ -118,16 +85,13 @@ class PageRank:
             return self._rank(graphs)
         there = query_graphs(graphs, self.ends)
         watch = None if valid is None else query_graphs(valid, self.ends)
-        kinds, others = PageRank.__init__.__annotations__, ("error", "ends", "verbose")
-        said = {n: plain(n, v, kinds[n]) for n, v in self._params().items() if n not in others and v is not None}
-        settings = {"score" if name == "scores" else name.replace("_", "-"): value for name, value in said.items()}
         shown = progress(self.verbose)
         with shown:
             walk, metric, values, lines = _toprank.learn_walk(
-                json.dumps(settings), there, watch, shown.show if shown.wanted else None
+                as_json(self, SETTINGS), there, watch, shown.show if shown.wanted else None
             )
         self._take(walk)
-        self.history_ = [dict(zip(("step", "loss", "gradient_norm", "lipschitz"), line)) for line in lines]
+        self.history_ = [dict(zip(("step", "loss", "gradient_norm", "learning_rate"), line)) for line in lines]
         self.metric_ = {"name": metric, "untuned": values[0], "learned": values[1]}
         self.scores_, self.error_bound_ = self._scores(graphs, there)
         self.nodes_ = _by_list(graphs, there, [names for _, names in there.names()])
@@ -136,9 +100,9 @@ class PageRank:
     def _rank(self, graph: Graph) -> PageRank:
         if self.dangling not in ("restart", "uniform"):
             raise ValueError(f"dangling must be restart or uniform, but is {self.dangling}")
-        for name in ("walk_", "header_", "weights_", "loss_", "metric_", "history_"):
+        for name in ("walk_", "header_", "config_", "weights_", "loss_", "metric_", "history_"):
             vars(self).pop(name, None)
-        self.scores_, self.error_bound_, self.products_ = _toprank.pagerank(
+        self.scores_, self.error_bound_, self.iterations_ = _toprank.pagerank(
             graph.nodes.size,
             graph.sources,
             graph.targets,
@@ -152,11 +116,12 @@ class PageRank:
         return self
 
     def _take(self, walk: Any) -> None:
-        vars(self).pop("products_", None)
+        vars(self).pop("iterations_", None)
         self.walk_ = walk
         self.header_: dict[str, Any] = json.loads(walk.header())
+        self.config_: dict[str, Any] = self.header_["config"]
         self.weights_: dict[str, float] = {name: weight for name, weight, _ in walk.weights()}
-        self.loss_: dict[str, float] = dict(zip(("untuned", "learned"), self.header_["loss"]))
+        self.loss_: dict[str, float] = dict(zip(("untuned", "learned"), self.header_["about"]["loss"]))
 
     def _learned(self) -> Any:
         if not hasattr(self, "walk_"):
@@ -179,37 +144,34 @@ class PageRank:
         seeds: Any = None,
         judgements: Any = None,
     ) -> Any:
-        """Scores of the nodes of other graphs by the learned walk; the arguments are those of `fit`."""
+        """Returns the scores of the nodes of other graphs by the learned walk; the arguments are those of `fit`."""
         self._learned()
         graphs = _graphs(graph, targets, weights, edge_features, nodes, node_features, seeds, judgements)
-        return self._scores(graphs, query_graphs(graphs, self.header_["ends"]))[0]
+        return self._scores(graphs, query_graphs(graphs, self.header_["about"]["ends"]))[0]
 
     def score(self, graph: Any, targets: Any = None, *, metric: str | None = None, **columns: Any) -> float:
-        """The mean of a metric over the lists of judged graphs; the other arguments are those of `fit`.
+        """Returns the mean of a metric over the lists of judged graphs; the other arguments are those of `fit`.
 
-        metric: that of training, unless given; NaN if no list has a value.
+        metric: That of validation, unless given; the mean is NaN if no list has a value.
         """
         walk = self._learned()
-        there = query_graphs(_graphs(graph, targets, **columns), self.header_["ends"])
+        there = query_graphs(_graphs(graph, targets, **columns), self.header_["about"]["ends"])
         if not there.is_judged():
             raise ValueError("nothing is judged: expected judgements")
-        chosen = metric or getattr(self, "metric_", {}).get("name") or (self.header_["metric"] or ["ndcg@10"])[0]
-        value = walk.value(there, chosen)
+        value = walk.value(there, metric or self.config_["valid-metric"])
         return float("nan") if value is None else value
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the walk file of the command: `toprank pagerank predict` and `load` take it."""
+        """Writes a walk file: `load` and the command (`toprank pagerank predict`) read it."""
         self._learned().save(os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PageRank:
-        """A learned walk from a file of the command or of `save`."""
+        """Loads a learned walk from a file of the command or of `save`."""
         loaded = cls()
         loaded._take(_toprank.Walk.load(os.fspath(path)))
-        header = loaded.header_
-        for name in ("restart", "dangling", "objective", "method", "ends"):
-            setattr(loaded, name, header[name])
-        loaded.scores = header["score"]
+        adopt(loaded, SETTINGS, loaded.config_)
+        loaded.ends = loaded.header_["about"]["ends"]
         return loaded
 
     def __getstate__(self) -> dict[str, Any]:
@@ -222,6 +184,9 @@ class PageRank:
         vars(self).update(state)
         if "walk_" in state:
             self.walk_ = from_bytes(_toprank.Walk, state["walk_"])
+
+
+PageRank.__doc__ = with_settings(PageRank.__doc__, SETTINGS)
 
 
 def _graphs(

@@ -1,4 +1,4 @@
-"""A line that says how far a fit has come, in terminals and notebooks."""
+"""A line of progress while fitting, in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class progress:
-    """Rewrites one line of standard error, from the second second on."""
+    """Rewrites one line of standard error, once a second has passed."""
 
     def __init__(self, verbose: bool | None) -> None:
         seen = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
@@ -19,7 +19,7 @@ class progress:
     def show(self, step: int, steps: int | None, epoch: int | None, loss: float, metric: float | None) -> None:
         if time.monotonic() < self.after:
             return
-        place = f"step {step}" if steps is None else f"step {step} of {steps}, pass {epoch}"
+        place = f"step {step}" if steps is None else f"step {step} of {steps}, epoch {epoch}"
         judged = "" if metric is None else f", validation {metric:.4f}"
         line = f"{place}, loss {loss:.4g}{judged}"
         sys.stderr.write("\r" + line.ljust(self.width))

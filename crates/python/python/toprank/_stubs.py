@@ -99,6 +99,12 @@ def attributes(of: type) -> dict[str, str]:
     return found
 
 
+def parameter_kinds(of: type) -> dict[str, str]:
+    """The attributes that a constructor made from settings sets, with their kinds."""
+    signature = getattr(vars(of).get("__init__"), "__signature__", None)
+    return {} if signature is None else {p.name: p.annotation for p in list(signature.parameters.values())[1:]}
+
+
 def klass(name: str, of: type) -> str:
     if issubclass(of, tuple):
         text = f"class {name}(NamedTuple):\n" + about(of.__doc__, "    ")
@@ -112,7 +118,8 @@ def klass(name: str, of: type) -> str:
     others = ("BaseEstimator", "ClassifierMixin")
     ours = [b for b in reversed(of.__mro__) if b.__module__.startswith("toprank") and b.__name__ not in others]
     members = {member: value for base in ours for member, value in vars(base).items()}
-    for attribute, kind in sorted({k: v for base in ours for k, v in attributes(base).items()}.items()):
+    known = {k: v for base in ours for k, v in (*parameter_kinds(base).items(), *attributes(base).items())}
+    for attribute, kind in sorted(known.items()):
         if attribute not in members:
             text += f"    {attribute}: {kind}\n"
     if any(base.__name__ == "BaseEstimator" for base in of.__mro__):

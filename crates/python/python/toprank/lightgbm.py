@@ -1,4 +1,4 @@
-"""Objectives and metrics inside LightGBM's trees.
+"""Objectives and metrics for LightGBM.
 
 >>> lightgbm.train({"objective": toprank.lightgbm.objective("song"), "metric": "None"}, data,
 ...                feval=toprank.lightgbm.metric("ndcg@10"), valid_sets=[valid])
@@ -11,23 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from ._boosters import Boosted, Judged
+from ._boosters import Boosted, Metric
 
 
 class objective(Boosted):
     """An objective of `toprank.objectives()`, called by `lightgbm.train` and by `LGBMRanker`.
 
-    scale: a factor of gradient and curvature; None: the one that brings the mean curvature of a row to ¼ in the first
-    round, so that LightGBM's defaults mean what they mean for its own objectives. 1 gives the sum over lists as it is.
-    curvature: a further factor of the curvature alone.
-    LightGBM's own lambdarank is "lambdarank@30:norm=lightgbm" with scale=1.
-    Weights of rows multiply gradient and curvature, as LightGBM does for its own.
+    scale: Factor of gradient and Hessian; 1 gives the sum over lists. None chooses it in the first round so that the mean
+        Hessian of a row is 0.25, for which LightGBM's defaults are made.
+    hessian: Additional factor of the Hessian alone.
+
+    LightGBM's own lambdarank is "lambdarank@30:norm=lightgbm" with scale=1. Row weights multiply gradient and Hessian, as they
+    do for LightGBM's own objectives.
     """
 
     def __init__(
-        self, name: str, *, seed: int = 1, scale: float | None = None, curvature: float = 1.0, **params: Any
+        self, name: str, *, seed: int = 1, scale: float | None = None, hessian: float = 1.0, **params: Any
     ) -> None:
-        super().__init__(name, seed, scale, curvature, params)
+        super().__init__(name, seed, scale, hessian, params)
 
     # LightGBM's scikit-learn interface looks at the number of arguments: with four it hands over weights and group.
     def __call__(self, preds: Any, data: Any, weight: Any = None, group: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -36,16 +37,16 @@ class objective(Boosted):
             weight, group = data.get_weight(), data.get_group()
         else:
             labels, scores = preds, data
-        gradient, curvature = self.gradients(labels, scores, group, None)
+        gradient, hessian = self.gradients(labels, scores, group, None)
         if weight is not None:
-            gradient, curvature = gradient * weight, curvature * weight
-        return gradient, curvature
+            gradient, hessian = gradient * weight, hessian * weight
+        return gradient, hessian
 
 
-class metric(Judged):
+class metric(Metric):
     """A metric of `toprank.metrics()`: `feval` of `lightgbm.train`, `eval_metric` of `LGBMRanker.fit`.
 
-    like="lightgbm" speaks as LightGBM's own metrics do. Weights of rows are not used.
+    like="lightgbm" matches the conventions of LightGBM's own metrics. Row weights are not used.
     """
 
     def __init__(self, name: str, *, like: str | None = None, policy: Any = None) -> None:

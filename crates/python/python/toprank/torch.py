@@ -1,4 +1,4 @@
-"""Objectives inside PyTorch: `toprank.torch.loss("song", gamma=0.3)` is a module whose gradient comes from toprank."""
+"""Objectives as losses in PyTorch: `toprank.torch.loss("song", gamma=0.3)` is a module whose gradient comes from toprank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _loss(scores: torch.Tensor, goal: Any, draws: Any, total: bool, kept: Any) -
     """Scores in, loss out; the gradient is known with the loss.
 
     The result is the linear function of the scores whose slope is that gradient, with the loss as its value: PyTorch's own
-    dot product has just that way back, without a line of Python in it.
+    dot product has this gradient, and its backward pass runs without Python.
     """
     flat = np.ascontiguousarray(_numbers(scores).reshape(-1))
     if kept is not None:
@@ -36,15 +36,15 @@ def _loss(scores: torch.Tensor, goal: Any, draws: Any, total: bool, kept: Any) -
 
 
 class Loss(torch.nn.Module):
-    """A loss of scores, with what the objective remembers kept in `state_dict()`.
+    """A loss of scores; the state of the objective is part of `state_dict()`.
 
-    With nothing remembered, labels come with the scores:
+    Objectives without state take labels beside the scores:
 
     >>> loss = toprank.torch.loss("listnet")
     >>> loss(scores, labels, group=sizes).backward()       # flat scores, sizes of the lists
-    >>> loss(scores, labels, mask=real).backward()         # one list per row; mask: which places hold an item
+    >>> loss(scores, labels, mask=real).backward()         # one list per row; mask: which positions hold an item
 
-    With trackers (SONG, K-SONG, AP …), labels come first and batches name what was drawn:
+    Objectives with trackers (SONG, K-SONG, AP …) are given all labels first; batches name the drawn lists and items:
 
     >>> loss = toprank.torch.loss("song").prepare(all_labels, group=all_sizes)
     >>> loss(scores, lists=[4, 0], items=[[0, 2, 5], [1, 3]]).backward()
@@ -54,7 +54,7 @@ class Loss(torch.nn.Module):
         super().__init__()
         self._sum = sum
         self._objective = Objective(name, seed=seed, **params)
-        # For labels that come with the scores; nothing is remembered but how often it was called.
+        # For labels that come with the scores; its only state is the number of calls.
         self._passing = Objective(name, seed=seed, **params)
         self._calls = 0
         self._waiting: dict[str, Any] | None = None
@@ -135,7 +135,7 @@ def _array(values: Any) -> Any:
 
 
 def _rows(scores: torch.Tensor, mask: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The sizes of lists if rows are lists, and which places of the flat tensor hold an item if not all do."""
+    """The sizes of lists if rows are lists, and which positions of the flat tensor hold an item if not all do."""
     if scores.dim() == 1:
         if mask is not None:
             raise ValueError("a mask belongs to scores of two dimensions, one list per row")

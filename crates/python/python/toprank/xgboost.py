@@ -1,4 +1,4 @@
-"""Objectives and metrics inside XGBoost's trees.
+"""Objectives and metrics for XGBoost.
 
 >>> xgboost.train({"base_score": 0, "disable_default_eval_metric": 1}, data, 100, obj=toprank.xgboost.objective("song"),
 ...               custom_metric=toprank.xgboost.metric("ndcg@10"), evals=[(valid, "valid")], maximize=True)
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._boosters import Boosted, Judged
+from ._boosters import Boosted, Metric
 
 
 def _lists(data: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -28,24 +28,27 @@ def _lists(data: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
 class objective(Boosted):
     """An objective of `toprank.objectives()`: `obj` of `xgboost.train` over a DMatrix with group or qid.
 
-    scale: a factor of gradient and curvature; None: the one that brings the mean curvature of a row to ¼ in the first round.
-    1 gives the sum over lists as it is. curvature: a further factor of the curvature alone.
-    XGBoost's own rank:ndcg is "lambdarank@32:norm=lightgbm" with scale=1 and curvature=2. XGBRanker takes no objective of others; `xgboost.train` does.
+    scale: Factor of gradient and Hessian; 1 gives the sum over lists. None chooses it in the first round so that the mean
+        Hessian of a row is 0.25.
+    hessian: Additional factor of the Hessian alone.
+
+    XGBoost's own rank:ndcg is "lambdarank@32:norm=lightgbm" with scale=1 and hessian=2. XGBRanker accepts no custom objective;
+    `xgboost.train` does.
     """
 
     def __init__(
-        self, name: str, *, seed: int = 1, scale: float | None = None, curvature: float = 1.0, **params: Any
+        self, name: str, *, seed: int = 1, scale: float | None = None, hessian: float = 1.0, **params: Any
     ) -> None:
-        super().__init__(name, seed, scale, curvature, params)
+        super().__init__(name, seed, scale, hessian, params)
 
     def __call__(self, predt: Any, data: Any) -> tuple[np.ndarray, np.ndarray]:
         sizes, weights = _lists(data)
-        gradient, curvature = self.gradients(data.get_label(), np.ravel(predt), sizes, weights)
-        return gradient.astype(np.float32), curvature.astype(np.float32)
+        gradient, hessian = self.gradients(data.get_label(), np.ravel(predt), sizes, weights)
+        return gradient.astype(np.float32), hessian.astype(np.float32)
 
 
-class metric(Judged):
-    """A metric of `toprank.metrics()`: `custom_metric` of `xgboost.train`; like="xgboost" speaks as XGBoost's own do."""
+class metric(Metric):
+    """A metric of `toprank.metrics()`: `custom_metric` of `xgboost.train`; like="xgboost" matches the conventions of XGBoost's own."""
 
     def __init__(self, name: str, *, like: str | None = None, policy: Any = None) -> None:
         super().__init__(name, like, policy)

@@ -62,6 +62,8 @@ pub struct Setting {
     pub metavar: &'static str,
     /// What it does.
     pub help: &'static str,
+    /// What its value is, in words: text, a number …
+    pub value_words: &'static str,
     /// What is allowed.
     pub range: Range,
     /// The trainers that have it, with the default of each: a value, `by model` and the like where it depends on other
@@ -283,6 +285,7 @@ macro_rules! settings {
                 aliases: &[$($($alias),+)?],
                 metavar: $metavar,
                 help: concat!($($doc),+),
+                value_words: <$type as SettingValue>::WORDS,
                 range: $range,
                 defaults: &[$((TrainerKind::$kind, $default)),+],
                 is_path: settings!(@flag is_path $($flag)*),
