@@ -255,7 +255,7 @@ def test_settings_and_files_that_are_none_are_refused(folder, tmp_path):
 
 
 def test_the_representation_names_what_was_changed():
-    assert repr(toprank.PageRank(restart=0.2, objective="song")) == "PageRank(restart=0.2, objective='song')"
+    assert repr(toprank.PageRank(restart=0.2, objective="song")) == "PageRank(objective='song', restart=0.2)"
     graph = toprank.Graph([1, 2], [2, 3], edge_features=[[1.0], [2.0]], judgements={1: 1})
     assert repr(graph) == "<Graph of 3 nodes and 2 edges, of edges: 1, judged>"
 
