@@ -105,7 +105,9 @@ impl Explain {
         let names: Vec<String> = (0..ensemble.width).map(|feature| feature_name(&model, feature)).collect();
         let wanted = self.dependence.iter().map(|name| {
             let place = names.iter().position(|known| known == name);
-            place.ok_or_else(|| catalog::unknown("feature", name, names.iter().map(String::as_str)).into())
+            place.ok_or_else(|| {
+                Failure::from(catalog::unknown("feature", name, names.iter().map(String::as_str)))
+            })
         });
         let wanted: Vec<usize> = wanted.collect::<Result<_, Failure>>()?;
         let data = if self.data.is_empty() {

@@ -48,7 +48,7 @@ const GROUPS: &[(&str, &[(&[&str], &str)])] = &[
 
 const EXAMPLES_AND_MORE: &str = "\
 Example: toprank evaluate --data test.txt --scores scores.txt -m ndcg@10,map
-Every command takes --json, --quiet and --threads N. `toprank COMMAND -h` is short, --help is complete.
+Every command takes --json, --quiet, --threads N; `toprank COMMAND -h` is short, --help complete.
 Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad data, 130 interrupted.";
 
@@ -62,21 +62,37 @@ pub fn command(args: &[OsString]) -> Command {
     if !asked && named.len() < words.len() || !asked && named.len() > 2 {
         return Cli::command();
     }
-    let mut command = Cli::command();
-    command.build();
-    let template =
-        format!("{{about}}\n\nUsage: {{usage}}\n\n{}\n{EXAMPLES_AND_MORE}\n", groups(&command).trim_end());
-    shaped(command.help_template(template), &named)
+    let command = Cli::command();
+    let template = format!("{{about}}\n\nUsage: {{usage}}\n\n{}{EXAMPLES_AND_MORE}\n", groups(&command));
+    let mut path: Vec<&str> = Vec::new();
+    let mut at = &command;
+    while let Some(sub) = named.get(path.len()).and_then(|name| at.find_subcommand(name)) {
+        path.push(sub.get_name());
+        at = sub;
+    }
+    let path: Vec<String> = path.into_iter().map(String::from).collect();
+    fitted(command.help_template(template), &path)
 }
 
-/// Shapes the help of the command that the words name.
-fn shaped(command: Command, words: &[&str]) -> Command {
-    match words.split_first() {
-        Some((name, rest)) if command.find_subcommand(name).is_some() => {
-            command.mut_subcommand(*name, |sub| shaped(sub, rest))
-        }
-        _ => fitted(command),
+/// Changes the command that the words name.
+fn change(command: Command, path: &[String], with: &mut dyn FnMut(Command) -> Command) -> Command {
+    match path.split_first() {
+        Some((name, rest)) => command.mut_subcommand(name, |sub| change(sub, rest, with)),
+        None => with(command),
     }
+}
+
+/// The command that the words name.
+fn named<'a>(command: &'a Command, path: &[String]) -> &'a Command {
+    path.iter().fold(command, |at, name| at.find_subcommand(name).unwrap_or(at))
+}
+
+/// Lines of its short help, on a screen of 100 columns.
+fn lines(command: &Command, path: &[String]) -> usize {
+    // Arguments can only be changed before a command is built, and global ones are only there afterwards.
+    let mut built = command.clone();
+    built.build();
+    named(&built, path).clone().term_width(COLUMNS).render_help().to_string().lines().count()
 }
 
 /// Every command with its one line, under its group.
@@ -87,17 +103,23 @@ fn groups(command: &Command) -> String {
     };
     let mut text = String::new();
     for (group, lines) in GROUPS {
-        let row = |(names, more): &(&[&str], &str)| {
-            let about = if more.is_empty() { about(names[0]) } else { (*more).to_string() };
-            vec![format!("  {}", names.join(", ")), about]
-        };
-        // Lines of several commands do not decide where the texts begin.
-        let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
         text += &format!("{group}:\n");
-        for row in rows {
-            let name = format!("{:<12}", row[0]);
-            text += &format!("{name}  {}\n", row[1]);
+        for (names, more) in *lines {
+            let about = if more.is_empty() { about(names[0]) } else { (*more).to_string() };
+            let names = format!("  {:<10}", names.join(", "));
+            text += &format!("{names}  {}\n", clause(&about, COLUMNS - names.chars().count() - 2));
         }
+        text.push('\n');
+    }
+    text
+}
+
+/// As many clauses of a text as have room.
+fn clause(text: &str, width: usize) -> &str {
+    let mut text = text;
+    while text.chars().count() > width {
+        let Some(end) = text.rfind([',', ';', ':']) else { break };
+        text = &text[..end];
     }
     text
 }
@@ -110,12 +132,11 @@ fn optional(command: &Command) -> Vec<String> {
     flags.map(|arg| arg.get_id().to_string()).filter(|id| id != "help" && id != "version").collect()
 }
 
-/// A command whose `-h` leaves to `--help` how data are read, and further flags as far as they do not fit the screen.
-fn fitted(mut command: Command) -> Command {
-    let whole = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
-    if let Some(whole) = &whole {
-        command = command.after_long_help(page::unfolded(whole));
-    }
+/// The command line in which `-h` of the command at `path` leaves to `--help` how data are read, and further flags as far as
+/// they do not fit the screen.
+fn fitted(mut command: Command, path: &[String]) -> Command {
+    let at = named(&command, path);
+    let whole = at.get_after_long_help().or(at.get_after_help()).map(ToString::to_string);
     let examples: Vec<&str> = whole.as_deref().unwrap_or_default().lines().collect();
     let examples = match examples.first() {
         Some(first) if first.starts_with("Example") => {
@@ -124,35 +145,47 @@ fn fitted(mut command: Command) -> Command {
         }
         _ => String::new(),
     };
-    let reading = |arg: &Arg| arg.get_help_heading() == Some(reading::HEADING);
+    let reading = |arg: &&Arg| arg.get_help_heading() == Some(reading::HEADING);
     let of_reading: Vec<String> =
-        command.get_arguments().filter(|arg| reading(arg)).map(|arg| arg.get_id().to_string()).collect();
+        at.get_arguments().filter(reading).map(|arg| arg.get_id().to_string()).collect();
     let reads = !of_reading.is_empty();
-    for id in of_reading {
-        command = command.mut_arg(id, |arg| arg.hide_short_help(true));
-    }
+    command = change(command, path, &mut |mut command| {
+        if let Some(whole) = &whole {
+            command = command.after_long_help(page::unfolded(whole));
+        }
+        of_reading.iter().fold(command, |command, id| command.mut_arg(id, |arg| arg.hide_short_help(true)))
+    });
     let mut hidden = 0;
     loop {
-        let mut more = Vec::new();
-        if hidden > 0 {
-            more.push(crate::table::counted(hidden, "further flag"));
+        let short = ending(&examples, hidden, reads, whole.is_some());
+        if !short.is_empty() {
+            command = change(command, path, &mut |command| command.after_help(short.clone()));
         }
-        if reads {
-            more.push("how data are read (columns, formats)".into());
-        }
-        let more = match (more.is_empty(), whole.is_some()) {
-            (false, _) => format!("--help also has: {}.", more.join(", ")),
-            (true, true) => "--help explains more.".into(),
-            (true, false) => String::new(),
-        };
-        let short = [examples.as_str(), more.as_str()];
-        let short: Vec<&str> = short.into_iter().filter(|part| !part.is_empty()).collect();
-        command = command.after_help(short.join("\n\n"));
-        let lines = command.clone().term_width(COLUMNS).render_help().to_string().lines().count();
-        let Some(last) = optional(&command).pop().filter(|_| lines > LINES) else { return command };
-        command = command.mut_arg(last, |arg| arg.hide_short_help(true));
+        let last = optional(named(&command, path)).pop();
+        let Some(last) = last.filter(|_| lines(&command, path) > LINES) else { return command };
+        command = change(command, path, &mut |command| {
+            command.mut_arg(last.as_str(), |arg| arg.hide_short_help(true))
+        });
         hidden += 1;
     }
+}
+
+/// The end of the short help: examples, and what the whole help has beyond it.
+fn ending(examples: &str, hidden: usize, reads: bool, explains: bool) -> String {
+    let mut more = Vec::new();
+    if hidden > 0 {
+        more.push(crate::table::counted(hidden, "further flag"));
+    }
+    if reads {
+        more.push("how data are read (columns, formats)".to_string());
+    }
+    let more = match (more.is_empty(), explains) {
+        (false, _) => format!("--help also has: {}.", more.join(", ")),
+        (true, true) => "--help explains more.".into(),
+        (true, false) => String::new(),
+    };
+    let parts = [examples, more.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]
@@ -188,8 +221,9 @@ mod tests {
             let text = help(path, "-h");
             let lines = text.lines().count();
             assert!(lines <= LINES, "toprank {} -h has {lines} lines:\n{text}", path.join(" "));
-            let long =
-                text.lines().find(|line| line.chars().count() > COLUMNS && !line.contains("  toprank "));
+            // clap does not wrap usage lines, and examples are to be copied.
+            let wraps = |line: &&str| !line.starts_with("Usage:") && !line.contains("  toprank ");
+            let long = text.lines().filter(wraps).find(|line| line.chars().count() > COLUMNS);
             assert!(long.is_none(), "toprank {} -h: {long:?}", path.join(" "));
         }
     }

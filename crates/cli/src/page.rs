@@ -101,10 +101,16 @@ fn blocks(markdown: &str) -> Vec<Block> {
 /// The cells of a row of a table.
 fn cells(line: &str) -> Option<Vec<String>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    Some(inner.split('|').map(|cell| inline(cell.trim().trim_matches('`'))).collect())
+    Some(inner.split('|').map(|cell| inline(bare(cell.trim()))).collect())
 }
 
-/// The mark of a list item, indented, and its words.
+/// A cell that is one piece of code, without its backticks.
+fn bare(cell: &str) -> &str {
+    let inner = cell.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    inner.filter(|inner| !inner.contains('`')).unwrap_or(cell)
+}
+
+/// The mark of a list item and its words.
 fn item(line: &str) -> Option<(String, &str)> {
     let trimmed = line.trim_start();
     let mark = trimmed.split(' ').next()?;
@@ -148,28 +154,38 @@ fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Rows as aligned columns, two blanks apart; the last column is wrapped at `width`.
+/// Narrowest column of a table that does not fit.
+const NARROWEST: usize = 12;
+
+/// Rows as aligned columns, two blanks apart. Where they are wider than `width`, the widest columns are wrapped.
 pub fn table(rows: &[Vec<String>], width: usize) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest =
         |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max();
-    let widths: Vec<usize> = (0..count).map(|column| widest(column).unwrap_or(0)).collect();
-    let before: usize = widths.iter().take(count.saturating_sub(1)).map(|width| width + 2).sum();
-    // Where little is left beside the other columns, the last one stands on lines of its own.
-    let (before, own_line) = if before + 30 > width { (4, true) } else { (before, false) };
+    let mut widths: Vec<usize> = (0..count).map(|column| widest(column).unwrap_or(0)).collect();
+    let room = width.saturating_sub(2 * count.saturating_sub(1));
+    while widths.iter().sum::<usize>() > room {
+        let Some(most) = widths.iter_mut().max().filter(|most| **most > NARROWEST) else { break };
+        *most -= 1;
+    }
     let mut text = String::new();
     for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths).take(count.saturating_sub(1)) {
-            line += cell;
-            line += &" ".repeat(width + 2 - columns(cell));
-        }
-        let last = row.get(count.saturating_sub(1)).map_or("", String::as_str);
-        if own_line {
+        let indent = |cell: &str| cell.chars().take_while(|c| *c == ' ').collect::<String>();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, &width)| wrapped(cell, width, &indent(cell), &indent(cell)))
+            .collect();
+        let cells: Vec<Vec<&str>> = cells.iter().map(|cell| cell.lines().collect()).collect();
+        for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut line = String::new();
+            for (cell, width) in cells.iter().zip(&widths) {
+                let part = cell.get(at).copied().unwrap_or_default();
+                line += part;
+                line += &" ".repeat((width + 2).saturating_sub(columns(part)));
+            }
             let _ = writeln!(text, "{}", line.trim_end());
-            line = " ".repeat(before);
         }
-        text += &wrapped(last, width, &line, &" ".repeat(before));
     }
     text
 }
@@ -230,10 +246,9 @@ to be wrapped.
 
 See all of `sigmoid`.
 
-parameter  default
-    meaning
-gamma      0.5
-    how much of the old value is kept
+parameter  default  meaning
+gamma      0.5      how much of the old
+                    value is kept
 
 - Ties: averaged over all orders of the
   tied items.

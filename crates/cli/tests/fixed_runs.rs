@@ -104,62 +104,62 @@ const RUNS: [(&str, &str, &str); 12] = [
     (
         "linear",
         "train --data demo/train.txt --valid demo/vali.txt --objective ndcg@10 --model linear --epochs 6 --seed 1",
-        "predict --model m --data demo/test.txt -o s",
+        "predict m --data demo/test.txt -o s",
     ),
     (
         "mlp",
         "train --data demo/train.txt --valid demo/vali.txt --objective song:gamma=0.3 --model mlp:hidden=24-12:dropout=0.1 --warm-up 2 --average ema:decay=0.9 --schedule cosine --epochs 5 --seed 2",
-        "predict --model m --data demo/test.txt -o s",
+        "predict m --data demo/test.txt -o s",
     ),
     (
         "context",
         "train --data demo/train.txt --valid demo/vali.txt --objective listnet --model context:blocks=1:width=8:heads=2 --epochs 3 --seed 3",
-        "predict --model m --data demo/test.txt -o s",
+        "predict m --data demo/test.txt -o s",
     ),
     (
         "gin",
         "train --data molecules.csv --smiles smiles --objective auprc --model gin:layers=2:hidden=8 --rate 0.01 --epochs 4 --seed 4",
-        "predict --model m --data molecules.csv -o s",
+        "predict m --data molecules.csv -o s",
     ),
     (
         "trees-lambdamart",
         "train --data demo/train.txt --valid demo/vali.txt --objective lambdamart:k=10 --model trees --trees 30 --leaves 15 --seed 5",
-        "predict --model m --data demo/test.txt -o s",
+        "predict m --data demo/test.txt -o s",
     ),
     (
         "trees-categorical",
         "train --data table.csv --label label --features a,b,c,colour --categorical colour --objective logistic --model trees --trees 20 --leaves 7 --seed 6",
-        "predict --model m --data other.csv --label label --features a,b,c,colour --categorical colour -o s",
+        "predict m --data other.csv --label label --features a,b,c,colour --categorical colour -o s",
     ),
     (
         "trees-multilabel",
         "train --data table.csv --labels label,second --features a,b,c --objective auroc --model trees:one-side=0.3-0.2 --trees 15 --leaves 7 --seed 7",
-        "predict --model m --data other.csv --labels label,second --features a,b,c -o s",
+        "predict m --data other.csv --labels label,second --features a,b,c -o s",
     ),
     (
         "mf",
         "recommend train --data shop/interactions.csv --split leave-last --objective ndcg@20 --model mf:width=8 --epochs 3 --seed 8",
-        "recommend top --model m --all --k 5 -o s",
+        "recommend top m --all --k 5 -o s",
     ),
     (
         "neumf",
         "recommend train --data shop/interactions.csv --split leave-last --objective song-v1 --model neumf:width=6:layers=8 --warm-up 1 --epochs 2 --seed 9",
-        "recommend top --model m --all --k 5 -o s",
+        "recommend top m --all --k 5 -o s",
     ),
     (
         "embed",
         "embed train --data classes.csv --class kind --item name --split 60/20/20 --objective map --model mlp:hidden=16 --dimensions 8 --rate 0.01 --batch-classes 6 --class-rows 4 --epochs 5 --seed 10",
-        "embed apply --model m --data classes.csv --item name -o s.csv",
+        "embed apply m --data classes.csv --item name -o s.csv",
     ),
     (
         "walk",
         "pagerank train --graphs graphs --objective margin --method gbn --steps 20",
-        "pagerank predict --model m --graphs graphs -o s",
+        "pagerank predict m --graphs graphs -o s",
     ),
     (
         "folds",
         "train --data table.csv --label label --features a,b,c --objective auprc --model mlp:hidden=8 --folds 3 --epochs 4 --seed 11",
-        "predict --model m --data other.csv --label label --features a,b,c --probability -o s",
+        "predict m --data other.csv --label label --features a,b,c --probability -o s",
     ),
 ];
 

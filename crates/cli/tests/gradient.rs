@@ -151,8 +151,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 300 --seed 4 -o demo");
     let run = |threads: usize| {
-        let args =
-            "gradient --data demo/train.txt --feature 5 --objective ranknet --hessian -o g.csv --json";
+        let args = "gradient --data demo/train.txt --feature 5 --objective ranknet --hessian -o g.csv --json";
         (shell.ok(&format!("{args} --threads {threads}")), shell.read("g.csv"))
     };
     assert_eq!(run(1), run(4));

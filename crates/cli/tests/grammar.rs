@@ -7,7 +7,8 @@ use common::{Toprank, json};
 /// LETOR text: lists of six items with this many features.
 fn letor(lists: u32, features: u32, first: u32) -> String {
     let row = |list: u32, item: u32| {
-        let value = |k: u32| f64::from((list * 31 + item * 17 + k * 7).wrapping_mul(2_654_435_761) >> 16) / 65536.0;
+        let value =
+            |k: u32| f64::from((list * 31 + item * 17 + k * 7).wrapping_mul(2_654_435_761) >> 16) / 65536.0;
         let cells: String = (1..=features).map(|k| format!(" {k}:{:.4}", value(k))).collect();
         format!("{} qid:{list}{cells}\n", u8::from(value(1) > 0.5))
     };
@@ -33,7 +34,9 @@ fn the_model_file_is_an_argument_and_minus_o_is_a_path() {
     assert!(shell.read("model.txt").starts_with("tree"));
     assert!(shell.ok("explain model.toprank --data test.txt -m ndcg@10").contains("loss of ndcg@10"));
     assert!(shell.ok("inspect model.toprank").contains("tree 1 of 5"));
-    for gone in ["predict --model model.toprank --data test.txt", "export model.toprank --format lightgbm -o x"] {
+    for gone in
+        ["predict --model model.toprank --data test.txt", "export model.toprank --format lightgbm -o x"]
+    {
         assert!(shell.fails(2, gone).contains("unexpected argument"), "{gone}");
     }
 }
@@ -49,7 +52,10 @@ fn a_recommender_is_evaluated_by_its_file() {
     let found = json(&shell.ok("recommend evaluate rec.toprank -m ndcg@10 --json"));
     let value = found["metrics"]["ndcg@10"].as_f64().unwrap();
     let interval = &found["intervals"]["ndcg@10"];
-    assert!(interval["low"].as_f64().unwrap() <= value && value <= interval["high"].as_f64().unwrap(), "{found}");
+    assert!(
+        interval["low"].as_f64().unwrap() <= value && value <= interval["high"].as_f64().unwrap(),
+        "{found}"
+    );
     assert!(shell.ok("recommend evaluate rec.toprank -m ndcg@10 --format csv").starts_with("metric,value"));
     assert!(shell.ok("recommend top rec.toprank --user u1 --k 3").contains("u1"));
 }
@@ -57,7 +63,9 @@ fn a_recommender_is_evaluated_by_its_file() {
 #[test]
 fn short_help_leaves_the_reading_of_data_to_the_whole_one() {
     let shell = Toprank::new();
-    for command in ["predict", "train", "evaluate", "split", "recommend train", "pagerank rank", "generate letor"] {
+    for command in
+        ["predict", "train", "evaluate", "split", "recommend train", "pagerank rank", "generate letor"]
+    {
         let short = shell.ok(&format!("{command} -h"));
         assert!(short.lines().count() <= 40, "toprank {command} -h has {} lines", short.lines().count());
         assert!(!short.contains("--absent-is-missing"), "{short}");
@@ -76,7 +84,14 @@ fn short_help_leaves_the_reading_of_data_to_the_whole_one() {
 #[test]
 fn pages_are_plain_text() {
     let shell = Toprank::new();
-    for page in ["metrics ndcg", "objectives song", "objectives listnet", "models trees", "models adam", "formats letor"] {
+    for page in [
+        "metrics ndcg",
+        "objectives song",
+        "objectives listnet",
+        "models trees",
+        "models adam",
+        "formats letor",
+    ] {
         let text = shell.ok(page);
         assert!(!text.contains("```") && !text.contains("assert"), "{page}:\n{text}");
         assert!(!text.contains("|---"), "{page}:\n{text}");
@@ -90,7 +105,10 @@ fn a_metric_tells_which_objective_serves_it_for_each_kind_of_model() {
     let shell = Toprank::new();
     let page = shell.ok("metrics ndcg");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("networks with `yetirank`") && words.contains("recommenders with `listwise-ce`"), "{page}");
+    assert!(
+        words.contains("networks with `yetirank`") && words.contains("recommenders with `listwise-ce`"),
+        "{page}"
+    );
     let value = json(&shell.ok("metrics ndcg --json"));
     assert_eq!(value["trained_by"]["trees"], "yetirank");
     assert!(shell.ok("metrics judged").contains("No objective serves this metric"));
@@ -104,7 +122,7 @@ fn catalogs_name_commands_that_exist_and_unknown_names_get_one_sentence() {
         assert!(text.contains(&format!("`toprank {command} NAME` explains one.")), "{text}");
     }
     for (args, message) in [
-        ("objectives ndgc", "unknown objective \"ndgc\"; did you mean"),
+        ("objectives ndgc", "unknown objective \"ndgc\"; did you mean \"ndcg\"?"),
         ("metrics ndgc", "unknown metric \"ndgc\"; did you mean \"ndcg\"?"),
         ("models treess", "\"treess\"; did you mean \"trees\"?"),
         ("formats letr", "unknown format \"letr\"; did you mean \"letor\"?"),
@@ -176,14 +194,21 @@ fn data_with_more_features_than_the_model_are_refused() {
 #[test]
 fn training_names_the_columns_it_uses_and_those_it_does_not() {
     let shell = Toprank::new();
-    let row = |i: u32| format!("{},{},{},item {i},{}\n", 1000 + i, i % 7, ["red", "blue"][i as usize % 2], i % 2);
-    shell.file("d.csv", &("customer_id,age,colour,title,label\n".to_string() + &(0..40).map(row).collect::<String>()));
+    let row =
+        |i: u32| format!("{},{},{},item {i},{}\n", 1000 + i, i % 7, ["red", "blue"][i as usize % 2], i % 2);
+    shell.file(
+        "d.csv",
+        &("customer_id,age,colour,title,label\n".to_string() + &(0..40).map(row).collect::<String>()),
+    );
     let train = "train --data d.csv --model trees --trees 2 --leaves 3 --objective logistic -o m.toprank";
     let (_, note) = shell.with_notes(train);
     assert!(note.contains("2 numeric features: customer_id, age; not used: colour, title"), "{note}");
     assert!(note.contains("--ignore customer_id"), "{note}");
     let (_, note) = shell.with_notes(&format!("{train} --categorical colour --ignore customer_id"));
-    assert!(note.contains("1 numeric feature: age; categorical: colour; not used: customer_id, title"), "{note}");
+    assert!(
+        note.contains("1 numeric feature: age; categorical: colour; not used: customer_id, title"),
+        "{note}"
+    );
     assert_eq!(json(&shell.ok("inspect m.toprank --json"))["features"], serde_json::json!(["age", "colour"]));
     let error = shell.fails(2, &format!("{train} --ignore custmer_id"));
     assert!(error.contains("no column is called custmer_id") && error.contains("customer_id"), "{error}");
@@ -240,7 +265,11 @@ fn ranklib_models_and_refusals_count_from_1_as_inspect_does() {
     let shell = with_model(5);
     shell.ok("export model.toprank --to ranklib --missing zero -o model.xml --probes 100");
     let text = shell.read("model.xml");
-    assert!(text.contains("<tree id=\"1\"") && text.contains("<tree id=\"5\"") && !text.contains("<tree id=\"0\""));
+    assert!(
+        text.contains("<tree id=\"1\"")
+            && text.contains("<tree id=\"5\"")
+            && !text.contains("<tree id=\"0\"")
+    );
     // The first split of the first tree, as inspect prints it.
     let shown = shell.ok("inspect model.toprank --tree 1");
     let first = text.split("<feature> ").nth(1).unwrap().split(' ').next().unwrap();

@@ -30,7 +30,7 @@ fn inspect_verifies_and_names_what_is_damaged() {
     shell.ok("convert demo/test.txt big.toprank-data");
     let about = json(&shell.ok("inspect big.toprank-data --verify --json"));
     assert_eq!((&about["verified"], &about["version"]), (&true.into(), &1.into()));
-    assert!(shell.ok("inspect big.toprank-data --verify").contains("checksums are right"));
+    assert!(shell.ok("inspect big.toprank-data --verify").contains("checksums match"));
     let whole = shell.bytes("big.toprank-data");
     let mut damaged = whole.clone();
     damaged[100] ^= 1;

@@ -136,7 +136,7 @@ fn a_walk_is_learned_kept_and_used() {
     }
 
     let told = shell.ok("inspect walk.toprank");
-    assert!(told.contains("a learned walk, its self-test passes") && told.contains("restart f1"), "{told}");
+    assert!(told.contains("a learned random walk, its self-test passes") && told.contains("restart f1"), "{told}");
     let told = json(&shell.ok("inspect walk.toprank --json"));
     assert!(told["weights"]["restart f1"].is_f64() && told["walk"]["lists"].is_u64(), "{told}");
 }

@@ -180,7 +180,7 @@ fn what_a_user_can_get_wrong_is_told() {
             "embed train --data one.csv --class kind -o x.toprank --quiet --split 100/0/0",
             "at least 2 classes",
         ),
-        (2, "embed train --data rows.csv --class kind --split 1 -o x.toprank --quiet", "60/20/20"),
+        (2, "embed train --data rows.csv --class kind --split 1 -o x.toprank --quiet", "separated by /"),
         (3, "embed apply emb.toprank --data narrow.csv -o v.csv --quiet", "without 3 of those"),
         (3, "embed apply rows.csv --data rows.csv -o v.csv", "not a safetensors file"),
         (3, "predict emb.toprank --data rows.csv", "an embedding is for `toprank embed apply`"),

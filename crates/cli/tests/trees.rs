@@ -173,7 +173,7 @@ fn what_places_add_to_clicks_is_learned_and_kept_in_the_model() {
     let bias = json(&shell.ok("inspect m.toprank --json"))["position_bias"].clone();
     assert_eq!(bias["positions"].as_array().unwrap().len(), 10, "{bias}");
     assert!(bias["values"][0].as_f64() > bias["values"][9].as_f64(), "{bias}");
-    assert!(shell.ok("inspect m.toprank").contains("what positions added to clicks"));
+    assert!(shell.ok("inspect m.toprank").contains("position bias of clicks"));
 }
 
 #[test]

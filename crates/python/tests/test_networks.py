@@ -126,7 +126,7 @@ def test_a_network_on_binary_data_is_that_of_the_command(command, tmp_path, mode
     fitted.save(tmp_path / "python.toprank")
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
     assert np.array_equal(np.loadtxt(tmp_path / "command.toprank.oof.txt"), fitted.oof_scores_)
-    call = "predict --model command.toprank --data d.csv --label label --probability -o p.txt".split()
+    call = "predict command.toprank --data d.csv --label label --probability -o p.txt".split()
     subprocess.run([command, *call], cwd=tmp_path, check=True, capture_output=True)
     assert np.array_equal(fitted.predict_proba(frame)[:, 1], np.loadtxt(tmp_path / "p.txt"))
 

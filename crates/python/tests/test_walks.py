@@ -153,7 +153,7 @@ def test_validation_graphs_choose_the_weights_as_the_command_does(command, folde
 def test_scores_of_other_graphs_are_those_of_the_command(command, folder, tmp_path):
     walk = toprank.PageRank(steps=5).fit(folder / "graphs")
     walk.save(tmp_path / "walk.toprank")
-    call = [command, *f"pagerank predict --model {tmp_path}/walk.toprank --graphs other -o {tmp_path}/scores.txt".split()]
+    call = [command, *f"pagerank predict {tmp_path}/walk.toprank --graphs other -o {tmp_path}/scores.txt".split()]
     subprocess.run(call, cwd=folder, check=True, capture_output=True)
     with open(tmp_path / "scores.txt", newline="") as file:
         theirs = {(row["query"], row["node"]): float(row["score"]) for row in csv.DictReader(file, delimiter="\t")}

@@ -171,7 +171,7 @@ fn networks_and_other_data(lines: &[Value]) -> Vec<Run> {
 fn data(run: &Run, folder: &Path) -> Anyhow<[Dataset; 3]> {
     if run.set == SAMPLE {
         let part = |name: &str| read(folder, SAMPLE, &[&format!("web10k.fold1.{name}.5k")]);
-        let parts = split::plan(&part("train")?, &Spec::parse("lists:shares=70/30")?, run.seed)?;
+        let parts = split::plan(&part("train")?, &Spec::parse("lists:fractions=70/30")?, run.seed)?;
         let train = part("train")?;
         return Ok([parts[0].take(&train), parts[1].take(&train), part("test")?]);
     }

@@ -130,7 +130,7 @@ fn train(run: &Run, folder: &Path) -> Anyhow<(Value, String)> {
     let [train, _, test] = match protocol {
         "new classes" => all.split(shares, run.seed)?,
         _ => {
-            let spec = Spec::parse(&format!("within-lists:shares={shares}"))?;
+            let spec = Spec::parse(&format!("within-lists:fractions={shares}"))?;
             let parts = split::plan(&all.data, &spec, run.seed)?;
             let part = |name: &str| {
                 let of = parts.iter().find(|part| part.name == name);
