@@ -27,6 +27,7 @@ impl Metrics {
             command: "metrics",
             lines: metrics::METRICS.iter().map(|entry| Line::new(entry, &[]).trained_by()).collect(),
             aliases: metrics::ALIASES,
+            also: Vec::new(),
             closing: format!(
                 "Write a metric as name[@cut-off][:key=value]…, several separated by commas: \
                  ndcg@10:gain=linear,map,pauc:fpr=0.1\n\n\
@@ -50,11 +51,17 @@ pub struct Objectives {
 impl Objectives {
     /// Prints the table or one page of it.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        // --objective takes a metric, too: its page says what is trained with then.
+        let metric = |name: &&String| objectives::find(name).is_none() && metrics::find(name).is_some();
+        if self.name.as_ref().filter(metric).is_some() {
+            return Metrics { name: self.name.clone() }.run(common);
+        }
         let catalog = Catalog {
             one: "objective",
             command: "objectives",
             lines: objectives::OBJECTIVES.iter().map(|line| Line::new(&line.entry, line.examples)).collect(),
             aliases: objectives::ALIASES,
+            also: metrics::METRICS.iter().map(|entry| entry.name).collect(),
             closing: "Write an objective as name[@cut-off][:key=value]…: song:gamma=0.3, lambdarank@30:gain=linear\n\n\
                       `toprank gradient` gives the loss and the gradient of an objective on your scores.\n"
                 .into(),
@@ -87,6 +94,7 @@ impl Models {
             command: "models",
             lines,
             aliases: &[],
+            also: Vec::new(),
             closing: "Write one as name[:key=value]…: --model mlp:hidden=256-128, --model trees:l2=1, --sampler \
                       pairs:batch=256:items=100, --optimiser adamw:decay=0.01, --schedule cosine:warmup=0.05\n"
                 .into(),
@@ -103,6 +111,8 @@ struct Catalog {
     command: &'static str,
     lines: Vec<Line>,
     aliases: &'static [(&'static str, &'static str)],
+    /// Further names that may have been meant.
+    also: Vec<&'static str>,
     /// What is said below the table.
     closing: String,
 }
@@ -171,8 +181,8 @@ impl Catalog {
         let Some(line) = self.find(name) else {
             let known =
                 self.lines.iter().map(|line| line.name).chain(self.aliases.iter().map(|alias| alias.0));
-            let unknown = catalog::unknown(self.one, name, known);
-            return Err(Failure::usage(format!("{unknown}\n`toprank {}` lists all names", self.command)));
+            let unknown = catalog::unknown(self.one, name, known.chain(self.also.iter().copied()));
+            return Err(unknown.into());
         };
         if common.json {
             let mut value = self.as_json(line);

@@ -24,7 +24,7 @@ A network maps the features of a row (any table of numbers, also pixels) to a ve
 batch is a query over the other rows, those of its class are relevant, and any objective of `toprank objectives` can be used.
 The embedding is meant for classes that were not in the training data, which is why the split divides classes.";
 
-/// Train and apply embeddings: map rows to vectors so that rows of one class are near each other
+/// Train and apply embeddings, in which rows of one class are near each other
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Embed {

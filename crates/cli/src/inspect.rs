@@ -18,7 +18,7 @@ use crate::reading::Reading;
 use crate::table::{Style, Table};
 use crate::{Common, print, print_json};
 
-/// Describe a data set (lists, labels, features, duplicates, overlap with another) or a model
+/// Describe a model or a data set: lists, labels, features, duplicates, overlap
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  toprank inspect test.txt\n  toprank inspect test.txt --against train.txt\n  \

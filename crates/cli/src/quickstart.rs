@@ -10,7 +10,7 @@ use crate::{Cli, Common, dispatch, note, print};
 /// Objectives to train and compare: a pairwise, a listwise and a compositional one.
 const OBJECTIVES: [&str; 3] = ["ranknet", "listnet", "song-v2"];
 
-/// Take a tour: generate data, train three objectives, compare them with significance tests, plot
+/// Take a tour: generate data, train three objectives, compare them with tests, plot
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Every command is printed before it runs, so that it can be typed again with other files.\n\n\

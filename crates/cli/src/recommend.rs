@@ -28,7 +28,7 @@ recommended. Any objective of `toprank objectives` can train the embeddings of u
 Evaluation ranks all unseen items of a user (full ranking). The model file holds the names, the training interactions and those
 that were held out, so `evaluate` and `top` need no other file.";
 
-/// Recommend items to users: train embeddings, evaluate by full ranking, list the best unseen items
+/// Recommend items to users: train, evaluate by full ranking, list the best unseen items
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Recommend {

@@ -13,7 +13,9 @@ fn onnxruntime() -> String {
     match found.is_ok_and(|found| found.status.success()) {
         true => format!("--onnxruntime {python}"),
         false => {
-            eprintln!("{python} has no onnxruntime: models are proved by the plain twin alone");
+            eprintln!(
+                "{python} has no onnxruntime: models are verified by the reference implementation alone"
+            );
             String::new()
         }
     }

@@ -43,7 +43,7 @@ one for users and one for items, and the dot product of their vectors is the sco
 written file is read back and evaluated by a reference implementation on probe rows; --onnxruntime PYTHON also runs it in
 onnxruntime.";
 
-/// Export a model to LightGBM, XGBoost, RankLib, Solr or ONNX, and verify that it scores the same
+/// Export a model to LightGBM, XGBoost, RankLib, Solr or ONNX, and verify its scores
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_EXPORT)]
 pub struct Export {
