@@ -19,7 +19,7 @@ use crate::{Common, note};
   toprank convert big.txt big.toprank-data                   # to be mapped by train and predict, not read
   toprank convert ratings.csv --list user --item movie --label stars - --to csv
   toprank convert test.txt model.run --scores scores.txt     # a TREC run out of data and scores
-  toprank convert run.json run.trec --format run             # a run in another format (.json: JSON, else TREC)")]
+  toprank convert run.json run.trec --input-format run          # a run in another format (.json: JSON, else TREC)")]
 pub struct Convert {
     /// File to read; - is standard input
     from: String,

@@ -20,7 +20,7 @@ Examples:
   toprank recommend top --model rec.toprank --history i7,i42,i99 --k 10
 
 Data are interactions: user, item[, rating[, time]] a line (MovieLens u.data as it is), or a user and its items on each line
-(--format adjacency). A user's list are all items there are; those it took are relevant, whatever it has not taken can be
+(--input-format adjacency). A user's list are all items there are; those it took are relevant, whatever it has not taken can be
 recommended. Any objective of `toprank objectives` trains the vectors of users and items.
 
 Judged is by full ranking: every item that a user has not seen is a candidate. The model file holds the names, the pairs that

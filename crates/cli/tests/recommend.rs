@@ -210,7 +210,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
     shell.file("test.txt", "c 2\nlonely 1\nstranger 3\n");
     shell.file("items.csv", "item,year,length\n1,1990,90\n2,1991,\n3,1999,120\n4,2001,80\n");
     let given =
-        "recommend train --data train.txt --valid valid.txt --test test.txt --format adjacency --quiet";
+        "recommend train --data train.txt --valid valid.txt --test test.txt --input-format adjacency --quiet";
     shell.ok(&format!(
         "{given} --model two-tower:width=4:layers=4:out=4 --item-features items.csv --epochs 3 -o rec.toprank"
     ));
@@ -221,7 +221,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
     shell.file("again.txt", "a 2\n");
     let error = shell.fails(
         2,
-        "recommend train --data train.txt --test again.txt --format adjacency -o x.toprank --quiet",
+        "recommend train --data train.txt --test again.txt --input-format adjacency -o x.toprank --quiet",
     );
     assert!(error.contains("user \"a\" with item \"2\""), "{error}");
     let error = shell.fails(2, &format!("{given} --model mf --item-features items.csv -o x.toprank"));
@@ -231,7 +231,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
     let error = shell.fails(2, "recommend evaluate --model rec.toprank --metrics ncdg");
     assert!(error.contains("ndcg"), "{error}");
     shell.ok(
-        "recommend train --data train.txt --format adjacency --split none --epochs 1 -o none.toprank --quiet",
+        "recommend train --data train.txt --input-format adjacency --split none --epochs 1 -o none.toprank --quiet",
     );
     let error = shell.fails(2, "recommend evaluate --model none.toprank");
     assert!(error.contains("the part test must be one with pairs"), "{error}");

@@ -20,7 +20,7 @@ const AFTER_HELP: &str = "\
 Examples:
   toprank recommend train --data u.data --split leave-last --objective ndcg@20 --model neumf --seed 1 -o rec.toprank
   toprank recommend train --data ratings.csv --split random:shares=80/10/10 --objective song --model mf:width=32 -o rec.toprank
-  toprank recommend train --data train.txt --valid valid.txt --test test.txt --format adjacency -o rec.toprank
+  toprank recommend train --data train.txt --valid valid.txt --test test.txt --input-format adjacency -o rec.toprank
   toprank recommend train --data u.data --objective bpr --sampler pairs:batch=4096:group=10:items=10 -o rec.toprank
   toprank recommend train --data u.data --model two-tower --item-features items.csv -o rec.toprank
   toprank recommend train --resume rec.toprank
