@@ -67,7 +67,11 @@ fn every_path_that_architecture_md_and_contributing_md_name_exists() {
         let text = std::fs::read_to_string(root.join(page)).expect(page);
         let named = text.split('`').skip(1).step_by(2).filter(|word| {
             ["crates/", "bench/", "docs/", "fuzz/"].iter().any(|folder| word.starts_with(folder))
-                && !word.contains(|c: char| c.is_whitespace() || "*<>…".contains(c) || c.is_uppercase() && !word.ends_with("README.md"))
+                && !word.contains(|c: char| {
+                    c.is_whitespace()
+                        || "*<>…".contains(c)
+                        || c.is_uppercase() && !word.ends_with("README.md")
+                })
         });
         for path in named {
             assert!(root.join(path).exists(), "{page} names {path}, which does not exist");

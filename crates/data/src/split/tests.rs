@@ -117,7 +117,7 @@ proptest! {
         lengths in prop::collection::vec(1usize..6, 2..40),
         seed: u64,
         sparse: bool,
-        spec in prop::sample::select(vec!["lists", "lists:fractions=1/1", "leave-last:by=file", "leave-last:by=time", "random", "within-lists:fractions=1/1"]),
+        spec in prop::sample::select(vec!["lists", "lists:fractions=1/1", "leave-last:by=file", "leave-last:by=time", "random", "random:fractions=1/1"]),
     ) {
         let data = numbered(&lengths, sparse);
         let mut seen: Vec<f32> = Vec::new();
@@ -329,7 +329,7 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
 #[test]
 fn every_list_has_its_share_in_every_part_and_a_single_item_stays_in_train() {
     let data = numbered(&[10, 1, 30, 3], false);
-    let parts = parts(&data, "within-lists:fractions=80/10/10", 4);
+    let parts = parts(&data, "random:fractions=80/10/10", 4);
     assert_eq!(parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["train", "vali", "test"]);
     let lengths = |part: &Part| {
         let inside = |q: usize| {
@@ -343,7 +343,7 @@ fn every_list_has_its_share_in_every_part_and_a_single_item_stays_in_train() {
     );
     assert_ne!(
         parts[2],
-        super::plan(&data, &Spec::parse("within-lists:fractions=80/10/10").unwrap(), 5).unwrap()[2]
+        super::plan(&data, &Spec::parse("random:fractions=80/10/10").unwrap(), 5).unwrap()[2]
     );
 }
 

@@ -360,5 +360,8 @@ fn what_does_not_fit_is_an_error() {
     let error = network.score(&at, &input(&items, &[2], &[0, 1]), &mut scores).unwrap_err().to_string();
     assert_eq!(error, "graph 2, expected a number below 2, the number of graphs");
     let error = parse("mlp").unwrap().build_for_graphs(&shape(true), 1).err().unwrap().to_string();
-    assert_eq!(error, "a model of rows of numbers for items that are graphs, expected --model gin");
+    assert_eq!(
+        error,
+        "a model of feature rows for items that are graphs, expected a graph network: --model gin"
+    );
 }

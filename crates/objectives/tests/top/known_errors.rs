@@ -20,7 +20,7 @@ Known errors of LibAUC 2.0.1 in losses, optimisers and samplers of this kind, an
 | a prior that is given is overwritten | top/known_errors.rs `margins_and_priors_that_are_given_are_used` |
 | AUCM of several labels ignores its margin | top/known_errors.rs `the_margin_counts_for_every_label` |
 | the step of α does not belong to its loss, a and b are decayed and clipped with the weights | top/duals.rs `a_b_and_alpha_reach_the_means_and_the_gap` |
-| momentum with the wrong sign | ../../train/src/optimiser/tests.rs `adam_and_sgd_step_as_pytorch_does` |
+| momentum with the wrong sign | ../../train/src/fit/optimiser/tests.rs `adam_and_sgd_step_as_pytorch_does` |
 | exponentials of KL forms overflow | top/exponentials.rs `the_three_levels_of_the_kl_form_equal_their_reference_in_logarithms_at_huge_scores`, traps.rs `exponentials_of_huge_scores_equal_their_reference_in_logarithms_over_tracked_steps` |
 | labels share the third level of two-way KL | top/known_errors.rs `every_label_of_multi_label_data_has_its_own_duals_and_its_own_third_level` |
 | the dual step of CVaR has another scale than its loss | top/duals.rs `cvar_thresholds_and_two_way_duals_reach_their_closed_forms` |
@@ -34,8 +34,8 @@ Known errors of LibAUC 2.0.1 in losses, optimisers and samplers of this kind, an
 | one seen item of a batch makes all unseen ones start at γ times their value | top/contrastive.rs `a_query_seen_for_the_first_time_starts_at_its_own_estimate_whatever_else_is_in_the_batch` |
 | a sum over negatives instead of a mean | traps.rs `an_average_over_others_does_not_change_when_every_other_item_comes_twice`, top/contrastive.rs `a_batch_of_more_others_does_not_make_a_longer_gradient` |
 | the gradient of a learned temperature lacks terms (none is learned here) | top/contrastive.rs `the_temperature_is_given_and_not_learned` |
-| an epoch of the sampler does not show every positive, more negatives than there are is an error, two labels are taken for one | ../../train/src/sampler/tests.rs `a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly`, `every_row_comes_once_per_pass_with_all_of_its_judged_labels` |
-| the user's random numbers are reset | ../../train/src/sampler/tests.rs `draws_are_a_function_of_seed_and_step` |
+| an epoch of the sampler does not show every positive, more negatives than there are is an error, two labels are taken for one | ../../train/src/fit/sampler/tests.rs `a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly`, `every_row_comes_once_per_pass_with_all_of_its_judged_labels` |
+| the user's random numbers are reset | ../../train/src/fit/sampler/tests.rs `draws_are_a_function_of_seed_and_step` |
 */
 
 use toprank_core::{Lists, Stream};

@@ -8,8 +8,8 @@ use super::schedule::{self, Schedule};
 use super::settings::Config;
 use super::training_loop::{Position, StageLength, StepPlan};
 
-/// The objective of a warm-up (Qiu et al., "Large-scale Stochastic Optimization of NDCG Surrogates for Deep Learning with
-/// Provable Convergence", section 6.1): listwise cross-entropy with a tracked normaliser.
+/// The objective of a warm-up (Qiu, Hu, Zhong, Tu, Zhang, Yang, "Optimal large-scale stochastic optimization of NDCG surrogates for deep learning", Machine
+/// Learning, 2024, section 6.1): listwise cross-entropy with a tracked normaliser.
 const WARM_UP: &str = "listwise-ce";
 /// The same without a tracker, for optimisers that look at the gradient of two steps.
 const WARM_UP_OF_TWO_STEPS: &str = "listnet";

@@ -164,7 +164,7 @@ impl Calibration {
                 !knots.is_empty() && knots.iter().all(within) && knots.windows(2).all(ascend)
             }
         };
-        (!fine).then_some("a calibration that is not a non-decreasing map to probabilities")
+        (!fine).then_some("a calibration that decreases, or leaves [0, 1]")
     }
 }
 

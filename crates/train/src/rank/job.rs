@@ -237,7 +237,18 @@ impl Job {
             Some(Data::Mapped(_)) | None => {}
         }
         let from = from.map(|model| model.scoring().clone());
-        Ok(Job { config: config.clone(), train, valid, transforms, probes, columns, width, graphs, from, epochs: None })
+        Ok(Job {
+            config: config.clone(),
+            train,
+            valid,
+            transforms,
+            probes,
+            columns,
+            width,
+            graphs,
+            from,
+            epochs: None,
+        })
     }
 
     /// The training data, transformed where they lie in memory.

@@ -112,7 +112,9 @@ impl Run<'_> {
             None => Job::new(config, train, valid)?,
             Some(from) => Job::warm_started(config, from, train, valid)?,
         };
-        if let (Some(epochs), true) = (folds.as_ref().and_then(CrossValidation::best_epoch), !job.is_validated()) {
+        if let (Some(epochs), true) =
+            (folds.as_ref().and_then(CrossValidation::best_epoch), !job.is_validated())
+        {
             job.limit_epochs(epochs);
         }
         let views = job.views()?;

@@ -2,7 +2,7 @@
 Recommendation: users are lists, all items are the candidates, any objective of the catalog trains vectors.
 
 ```text
-interactions ─▶ split (leave-last-out, within lists, given) ─▶ Interactions: train, valid, test as choices
+interactions ─▶ split (leave-last, random, given) ─▶ Interactions: train, valid, test as choices
 draws ─▶ rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam          Trainer
 best unseen items of every user, all items ranked ─▶ metrics, coverage …    evaluate_part
 tables, names, choices in one file                                          Recommender

@@ -122,7 +122,7 @@ pub static SAMPLERS: &[Entry<dyn SamplerKind>] = &[
 /// ```
 /// use toprank_train::fit::sampler::parse;
 /// let error = parse("lists:batch=0").err().unwrap();
-/// assert_eq!(error.to_string(), "batch must be a whole number from 1 on, or all, but is 0");
+/// assert_eq!(error.to_string(), "batch must be an integer from 1 on, or all, but is 0");
 /// let error = parse("list").err().unwrap();
 /// assert!(error.to_string().contains("did you mean \"lists\"?"), "{error}");
 /// ```
@@ -130,12 +130,8 @@ pub fn parse(text: &str) -> Result<(Spec, Box<dyn SamplerKind>), ParamError> {
     catalog::make("sampler", SAMPLERS, text)
 }
 
-const BATCH: Param = Param {
-    name: "batch",
-    default: "32",
-    range: "a whole number from 1 on, or all",
-    about: "lists per step",
-};
+const BATCH: Param =
+    Param { name: "batch", default: "32", range: "an integer from 1 on, or all", about: "lists per step" };
 
 /// A count in a parameter; `all` is as many as there are.
 fn count(spec: &Spec, param: &Param, least: usize) -> Result<usize, ParamError> {

@@ -13,14 +13,14 @@ const PAIRS: Param = Param { default: "256", about: "relevant pairs per step, on
 const GROUP: Param = Param {
     name: "group",
     default: "10",
-    range: "a whole number from 2 on (one relevant item says nothing about the others), or all",
+    range: "an integer from 2 on (one relevant item says nothing about the others), or all",
     about: "relevant items of a list that are drawn together",
 };
 
 const ITEMS: Param = Param {
     name: "items",
     default: "100",
-    range: "a whole number from 1 on, or all",
+    range: "an integer from 1 on, or all",
     about: "most other items drawn from each drawn list",
 };
 

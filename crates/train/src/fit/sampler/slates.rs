@@ -11,7 +11,7 @@ use super::{BATCH, Sampler, SamplerKind, count};
 const ITEMS: Param = Param {
     name: "items",
     default: "100",
-    range: "a whole number from 1 on, or all",
+    range: "an integer from 1 on, or all",
     about: "most items drawn from a list",
 };
 

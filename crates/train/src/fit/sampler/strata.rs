@@ -14,14 +14,14 @@ use super::{BATCH, Sampler, SamplerKind, count};
 const RELEVANT: Param = Param {
     name: "relevant",
     default: "10",
-    range: "a whole number from 2 on (one relevant item says nothing about the others), or all",
+    range: "an integer from 2 on (one relevant item says nothing about the others), or all",
     about: "most relevant items drawn from a list",
 };
 
 const OTHERS: Param = Param {
     name: "others",
     default: "90",
-    range: "a whole number from 1 on, or all",
+    range: "an integer from 1 on, or all",
     about: "most other items drawn from a list",
 };
 
