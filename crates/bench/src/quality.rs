@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use toprank::core::{Policy, Spec};
+use toprank::core::Policy;
 use toprank::data::{Dataset, ReadOptions, Source, formats, split};
 use toprank::metrics::{Measure, evaluate};
 use toprank::objectives::OBJECTIVES;
@@ -165,7 +165,7 @@ fn networks_and_other_data(lines: &[Value]) -> Vec<Run> {
 fn data(run: &Run, folder: &Path) -> Outcome<[Dataset; 3]> {
     if run.set == SAMPLE {
         let part = |name: &str| read(folder, SAMPLE, &[&format!("web10k.fold1.{name}.5k")]);
-        let parts = split::plan(&part("train")?, &Spec::parse("lists:fractions=70/30")?, run.seed)?;
+        let parts = split::plan(&part("train")?, &split::parse("lists:fractions=70/30")?, run.seed)?;
         let train = part("train")?;
         return Ok([parts[0].take(&train), parts[1].take(&train), part("test")?]);
     }

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use toprank::core::{Features as _, Policy, Spec};
+use toprank::core::{Features as _, Policy};
 use toprank::data::transform::{Pipeline, StepConfig};
 use toprank::data::{ReadOptions, Source, formats, split};
 use toprank::metrics::Measure;
@@ -28,7 +28,7 @@ use toprank::train::{Settings, TrainerKind, TrainingLoop};
 use crate::common::resumable::{self, Run as _};
 use crate::common::{Outcome, WrongUse, mean, number, option};
 
-/// Name; what is divided: classes (test classes are new) or the rows of each class (they are known); shares, the second of which
+/// Name; what is divided: classes (test classes are new) or the rows of each class (they are known); fractions, the second of which
 /// is left alone, for fewer rows to search; rows of each class in a batch; epochs.
 const SETS: [(&str, &str, &str, u32, u32); 6] = [
     ("digits", "new classes", "50/0/50", 16, 30),
@@ -119,13 +119,13 @@ fn data(set: &str, folder: &Path) -> Outcome<Classes> {
 }
 
 fn train(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
-    let (set, protocol, shares, class_rows, epochs) = run.set;
+    let (set, protocol, fractions, class_rows, epochs) = run.set;
     let (objective, memory, views) = run.objective;
     let all = data(set, folder)?;
     let [train, _, test] = match protocol {
-        "new classes" => all.split(shares, run.seed)?,
+        "new classes" => all.split(fractions, run.seed)?,
         _ => {
-            let spec = Spec::parse(&format!("within-lists:fractions={shares}"))?;
+            let spec = split::parse(&format!("random:fractions={fractions}"))?;
             let parts = split::plan(&all.data, &spec, run.seed)?;
             let part = |name: &str| {
                 let of = parts.iter().find(|part| part.name == name);
