@@ -65,7 +65,7 @@ struct Population {
 impl Population {
     /// Drawn anew for each seed.
     fn new(kind: Kind, seed: u64) -> Population {
-        let mut random = Stream::new(seed, "SOPRC paper").of_list(kind as u32).open();
+        let mut random = Stream::new(seed, "paper 001").of_list(kind as u32).open();
         let mut of = |relevant: bool, n: usize| {
             let mut scores: Vec<f64> = (0..n).map(|_| kind.draw(relevant, &mut random)).collect();
             scores.sort_by(|a, b| b.total_cmp(a));
@@ -186,7 +186,7 @@ const ESTIMATORS: [&str; 3] = ["soprc", "soprc, nodes as printed", "mini-batch A
 fn estimates(populations: &[Population], rate: f64, batches: usize) -> [Estimate; 3] {
     let mut found: [Vec<f64>; 3] = Default::default();
     for (seed, population) in populations.iter().enumerate() {
-        let stream = Stream::new(100 + seed as u64, "SOPRC paper");
+        let stream = Stream::new(100 + seed as u64, "paper 001");
         follow_batches(population, stream, rate, batches, &mut found);
     }
     found.map(|values| Estimate::of(&values))
@@ -227,7 +227,7 @@ fn follow_batches(
 /// Distance of the mean interpolation of `draws` samples of `n` from the true scores: mean and largest, by the
 /// standard deviation of the scores; ours and as printed.
 fn interpolation_errors(population: &Population, n: usize, draws: usize) -> [[f64; 2]; 2] {
-    let mut sampler = Sampler::new(population, Stream::new(3, "SOPRC paper").of_list(n as u32));
+    let mut sampler = Sampler::new(population, Stream::new(3, "paper 001").of_list(n as u32));
     let (mut point, mut means) = (vec![0.0; RELEVANT], [vec![0.0; RELEVANT], vec![0.0; RELEVANT]]);
     for _ in 0..draws {
         let (sample, _) = sampler.draw(n, 0);

@@ -53,7 +53,7 @@ impl Objectives {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         // --objective takes a metric, too: its page says what is trained with then.
         let metric = |name: &&String| objectives::find(name).is_none() && metrics::find(name).is_some();
-        if self.name.as_ref().filter(metric).is_some() {
+        if self.name.as_ref().is_some_and(|name| metric(&name)) {
             return Metrics { name: self.name.clone() }.run(common);
         }
         let catalog = Catalog {

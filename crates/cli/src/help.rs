@@ -13,8 +13,11 @@ const COLUMNS: usize = 100;
 /// Examples in `-h`.
 const EXAMPLES: usize = 3;
 
-/// The commands by what a person is up to. Several on one line have the text beside them.
-const GROUPS: &[(&str, &[(&[&str], &str)])] = &[
+/// Names of commands, and what they do.
+type GroupLine = (&'static [&'static str], &'static str);
+
+/// The commands by what a person wants to do. Several on one line share a text.
+const GROUPS: &[(&str, &[GroupLine])] = &[
     ("Evaluate", &[(&["evaluate"], ""), (&["compare"], ""), (&["threshold"], ""), (&["fuse"], "")]),
     (
         "Train",
@@ -59,7 +62,7 @@ pub fn command(args: &[OsString]) -> Command {
     let named: Vec<&str> =
         words.iter().copied().filter(|word| !word.starts_with('-') && *word != "help").collect();
     // A command without anything else behind it may print its help, too.
-    if !asked && named.len() < words.len() || !asked && named.len() > 2 {
+    if !asked && (named.len() < words.len() || named.len() > 2) {
         return Cli::command();
     }
     let command = Cli::command();

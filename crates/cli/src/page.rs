@@ -29,7 +29,7 @@ pub fn render(markdown: &str, width: usize) -> String {
     let mut item_before = false;
     for block in blocks(markdown) {
         let is_item = matches!(block, Block::Item(..));
-        if !text.is_empty() && !(item_before && is_item) {
+        if !(text.is_empty() || item_before && is_item) {
             text.push('\n');
         }
         match block {

@@ -126,7 +126,7 @@ impl Predict {
             return self.report(&predictor, &files, Some(results));
         }
         self.write(&predictor, &mut output, common)?;
-        self.explain_columns(&predictor, &data, absent, common);
+        Self::explain_columns(&predictor, &data, absent, common);
         if to_stdout {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl Predict {
     }
 
     /// Notes which features were not in the data, and which columns the model does not use.
-    fn explain_columns(&self, predictor: &Predictor, data: &str, absent: f32, common: &Common) {
+    fn explain_columns(predictor: &Predictor, data: &str, absent: f32, common: &Common) {
         let listed = |names: &[String]| show_names(names.iter().map(String::as_str));
         let (lacking, unused) = (predictor.absent(), predictor.unused());
         if !lacking.is_empty() {

@@ -124,8 +124,7 @@ fn the_catalog_lists_and_explains_metrics() {
 fn the_catalog_lists_and_explains_objectives() {
     let shell = Toprank::new();
     let all = shell.ok("objectives");
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let unwrapped = words(&all);
+
     let value = json(&shell.ok("objectives --json"));
     let listed = value["objectives"].as_array().unwrap();
     assert_eq!(listed.len(), toprank::objectives::OBJECTIVES.len());

@@ -37,7 +37,9 @@ pub fn expand(name: &str) -> Result<Vec<String>, ReadError> {
     for part in Path::new(name).components() {
         let pattern = part.as_os_str().to_string_lossy();
         if !pattern.contains(['*', '?']) {
-            found.iter_mut().for_each(|path| path.push(part));
+            for path in &mut found {
+                path.push(part);
+            }
             continue;
         }
         let matching = |folder: &PathBuf| {
@@ -403,7 +405,7 @@ fn rows_one_after_the_other(
         let Some(texts) = texts else {
             return Err(parts[0].refuse(format!("column {name}"), "the same columns in every file"));
         };
-        extra.push((name.clone(), texts.iter().flat_map(|texts| texts.iter()).collect()));
+        extra.push((name.clone(), texts.iter().flat_map(Names::iter).collect()));
     }
     let dense = parts.iter().any(|part| matches!(part.data.features, Matrix::Dense { .. }));
     let mut features: Option<Matrix> = None;

@@ -100,7 +100,8 @@ fn texts() -> Vec<(PathBuf, String)> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let rust = rust
         .into_iter()
-        .filter(|path| !path.ends_with("tests.rs"))
+        // The harnesses of the bench are no product.
+        .filter(|path| !path.ends_with("tests.rs") && !path.components().any(|c| c.as_os_str() == "bench"))
         .map(|path| (texts_of_rust(&read(&path), path.components().any(|c| c.as_os_str() == "cli")), path));
     let pages = pages.into_iter().map(|path| (read(&path), path));
     rust.chain(pages)

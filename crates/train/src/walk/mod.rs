@@ -7,12 +7,11 @@ Settings ─▶ Config ─▶ PreparedGraphs (features divided by their largest 
 ```
 
 ```
-use toprank_data::generate;
 use toprank_train::walk::{PreparedGraphs, Trainer};
 use toprank_train::{Settings, TrainerKind, TrainingLoop};
 # let folder = tempfile::tempdir().unwrap();
-# let spec = [("queries", "20")].map(|(key, value)| (key.to_string(), value.to_string()));
-# generate::find("graphs").unwrap().write(&spec, 1, folder.path()).unwrap();
+# let args = toprank_core::Args(vec![("queries".into(), "20".into())]);
+# toprank_data::generate::by_name("graphs").unwrap().run(&args, folder.path()).unwrap();
 let graphs = toprank_data::QueryGraphs::read(&toprank_data::graph::GraphFiles::folder(folder.path()).unwrap()).unwrap();
 let config = Settings { steps: Some(5), ..Settings::default() }.resolve(TrainerKind::Walk).unwrap();
 let prepared = PreparedGraphs::new(&config, &graphs, None).unwrap();
