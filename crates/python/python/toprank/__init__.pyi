@@ -175,7 +175,7 @@ class Objective:
         """average precision by tracked smooth ranks"""
     @overload
     def __init__(self, name: Literal["soprc"], *, seed: int = 1, tau1: float | str = ..., tau2: float | str = ..., beta: float | str = ..., prior: float | str = ..., distribution: float | str = ..., points: float | str = ..., bound: float | str = ..., penalty: float | str = ..., penalty_others: float | str = ..., through_tpr: float | str = ..., relevant: float | str = ...) -> None:
-        """AUPRC by rates and the true share of relevant items"""
+        """AUPRC from biased batches, by the true fraction of relevant items"""
     @overload
     def __init__(self, name: Literal["listwise-ce"], *, seed: int = 1, gamma: float | str = ..., target: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., gain: float | str = ..., relevant: float | str = ...) -> None:
         """softmax cross-entropy with a tracked normaliser"""
@@ -187,7 +187,7 @@ class Objective:
         """recall at K by tracked smooth ranks"""
     @overload
     def __init__(self, name: Literal["p-norm-push"], *, seed: int = 1, p: float | str = ..., swapped: float | str = ..., gamma: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
-        """p-th power of how far others stand above"""
+        """p-th power of how far other items are above"""
     @overload
     def __init__(self, name: Literal["auroc"], *, seed: int = 1, surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
         """AUROC: a surrogate over all pairs of a relevant and another item"""
@@ -241,7 +241,7 @@ class Objective:
         """AUROC with the square loss, by the means of the classes"""
     @overload
     def __init__(self, name: Literal["auroc-margin"], *, seed: int = 1, margin: float | str = ..., variables: float | str = ..., rate: float | str = ..., relevant: float | str = ...) -> None:
-        """AUROC, margin form: no reward beyond the margin"""
+        """AUROC, margin form: no gradient beyond the margin"""
     @overload
     def __init__(self, name: Literal["pauc-cvar"], *, seed: int = 1, fpr: float | str = ..., variables: float | str = ..., rate: float | str = ..., surrogate: float | str = ..., margin: float | str = ..., temperature: float | str = ..., relevant: float | str = ...) -> None:
         """one-way partial AUC, CVaR form: the mean over the highest others"""
@@ -256,7 +256,7 @@ class Objective:
         """p-norm push by its conjugate, without trackers"""
     @overload
     def __init__(self, name: Literal["squared"], *, seed: int = 1, sum: float | str = ...) -> None:
-        """squared difference of score and label"""
+        """squared difference between score and label"""
     @overload
     def __init__(self, name: Literal["logistic"], *, seed: int = 1, relevant: float | str = ..., certain: float | str = ..., sum: float | str = ...) -> None:
         """the score as log-odds of being relevant"""
@@ -265,40 +265,40 @@ class Objective:
         """cross-entropy with a weight for relevant items"""
     @overload
     def __init__(self, name: Literal["focal"], *, seed: int = 1, focus: float | str = ..., alpha: float | str = ..., sum: float | str = ..., relevant: float | str = ...) -> None:
-        """cross-entropy in which easy items count little"""
+        """cross-entropy that down-weights easy items"""
     @overload
     def __init__(self, name: Literal["ordinal"], *, seed: int = 1, levels: float | str = ..., spacing: float | str = ..., sum: float | str = ...) -> None:
-        """one logistic question per grade: this grade or better?"""
+        """ordinal regression: a logistic loss per grade threshold"""
     @overload
     def __init__(self, name: Literal["ranknet"], *, seed: int = 1, temperature: float | str = ..., sum: float | str = ...) -> None:
-        """logistic loss of pairs in the wrong order"""
+        """logistic loss over pairs with different labels"""
     @overload
     def __init__(self, name: Literal["ranksvm"], *, seed: int = 1, margin: float | str = ..., sum: float | str = ...) -> None:
-        """hinge loss of pairs that do not stand a margin apart"""
+        """hinge loss over pairs that are less than a margin apart"""
     @overload
     def __init__(self, name: Literal["squared-hinge"], *, seed: int = 1, margin: float | str = ..., sum: float | str = ...) -> None:
-        """squared hinge loss of pairs that do not stand a margin apart"""
+        """squared hinge loss over pairs that are less than a margin apart"""
     @overload
     def __init__(self, name: Literal["margin"], *, seed: int = 1, b: float | str = ...) -> None:
-        """squared hinge of pairs, added up: the loss of supervised PageRank"""
+        """squared hinge summed over pairs: the loss of supervised PageRank"""
     @overload
     def __init__(self, name: Literal["bpr"], *, seed: int = 1, temperature: float | str = ..., sum: float | str = ..., relevant: float | str = ...) -> None:
-        """logistic loss of pairs of a relevant and another item"""
+        """Bayesian personalised ranking: logistic loss over pairs of a relevant and another item"""
     @overload
     def __init__(self, name: Literal["lambdarank", "lambdamart"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., gain: float | str = ...) -> None:
-        """logistic loss of pairs weighted by what their swap changes in NDCG"""
+        """logistic loss over pairs, weighted by how much a swap changes NDCG"""
     @overload
     def __init__(self, name: Literal["lambda-map"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., relevant: float | str = ...) -> None:
-        """logistic loss of pairs weighted by what their swap changes in average precision"""
+        """logistic loss over pairs, weighted by how much a swap changes average precision"""
     @overload
     def __init__(self, name: Literal["lambda-mrr"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., relevant: float | str = ...) -> None:
-        """logistic loss of pairs weighted by what their swap changes in the reciprocal rank"""
+        """logistic loss over pairs, weighted by how much a swap changes the reciprocal rank"""
     @overload
     def __init__(self, name: Literal["lambda-err"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., max: float | str = ...) -> None:
-        """logistic loss of pairs weighted by what their swap changes in ERR"""
+        """logistic loss over pairs, weighted by how much a swap changes ERR"""
     @overload
     def __init__(self, name: Literal["lambda-p"], *, seed: int = 1, k: float | str = ..., sigma: float | str = ..., norm: float | str = ..., relevant: float | str = ...) -> None:
-        """logistic loss of pairs weighted by what their swap changes in precision at K"""
+        """logistic loss over pairs, weighted by how much a swap changes precision at K"""
     @overload
     def __init__(self, name: Literal["ndcg-loss1"], *, seed: int = 1, sigma: float | str = ..., gain: float | str = ...) -> None:
         """LambdaLoss: each gain against all other items"""
@@ -310,55 +310,55 @@ class Objective:
         """LambdaLoss: NDCG-Loss2 and LambdaRank together"""
     @overload
     def __init__(self, name: Literal["listnet", "softmax"], *, seed: int = 1, target: float | str = ...) -> None:
-        """cross-entropy between the labels' and the scores' top-one chances"""
+        """cross-entropy between the top-one probabilities of labels and scores"""
     @overload
     def __init__(self, name: Literal["listmle"], *, seed: int = 1, tied: float | str = ...) -> None:
-        """likelihood of the labels' order when items are drawn by e^score"""
+        """likelihood of the order of the labels under the Plackett–Luce model"""
     @overload
     def __init__(self, name: Literal["p-listmle"], *, seed: int = 1, tied: float | str = ...) -> None:
-        """ListMLE with weights that halve from place to place"""
+        """ListMLE with weights that halve from position to position"""
     @overload
     def __init__(self, name: Literal["rankcosine"], *, seed: int = 1, centred: float | str = ..., floor: float | str = ...) -> None:
-        """angle between labels and scores"""
+        """cosine of the angle between labels and scores"""
     @overload
     def __init__(self, name: Literal["xe-ndcg"], *, seed: int = 1, gain: float | str = ..., trees: float | str = ...) -> None:
-        """cross-entropy with shaken gains, a convex bound on NDCG"""
+        """cross-entropy with perturbed gains, a convex bound on NDCG"""
     @overload
     def __init__(self, name: Literal["approx-ndcg"], *, seed: int = 1, temperature: float | str = ..., gain: float | str = ...) -> None:
         """NDCG with smooth ranks"""
     @overload
     def __init__(self, name: Literal["gumbel-ndcg"], *, seed: int = 1, samples: float | str = ..., beta: float | str = ..., temperature: float | str = ..., gain: float | str = ...) -> None:
-        """ApproxNDCG over shaken scores"""
+        """ApproxNDCG averaged over perturbed scores"""
     @overload
     def __init__(self, name: Literal["approx-mrr"], *, seed: int = 1, temperature: float | str = ..., relevant: float | str = ...) -> None:
         """reciprocal rank with smooth ranks"""
     @overload
     def __init__(self, name: Literal["neural-ndcg"], *, seed: int = 1, k: float | str = ..., temperature: float | str = ..., iterations: float | str = ..., tolerance: float | str = ..., gain: float | str = ...) -> None:
-        """NDCG of a relaxed sort, balanced by Sinkhorn"""
+        """NDCG of a relaxed sort with Sinkhorn scaling"""
     @overload
     def __init__(self, name: Literal["neural-ndcg-stochastic"], *, seed: int = 1, k: float | str = ..., samples: float | str = ..., beta: float | str = ..., floor: float | str = ..., temperature: float | str = ..., iterations: float | str = ..., tolerance: float | str = ..., gain: float | str = ...) -> None:
-        """NeuralNDCG over random orders near the present one"""
+        """NeuralNDCG averaged over perturbed scores"""
     @overload
     def __init__(self, name: Literal["pirank"], *, seed: int = 1, k: float | str = ..., temperature: float | str = ..., straight: float | str = ..., gain: float | str = ...) -> None:
-        """NDCG@K of a relaxed sort, only K places built"""
+        """NDCG@K of a relaxed sort, of which only K rows are computed"""
     @overload
     def __init__(self, name: Literal["smoothi"], *, seed: int = 1, k: float | str = ..., alpha: float | str = ..., delta: float | str = ..., frozen: float | str = ..., gain: float | str = ...) -> None:
         """NDCG@K by smooth rank indicators"""
     @overload
     def __init__(self, name: Literal["softrank"], *, seed: int = 1, sigma: float | str = ..., gain: float | str = ...) -> None:
-        """expected NDCG when scores are normal variables"""
+        """expected NDCG if scores are normally distributed"""
     @overload
     def __init__(self, name: Literal["yetirank"], *, seed: int = 1, samples: float | str = ..., decay: float | str = ...) -> None:
-        """logistic loss of neighbours in random orders"""
+        """logistic loss over adjacent items in random orders"""
     @overload
     def __init__(self, name: Literal["global-contrastive"], *, seed: int = 1, temperature: float | str = ..., epsilon: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """one relevant item against the tracked mean of all others (SogCLR)"""
     @overload
     def __init__(self, name: Literal["nca"], *, seed: int = 1, temperature: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
-        """share of the relevant items in a softmax, tracked"""
+        """fraction of the softmax mass on relevant items, tracked"""
     @overload
     def __init__(self, name: Literal["log-nca"], *, seed: int = 1, temperature: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
-        """logarithm of the share of the relevant items in a softmax, tracked"""
+        """logarithm of the fraction of the softmax mass on relevant items, tracked"""
     @overload
     def __init__(self, name: Literal["sup-con"], *, seed: int = 1, temperature: float | str = ..., gamma: float | str = ..., lagged: float | str = ..., relevant: float | str = ...) -> None:
         """supervised contrastive loss with one tracked normaliser per list"""
@@ -370,7 +370,7 @@ class Objective:
         """average precision of the batch from soft histograms"""
     @overload
     def __init__(self, name: Literal["contrastive"], *, seed: int = 1, near: float | str = ..., far: float | str = ..., over: float | str = ..., relevant: float | str = ...) -> None:
-        """relevant items near, others far, by two margins"""
+        """similarity of relevant items above one margin, of others below another"""
     @overload
     def __init__(self, name: Literal["triplet"], *, seed: int = 1, margin: float | str = ..., mining: float | str = ..., over: float | str = ..., relevant: float | str = ...) -> None:
         """relevant items more similar than others by a margin, with mining"""

@@ -11,7 +11,7 @@ use toprank_train::walk::{PreparedGraphs, Trainer};
 use toprank_train::{Settings, TrainerKind, TrainingLoop};
 # let folder = tempfile::tempdir().unwrap();
 # let args = toprank_core::Args(vec![("queries".into(), "20".into())]);
-# toprank_data::generate::by_name("graphs").unwrap().run(&args, folder.path()).unwrap();
+# toprank_data::generate::by_name("graphs").unwrap().run(&args, folder.path(), &mut |_, _| ()).unwrap();
 let graphs = toprank_data::QueryGraphs::read(&toprank_data::graph::GraphFiles::folder(folder.path()).unwrap()).unwrap();
 let config = Settings { steps: Some(5), ..Settings::default() }.resolve(TrainerKind::Walk).unwrap();
 let prepared = PreparedGraphs::new(&config, &graphs, None).unwrap();
