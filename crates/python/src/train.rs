@@ -31,7 +31,6 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
 /// `progress` is called with (step, steps, epoch, loss, metric) now and then. `files` is the model to write, with its
 /// checkpoint beside it while it trains, and whether the run resumes from that.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "called by python/toprank/_estimators.py alone")]
 pub fn train<'py>(
     py: Python<'py>,
     settings: &str,

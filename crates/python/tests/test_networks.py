@@ -160,7 +160,7 @@ def test_a_network_on_several_labels_is_that_of_the_command(command, tmp_path):
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
     found = fitted.predict_proba(frame)
     assert found.shape == (300, 2) and np.all((found >= 0) & (found <= 1))
-    # Fitted to rows that were held out, probabilities agree with the share of positives of each label.
+    # Fitted to rows that were held out, probabilities agree with the fraction of positives of each label.
     assert np.abs(found.mean(axis=0) - labels.mean(axis=0)).max() < 0.1
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.decision_function(frame), fitted.decision_function(frame))
