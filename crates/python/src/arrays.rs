@@ -9,7 +9,7 @@ use crate::errors::refused;
 /// A borrowed array of numbers.
 pub type Array<'py, T> = PyReadonlyArray1<'py, T>;
 
-/// The numbers of an array that may be left out.
+/// The numbers of an array that may be omitted.
 pub fn numbers<'a, T: Element>(array: Option<&'a Array<T>>) -> PyResult<Option<&'a [T]>> {
     Ok(array.map(Array::as_slice).transpose()?)
 }

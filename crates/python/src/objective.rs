@@ -85,7 +85,7 @@ impl Objective {
         Ok(())
     }
 
-    /// One step over all lists or drawn ones: `lists`, their `items` (offsets and places; all if left out), `importance`.
+    /// One step over all lists or drawn ones: `lists`, their `items` (offsets and positions; all if omitted), `importance`.
     ///
     /// Returns loss, gradient, Hessian diagonal, gradient at the previous scores, losses of lists, and the numbers of lists with
     /// and without gradient; arrays are in the order of the scores.

@@ -115,7 +115,7 @@ def test_rounds_of_other_data_begin_afresh_and_copies_do_too():
     for other in (copy.deepcopy(song), pickle.loads(pickle.dumps(song))):
         assert np.array_equal(other(np.array([0.1, 0.3]), first)[0], g)
     fresh, _ = objective("song", gamma=0.5, scale=1)(np.array([0.6, 0.3]), first)
-    assert not np.array_equal(later, fresh), "trackers go on from round to round"
+    assert not np.array_equal(later, fresh), "trackers are kept from round to round"
     weighted, _ = objective("song", gamma=0.5, scale=1)(np.array([0.1, 0.3]), Data(np.array([1.0, 0.0]), [2], [2.0, 3.0]))
     assert np.array_equal(weighted, g * [2.0, 3.0])
     scaled = objective("song", gamma=0.5)

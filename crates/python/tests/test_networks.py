@@ -129,6 +129,21 @@ def test_a_network_on_binary_data_is_that_of_the_command(command, predict, tmp_p
     assert np.array_equal(fitted.predict_proba(frame)[:, 1], np.loadtxt(tmp_path / "p.txt"))
 
 
+def test_defaults_that_depend_on_validation_data_are_those_of_the_command(command, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    parts = {"train": binary(80), "valid": binary(80, seed=7)}
+    for name, (X, y) in parts.items():
+        rows = [f"{a},{b},{c},{label}\n" for (a, b, c), label in zip(X, y)]
+        (tmp_path / f"{name}.csv").write_text("a,b,c,label\n" + "".join(rows))
+    flags = "--data train.csv --valid valid.csv --label label --model linear --objective auprc -o command.toprank".split()
+    subprocess.run([command, "train", *flags], cwd=tmp_path, check=True, capture_output=True)
+    (X, y), (V, v) = ((pandas.DataFrame(X, columns=["a", "b", "c"]), y) for X, y in parts.values())
+    fitted = toprank.Classifier("linear", "auprc").fit(X, y, eval_set=(V, v))
+    fitted.save(tmp_path / "python.toprank")
+    assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
+    assert fitted.config_["epochs"] == 100, "and not 20, as without validation data"
+
+
 def test_a_network_on_several_labels_is_that_of_the_command(command, tmp_path):
     pandas = pytest.importorskip("pandas")
     X, _ = binary()
@@ -145,7 +160,7 @@ def test_a_network_on_several_labels_is_that_of_the_command(command, tmp_path):
     assert (tmp_path / "python.toprank").read_bytes() == (tmp_path / "command.toprank").read_bytes()
     found = fitted.predict_proba(frame)
     assert found.shape == (300, 2) and np.all((found >= 0) & (found <= 1))
-    # Fitted to rows that were held out, probabilities agree with the share of positives of each label.
+    # Fitted to rows that were held out, probabilities agree with the fraction of positives of each label.
     assert np.abs(found.mean(axis=0) - labels.mean(axis=0)).max() < 0.1
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.decision_function(frame), fitted.decision_function(frame))

@@ -56,7 +56,7 @@ def test_trackers_move_on_and_can_be_taken_up_again():
     resumed = again.step(SCORES[::-1].copy())
     assert np.array_equal(second.gradient, resumed.gradient)
     fresh = toprank.gradient("song:gamma=0.3", SCORES[::-1].copy(), LABELS, group=SIZES)
-    assert not np.array_equal(second.gradient, fresh.gradient), "the tracker remembers the first step"
+    assert not np.array_equal(second.gradient, fresh.gradient), "the tracker holds the first step"
     assert np.array_equal(first.gradient, toprank.gradient("song:gamma=0.3", SCORES, LABELS, group=SIZES).gradient)
     with pytest.raises(ValueError, match="expected one of ap"):
         toprank.Objective("ap").load_state_dict(kept)

@@ -410,7 +410,8 @@ class PageRank:
     ends: Whether edges have the features of the nodes they join; None: if they have none of their own.
     verbose: Whether to show progress, as in `Ranker`.
 
-    Settings; `restart` and `dangling` are of every walk, the others of learned ones, and None stands for the default:
+    Settings; `restart` and `dangling` belong to every walk, the others to learned ones, and None selects a default that depends on
+    other settings:
 
     objective: Metric to optimise (see `toprank.metrics()`), or a loss by name (see `toprank.objectives()`). (Default:
         margin.)
@@ -502,7 +503,7 @@ class PageRank:
 class Ranker:
     """Learns to put the items of each list in order. A list is a query with its documents, a user with items, and so on.
 
-    Settings; None stands for the default, and `config_` says what it came to:
+    Settings; None selects the default, and after fit `config_` has every value:
 
     model: Kind of model, with parameters: `mlp:hidden=256-128`, `trees:l2=1`, `neumf` (see `toprank.models()`). (Default:
         mlp.)
@@ -532,7 +533,7 @@ class Ranker:
     calibrate: Calibration from scores to probabilities: auto, platt, isotonic, none. (Default: auto.)
     seed: Seed of everything random. (Default: 1.)
 
-    And of Python alone:
+    Parameters of the package alone:
 
     list_column: Column of X that holds the list of each row, instead of qid= or group=: for cross-validation and grid searches.
     verbose: Whether to show progress; None shows it in terminals and notebooks, once a fit takes longer than a second.

@@ -208,11 +208,11 @@ class _Estimator(BaseEstimator):
 class Ranker(_Estimator):
     """Learns to put the items of each list in order. A list is a query with its documents, a user with items, and so on.
 
-    Settings; None stands for the default, and `config_` says what it came to:
+    Settings; None selects the default, and after fit `config_` has every value:
 
     SETTINGS
 
-    And of Python alone:
+    Parameters of the package alone:
 
     list_column: Column of X that holds the list of each row, instead of qid= or group=: for cross-validation and grid searches.
     verbose: Whether to show progress; None shows it in terminals and notebooks, once a fit takes longer than a second.

@@ -27,7 +27,8 @@ class PageRank:
     ends: Whether edges have the features of the nodes they join; None: if they have none of their own.
     verbose: Whether to show progress, as in `Ranker`.
 
-    Settings; `restart` and `dangling` are of every walk, the others of learned ones, and None stands for the default:
+    Settings; `restart` and `dangling` belong to every walk, the others to learned ones, and None selects a default that depends on
+    other settings:
 
     SETTINGS
 

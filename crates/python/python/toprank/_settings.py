@@ -71,7 +71,7 @@ class Setting:
 
     def documented(self) -> str:
         """A line of a docstring."""
-        # The library's help speaks of flags and commands.
+        # The library's help texts name flags and commands.
         help = re.sub(r"--([a-z][a-z-]*)", lambda flag: f"`{flag[1].replace('-', '_')}`", self.help)
         help = re.sub(r"`toprank (metrics|objectives|models)`", r"`toprank.\1()`", help).rstrip(".")
         facts = [self.range, f"default: {self.default}" if self.default else ""]
@@ -131,7 +131,7 @@ def parameter(name: str, annotation: str, default: Any = None, positional: bool 
 
 
 def as_json(estimator: Any, settings: Mapping[str, Setting], **instead: Any) -> str:
-    """The settings of an estimator as the library reads them; None is left out: the default."""
+    """The settings of an estimator as the library reads them; None is omitted and selects the default."""
     values = {name: instead.get(name, getattr(estimator, name)) for name in settings}
     return json.dumps({settings[n].key: settings[n].checked(value) for n, value in values.items() if value is not None})
 

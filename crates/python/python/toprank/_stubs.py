@@ -114,7 +114,7 @@ def klass(name: str, of: type) -> str:
     text = f"class {name}{base}:\n" + about(of.__doc__.split("\n\nObjectives:")[0], "    ")
     if dataclasses.is_dataclass(of):
         return text + "".join(f"    {field}: {kind}\n" for field, kind in of.__annotations__.items())
-    # The same stubs with and without scikit-learn: what stands in for its classes is left out.
+    # The same stubs with and without scikit-learn: the substitutes of its classes are omitted.
     others = ("BaseEstimator", "ClassifierMixin")
     ours = [b for b in reversed(of.__mro__) if b.__module__.startswith("toprank") and b.__name__ not in others]
     members = {member: value for base in ours for member, value in vars(base).items()}
