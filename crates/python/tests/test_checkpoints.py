@@ -55,7 +55,7 @@ def test_a_resumed_fit_ends_in_the_bytes_of_an_uninterrupted_one(lists, tmp_path
 
 def test_a_classifier_is_resumed_in_the_midst_of_its_folds(tmp_path, stop_after):
     X, y = binary()
-    make = lambda verbose=False: toprank.Classifier("trees", trees=150, folds=3, verbose=verbose)
+    make = lambda verbose=False: toprank.Classifier("trees", trees=150, folds=3, patience=0, verbose=verbose)
     whole = make().fit(X, y, checkpoint=tmp_path / "whole.toprank")
     stop_after(20)
     with pytest.raises(KeyboardInterrupt):
