@@ -19,5 +19,5 @@ say toprank evaluate --data demo/test.txt --feature 5 --metrics ndcg@10,map,mrr,
 say toprank compare --data demo/test.txt --metrics ndcg@10,map best=feature:5 other=feature:12 --plot differences.svg
 say toprank convert demo/test.txt test.parquet
 say toprank metrics ndcg
-say toprank gradient --data demo/test.txt --feature 5 --objective song:gamma=1:margin=1 --curvature -o gradient.csv
+say toprank gradient --data demo/test.txt --feature 5 --objective song:gamma=1:margin=1 --hessian -o gradient.csv
 say head -n 4 gradient.csv

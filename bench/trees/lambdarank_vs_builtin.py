@@ -76,8 +76,8 @@ def xgboost_case(most, weighted, trees):
     settings = {"max_depth": 6, "eta": 0.3, "nthread": 1, "tree_method": "hist", "base_score": 0.0}
 
     def objective(predicted, _):
-        gradient, curvature = ours(predicted)
-        return gradient.astype(np.float32), 2 * curvature.astype(np.float32)
+        gradient, hessian = ours(predicted)
+        return gradient.astype(np.float32), 2 * hessian.astype(np.float32)
 
     scores = []
     for own in (True, False):

@@ -11,7 +11,7 @@ def case(peer, loss, objective, lists, value, gradient, note="", scale=1.0, offs
     """`value × scale + offset` is ours, `gradient × gradient_scale` too; with `slip` they are not, and must not be.
 
     A list has `scores` and `labels`, sometimes `weights` of its items, or scores of `earlier` visits for a tracker.
-    `more`: `tolerance` of a peer that computes in 32 bits, `curvature` with its `curvature_scale`.
+    `more`: `tolerance` of a peer that computes in 32 bits, `hessian` with its `hessian_scale`.
     A value the peer does not have is None; `not_finite` says that it has NaN.
     """
     made = {"peer": peer, "loss": loss, "objective": objective, "lists": lists}
@@ -54,9 +54,9 @@ def check(made):
     apart = distance(gradient, theirs)
     if made["value"] is not None:
         apart = max(apart, abs(made["value"] * scale + made.get("offset", 0.0) - value) / max(1.0, abs(value)))
-    if "curvature" in made:
-        scaled = [[part * made.get("curvature_scale", 1.0) for part in row] for row in made["curvature"]]
-        apart = max(apart, distance(twins.curvature(made["objective"], made["lists"]), scaled))
+    if "hessian" in made:
+        scaled = [[part * made.get("hessian_scale", 1.0) for part in row] for row in made["hessian"]]
+        apart = max(apart, distance(twins.hessian(made["objective"], made["lists"]), scaled))
     allowed = made.get("tolerance", EXACT)
     if "slip" in made:
         return 0.0, None if apart > 1e-3 else f"{what}: the slip does not show, {apart}"

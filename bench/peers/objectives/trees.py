@@ -1,4 +1,4 @@
-"""What the tree trainers' own ranking objectives give as gradient and curvature of each row.
+"""What the tree trainers' own ranking objectives give as gradient and hessian of each row.
 
 Neither shows them, so a tree with one row per leaf is made first; the trainer then fits its leaves anew under the ranking
 objective (LightGBM: refit, XGBoost: the refresh updater), starting from given scores. A leaf is −g/(h + l2).
@@ -77,14 +77,14 @@ def from_lightgbm(lists):
                 one = on_the_grid(lists[name])
                 g, h = lightgbm_gradient(one, lambdarank_truncation_level=cut, lambdarank_norm=norm)
                 objective = f"lambdarank@{cut}" + (":norm=lightgbm" if norm else "")
-                yield case("lightgbm", "lambdarank", objective, [one], None, [g], note, curvature=[h], tolerance=TOLERANCE)
+                yield case("lightgbm", "lambdarank", objective, [one], None, [g], note, hessian=[h], tolerance=TOLERANCE)
     one = on_the_grid(lists["graded 13"])
     for how, key, setting in (
         (":norm=lightgbm:sigma=2", {"sigmoid": 2.0}, ", sigmoid = 2"),
         (":norm=lightgbm:gain=linear", {"label_gain": "0,1,2,3,4"}, ", label_gain = label"),
     ):
         g, h = lightgbm_gradient(one, lambdarank_truncation_level=10, lambdarank_norm=True, **key)
-        extra = {"curvature": [h], "tolerance": TOLERANCE}
+        extra = {"hessian": [h], "tolerance": TOLERANCE}
         yield case("lightgbm", "lambdarank", f"lambdarank@10{how}", [one], None, [g], note + setting, **extra)
 
 
@@ -117,27 +117,27 @@ def xgboost_gradient(one, objective, **settings):
 def from_xgboost(lists):
     off = {"lambdarank_normalization": False, "lambdarank_score_normalization": False}
     topk = lambda cut: {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": cut}
-    note = "pair method topk; its curvature is twice ours; 32 bits"
-    half = {"curvature_scale": 0.5, "tolerance": TOLERANCE}
+    note = "pair method topk; its hessian is twice ours; 32 bits"
+    half = {"hessian_scale": 0.5, "tolerance": TOLERANCE}
     names = ("two items", "graded 5", "graded 13", "graded 40")
     for cut in (3, 32):
         for name in names if cut == 3 else names[2:]:
             one = lists[name]
             g, h = xgboost_gradient(one, "rank:ndcg", **topk(cut), **off)
-            yield case("xgboost", "rank:ndcg", f"lambdarank@{cut}", [one], None, [g], note, curvature=[h], **half)
+            yield case("xgboost", "rank:ndcg", f"lambdarank@{cut}", [one], None, [g], note, hessian=[h], **half)
             g, h = xgboost_gradient(one, "rank:ndcg", **topk(cut))
             objective = f"lambdarank@{cut}:norm=lightgbm"
             why = note + "; both normalisations on, its default"
-            yield case("xgboost", "rank:ndcg", objective, [one], None, [g], why, curvature=[h], **half)
+            yield case("xgboost", "rank:ndcg", objective, [one], None, [g], why, hessian=[h], **half)
     one = lists["distinct labels"]
     g, h = xgboost_gradient(one, "rank:ndcg", **topk(3), **off, ndcg_exp_gain=False)
     why = note + "; ndcg_exp_gain = false"
-    yield case("xgboost", "rank:ndcg", "lambdarank@3:gain=linear", [one], None, [g], why, curvature=[h], **half)
+    yield case("xgboost", "rank:ndcg", "lambdarank@3:gain=linear", [one], None, [g], why, hessian=[h], **half)
     for name in ("two items", "binary 10", "binary 24"):
         one = lists[name]
         g, h = xgboost_gradient(one, "rank:map", **topk(32), **off)
-        yield case("xgboost", "rank:map", "lambda-map", [one], None, [g], note, curvature=[h], **half)
+        yield case("xgboost", "rank:map", "lambda-map", [one], None, [g], note, hessian=[h], **half)
     for name in ("two items", "graded 13"):
         one = lists[name]
         g, h = xgboost_gradient(one, "rank:pairwise", **topk(32), **off)
-        yield case("xgboost", "rank:pairwise", "ranknet:sum=true", [one], None, [g], note, curvature=[h], **half)
+        yield case("xgboost", "rank:pairwise", "ranknet:sum=true", [one], None, [g], note, hessian=[h], **half)

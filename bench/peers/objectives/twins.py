@@ -34,7 +34,7 @@ def value_and_gradient(objective, lists):
     return value, gradients
 
 
-def curvature(objective, lists):
+def hessian(objective, lists):
     """Σ over pairs of σ² w p(1 − p) on both items: the lambda family's."""
     name, cut, parameters = parse(objective)
     out = []

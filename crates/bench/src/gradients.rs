@@ -1,10 +1,10 @@
-//! Gradient and curvature of an objective for a program that boosts by itself, over a pipe; little-endian numbers.
+//! Gradient and Hessian of an objective for a program that boosts by itself, over a pipe; little-endian numbers.
 //!
 //! ```text
 //! gradients OBJECTIVE
 //! in:  u32 lists, u32[lists] their lengths, f32[lists] their weights, f32[items] labels; then, as often as wanted,
 //!      f64[items] scores
-//! out: f64[items] gradient, f64[items] curvature for each of them, summed over the lists
+//! out: f64[items] gradient, f64[items] Hessian for each of them, summed over the lists
 //! ```
 //!
 //! `bench/trees/lambdarank_vs_builtin.py` talks to it.
@@ -34,7 +34,7 @@ pub fn run(args: &[String]) -> Outcome {
     let lists = Lists { list_weights: Some(weights), ..Lists::from_lengths(&lengths, labels) };
     let goal = Goal::parse(objective, &Policy::default())?;
     let mut state = goal.state(&lists)?;
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     loop {
         let scores: Vec<f64> = match read(&mut input, items) {
             Ok(found) => found.into_iter().map(f64::from_le_bytes).collect(),
@@ -43,7 +43,7 @@ pub fn run(args: &[String]) -> Outcome {
         };
         let batch = Batch { reduction: Reduction::Sum, ..Batch::all(&lists, &scores) };
         goal.step(&batch, &mut state, &mut out)?;
-        let values = out.gradient.iter().chain(&out.curvature);
+        let values = out.gradient.iter().chain(&out.hessian);
         output.write_all(&values.flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
         output.flush()?;
     }

@@ -229,7 +229,7 @@ fn table(graphs: &QueryGraphs, train: &[u32], test: &[u32], size: usize, budget:
     rows
 }
 
-/// L of GFN: about the largest curvature GBN finds on these graphs divided by m, so that single directions, which have
+/// L of GFN: about the largest Lipschitz constant that GBN finds on these graphs divided by m, so that single directions, which have
 /// 1/m of the gradient, make steps of use within a budget.
 const LIPSCHITZ: f64 = 1e-4;
 

@@ -115,7 +115,7 @@ fn measure(folder: &Path, settings: &[&str]) -> Outcome {
     let clock = Clock::start();
     let mut booster = Booster::new(&data, &lists.offsets, 1, boosting)?;
     let mut state = goal.state(&lists)?;
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     let mut of_gradients = Part::default();
     for _ in 0..trees {
         let start = Instant::now();
@@ -123,7 +123,7 @@ fn measure(folder: &Path, settings: &[&str]) -> Outcome {
         goal.step(&batch, &mut state, &mut out)?;
         of_gradients.seconds += start.elapsed().as_secs_f64();
         of_gradients.bytes += (features.rows() * A_GRADIENT) as u64;
-        booster.round(&out.gradient, &out.curvature)?;
+        booster.round(&out.gradient, &out.hessian)?;
     }
     let time = clock.seconds();
     let measures = Measure::parse_all("ndcg@10", &Policy::default())?;
@@ -171,5 +171,5 @@ fn measure(folder: &Path, settings: &[&str]) -> Outcome {
 const LIST: usize = 100;
 /// All rows are scored so often; the best time counts.
 const REPEATS: usize = 3;
-/// Bytes of a row's score and label, read, and of its gradient and curvature, written.
+/// Bytes of a row's score and label, read, and of its gradient and Hessian, written.
 const A_GRADIENT: usize = 8 + 4 + 8 + 8;

@@ -104,7 +104,7 @@ impl Gradient {
             reduction: if self.sum { Reduction::Sum } else { Reduction::Mean },
             ..Batch::all(&judged.lists, &judged.scores)
         };
-        let mut out = Gradients { want_curvature: self.hessian, ..Gradients::default() };
+        let mut out = Gradients { want_hessian: self.hessian, ..Gradients::default() };
         goal.step(&batch, &mut goal.state(&judged.lists)?, &mut out)?;
         Ok(out)
     }
@@ -173,12 +173,12 @@ fn write(
     let mut lines: Vec<(usize, usize, usize)> =
         lists_of_entries.map(|(q, entry)| (dataset.file_row(lists.row(entry)), q, entry)).collect();
     lines.sort_unstable();
-    let curvature = gradients.want_curvature;
-    writeln!(out, "row,list,gradient{}", if curvature { ",hessian" } else { "" })?;
+    let hessian = gradients.want_hessian;
+    writeln!(out, "row,list,gradient{}", if hessian { ",hessian" } else { "" })?;
     for (row, q, entry) in lines {
         write!(out, "{},{},{:?}", row + 1, names[q], gradients.gradient[entry])?;
-        if curvature {
-            write!(out, ",{:?}", gradients.curvature[entry])?;
+        if hessian {
+            write!(out, ",{:?}", gradients.hessian[entry])?;
         }
         writeln!(out)?;
     }

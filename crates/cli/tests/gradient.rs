@@ -32,7 +32,7 @@ fn library(objective: &str, reduction: Reduction) -> Gradients {
 fn step(objective: &str, lists: &Lists, scores: &[f64], reduction: Reduction) -> Gradients {
     let goal = Goal::parse(objective, &Policy::default()).unwrap();
     let batch = Batch { reduction, stream: Stream::new(1, "objective"), ..Batch::all(lists, scores) };
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     goal.step(&batch, &mut goal.state(lists).unwrap(), &mut out).unwrap();
     out
 }
@@ -64,7 +64,7 @@ fn every_objective_gives_the_numbers_of_the_library_bit_for_bit() {
         let file = shell.read("g.csv");
         assert_eq!(file.lines().next(), Some("row,list,gradient,hessian"), "{name}");
         assert_eq!(numbers(&file, 2), expected.gradient, "{name}");
-        assert_eq!(numbers(&file, 3), expected.curvature, "{name}");
+        assert_eq!(numbers(&file, 3), expected.hessian, "{name}");
     }
 }
 

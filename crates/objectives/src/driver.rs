@@ -161,10 +161,10 @@ pub struct ListCounts {
 pub struct Gradients {
     /// ∂loss/∂score of every entry of the batch.
     pub gradient: Vec<f64>,
-    /// Hessian diagonal ∂²loss/∂score² of every entry, or a bound ([`crate::Curvature`] says which); filled if `want_curvature`.
-    pub curvature: Vec<f64>,
+    /// Hessian diagonal ∂²loss/∂score² of every entry, or a bound ([`crate::Hessian`] says which); filled if `want_hessian`.
+    pub hessian: Vec<f64>,
     /// Ask for the Hessian diagonal.
-    pub want_curvature: bool,
+    pub want_hessian: bool,
     /// Gradient at the scores of the previous step with the state of that step; filled if the batch has them and
     /// the objective asks for them.
     pub gradient_previous: Vec<f64>,
@@ -245,7 +245,7 @@ pub(crate) fn step(
     }
 
     fill(&mut out.gradient, entries);
-    fill(&mut out.curvature, if out.want_curvature { entries } else { 0 });
+    fill(&mut out.hessian, if out.want_hessian { entries } else { 0 });
     fill(&mut out.gradient_previous, if with_previous { entries } else { 0 });
     out.losses.clear();
     out.losses.resize(count, f64::NAN);
@@ -256,7 +256,7 @@ pub(crate) fn step(
     };
     let slices = Slices {
         gradient: &mut out.gradient,
-        curvature: out.want_curvature.then_some(out.curvature.as_mut_slice()),
+        hessian: out.want_hessian.then_some(out.hessian.as_mut_slice()),
         previous: with_previous.then_some(out.gradient_previous.as_mut_slice()),
         losses: &mut out.losses,
         // The state of a part starts with its first list.
@@ -291,7 +291,7 @@ struct Part<'a> {
 /// What a part writes: its own slice of every output.
 struct Slices<'a> {
     gradient: &'a mut [f64],
-    curvature: Option<&'a mut [f64]>,
+    hessian: Option<&'a mut [f64]>,
     previous: Option<&'a mut [f64]>,
     losses: &'a mut [f64],
     state: &'a mut [f64],
@@ -302,13 +302,13 @@ impl<'a> Slices<'a> {
         let (gradient, gradient_right) = self.gradient.split_at_mut(entries);
         let (losses, losses_right) = self.losses.split_at_mut(lists);
         let (state, state_right) = self.state.split_at_mut(state);
-        let (curvature, curvature_right) = self.curvature.map(|c| c.split_at_mut(entries)).unzip();
+        let (hessian, hessian_right) = self.hessian.map(|c| c.split_at_mut(entries)).unzip();
         let (previous, previous_right) = self.previous.map(|p| p.split_at_mut(entries)).unzip();
         (
-            Slices { gradient, curvature, previous, losses, state },
+            Slices { gradient, hessian, previous, losses, state },
             Slices {
                 gradient: gradient_right,
-                curvature: curvature_right,
+                hessian: hessian_right,
                 previous: previous_right,
                 losses: losses_right,
                 state: state_right,
@@ -409,14 +409,14 @@ impl Part<'_> {
                 self.shape.starts[q] as usize - state_base..self.shape.starts[q + 1] as usize - state_base;
             let mut out = Out {
                 gradient: &mut slices.gradient[here.clone()],
-                curvature: slices.curvature.as_mut().map(|c| &mut c[here.clone()]),
+                hessian: slices.hessian.as_mut().map(|c| &mut c[here.clone()]),
                 gradient_previous: slices.previous.as_mut().map(|p| &mut p[here.clone()]),
             };
             let loss = self.list(d, &mut slices.state[block], work, &mut out);
             slices.losses[d - self.first] = loss.unwrap_or(f64::NAN);
             let weight = scale * self.weight(d) * self.importance(d);
             if loss.is_some() && weight != 1.0 {
-                let outputs = [Some(out.gradient), out.curvature, out.gradient_previous];
+                let outputs = [Some(out.gradient), out.hessian, out.gradient_previous];
                 outputs.into_iter().flatten().flatten().for_each(|value| *value *= weight);
             }
         }

@@ -17,7 +17,7 @@ pub(crate) struct Gathered {
     previous: Vec<f64>,
     frozen: Vec<f64>,
     gradient: Vec<f64>,
-    curvature: Vec<f64>,
+    hessian: Vec<f64>,
     gradient_previous: Vec<f64>,
 }
 
@@ -45,7 +45,7 @@ impl Gathered {
         pick(&mut self.previous, seen.previous.unwrap_or(&[]), &self.entries);
         pick(&mut self.frozen, seen.frozen.unwrap_or(&[]), &self.entries);
         let n = self.items.len();
-        for result in [&mut self.gradient, &mut self.curvature, &mut self.gradient_previous] {
+        for result in [&mut self.gradient, &mut self.hessian, &mut self.gradient_previous] {
             result.clear();
             result.resize(n, 0.0);
         }
@@ -63,7 +63,7 @@ impl Gathered {
         };
         let mut results = Out {
             gradient: &mut self.gradient,
-            curvature: out.curvature.is_some().then_some(self.curvature.as_mut_slice()),
+            hessian: out.hessian.is_some().then_some(self.hessian.as_mut_slice()),
             gradient_previous: out
                 .gradient_previous
                 .is_some()
@@ -72,7 +72,7 @@ impl Gathered {
         let loss = objective(&input, &mut results);
         let outputs = [
             (Some(&mut *out.gradient), &self.gradient),
-            (out.curvature.as_deref_mut(), &self.curvature),
+            (out.hessian.as_deref_mut(), &self.hessian),
             (out.gradient_previous.as_deref_mut(), &self.gradient_previous),
         ];
         for (target, result) in outputs {

@@ -79,8 +79,8 @@ impl<'a> Input<'a> {
 pub struct Out<'a> {
     /// ∂loss/∂score.
     pub gradient: &'a mut [f64],
-    /// Hessian diagonal h ≥ 0 for Newton boosting, if it is asked for: exact or a bound, see [`Curvature`].
-    pub curvature: Option<&'a mut [f64]>,
+    /// Hessian diagonal h ≥ 0 for Newton boosting, if it is asked for: exact or a bound, see [`Hessian`].
+    pub hessian: Option<&'a mut [f64]>,
     /// The gradient at [`Input::previous`] with the state of the previous step, if it is asked for and `previous` is given.
     pub gradient_previous: Option<&'a mut [f64]>,
 }
@@ -96,7 +96,7 @@ pub struct Needs {
 
 /// What the Hessian diagonal of an objective is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Curvature {
+pub enum Hessian {
     /// The second derivative ∂²loss/∂s_j² (with frozen quantities held constant).
     Exact,
     /// A documented number ≥ 0 in its place: an upper bound, or a substitute where the second derivative is 0.
@@ -120,8 +120,8 @@ pub trait Objective: Send + Sync {
     fn prepare(&self, _whole: &List, _policy: &Policy, _state: &mut ListState, _work: &mut Work) {}
 
     /// What its Hessian diagonal is.
-    fn curvature(&self) -> Curvature {
-        Curvature::Bound
+    fn hessian(&self) -> Hessian {
+        Hessian::Bound
     }
 
     /// True if adding a constant to all scores changes nothing, so that the gradient sums to 0.

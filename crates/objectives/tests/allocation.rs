@@ -58,7 +58,7 @@ fn a_step_allocates_nothing_once_the_buffers_have_grown() {
         for name in std::iter::once(&line.entry.name).chain(line.examples) {
             let goal = Goal::parse(name, &Policy::default()).unwrap();
             let mut state = goal.state(&lists).unwrap();
-            let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+            let mut out = Gradients { want_hessian: true, ..Gradients::default() };
             let whole = Batch { previous: Some(&scores), ..Batch::all(&lists, &scores) };
             let part = Batch { draws: Some(&draws), previous: Some(&drawn), ..Batch::all(&lists, &drawn) };
             pool.install(|| {

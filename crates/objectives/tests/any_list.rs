@@ -1,4 +1,4 @@
-//! Whatever the scores, labels and weights of a list: loss, gradient and curvature are numbers, and what should sum to 0
+//! Whatever the scores, labels and weights of a list: loss, gradient and Hessian are numbers, and what should sum to 0
 //! does.
 
 use proptest::prelude::*;
@@ -41,12 +41,12 @@ proptest! {
         for line in OBJECTIVES {
             let name = line.entry.name;
             let goal = Goal::parse(name, &Policy::default()).unwrap();
-            let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+            let mut out = Gradients { want_hessian: true, ..Gradients::default() };
             goal.step(&Batch::all(&lists, &scores), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
             prop_assert!(out.loss.is_finite(), "{name}: {}", out.loss);
             prop_assert!(out.gradient.iter().all(|g| g.is_finite()), "{name}: {:?}", out.gradient);
             // A difference of equal numbers may be rounded below 0.
-            prop_assert!(out.curvature.iter().all(|h| h.is_finite() && *h >= 0.0), "{name}: {:?}", out.curvature);
+            prop_assert!(out.hessian.iter().all(|h| h.is_finite() && *h >= 0.0), "{name}: {:?}", out.hessian);
             if out.counts.used == 0 {
                 prop_assert!(out.loss == 0.0 && out.gradient.iter().all(|g| *g == 0.0), "{name} has no gradient");
             }

@@ -3,7 +3,7 @@
 //! Each promise is checked for the defaults and for every example of the catalog.
 
 use toprank_core::{Lists, Policy, Stream};
-use toprank_objectives::{Batch, Curvature, Draws, Goal, Gradients, OBJECTIVES, State};
+use toprank_objectives::{Batch, Draws, Goal, Gradients, Hessian, OBJECTIVES, State};
 
 /// Every objective with its defaults and with each of its examples.
 fn variants() -> Vec<String> {
@@ -51,7 +51,7 @@ fn step_with(
     frozen: Option<&[f64]>,
     state: &mut State,
 ) -> Gradients {
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     let batch = Batch { frozen, ..Batch::all(lists, scores) };
     goal.step(&batch, state, &mut out).unwrap();
     out
@@ -69,7 +69,7 @@ fn finite_difference_cases() -> Vec<String> {
     variants().into_iter().filter(|name| goal(name).objective().differentiates_its_loss()).collect()
 }
 
-/// List `q` of the lists alone, with the same noise: loss, gradient and curvature at its scores, frozen quantities from
+/// List `q` of the lists alone, with the same noise: loss, gradient and Hessian at its scores, frozen quantities from
 /// `frozen`.
 fn step_alone(
     goal: &Goal,
@@ -87,7 +87,7 @@ fn step_alone(
         ..Draws::default()
     };
     let batch = Batch { draws: Some(&draws), frozen: Some(frozen), ..Batch::all(lists, scores) };
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     goal.step(&batch, &mut state.clone(), &mut out).unwrap();
     out
 }
@@ -131,17 +131,17 @@ fn the_gradient_is_the_derivative_of_the_loss() {
 }
 
 #[test]
-fn an_exact_curvature_is_the_second_derivative_and_none_is_negative() {
+fn an_exact_hessian_is_the_second_derivative_and_none_is_negative() {
     let (lists, scores) = fixture();
     for name in variants() {
         let goal = goal(&name);
         let out = step(&goal, &lists, &scores);
-        assert!(out.curvature.iter().all(|h| h.is_finite() && *h >= 0.0), "{name}: {:?}", out.curvature);
-        assert!(out.curvature.iter().any(|h| *h > 0.0), "{name} has no curvature");
+        assert!(out.hessian.iter().all(|h| h.is_finite() && *h >= 0.0), "{name}: {:?}", out.hessian);
+        assert!(out.hessian.iter().any(|h| *h > 0.0), "{name} has no hessian");
         let mut plain = Gradients::default();
         goal.step(&Batch::all(&lists, &scores), &mut goal.state(&lists).unwrap(), &mut plain).unwrap();
-        assert_eq!(plain.gradient, out.gradient, "{name}: asking for the curvature changes the gradient");
-        if goal.objective().curvature() != Curvature::Exact {
+        assert_eq!(plain.gradient, out.gradient, "{name}: asking for the hessian changes the gradient");
+        if goal.objective().hessian() != Hessian::Exact {
             continue;
         }
         let state = goal.state(&lists).unwrap();
@@ -161,11 +161,7 @@ fn an_exact_curvature_is_the_second_derivative_and_none_is_negative() {
                     slope
                 })
                 .collect();
-            assert!(
-                close(&out.curvature, &numeric, 1e-5),
-                "{name}, list {q}:\n{:?}\n{numeric:?}",
-                out.curvature
-            );
+            assert!(close(&out.hessian, &numeric, 1e-5), "{name}, list {q}:\n{:?}\n{numeric:?}", out.hessian);
         }
     }
 }
@@ -214,10 +210,10 @@ fn the_order_of_the_items_does_not_matter() {
         let mut back = step(&goal, &turned, &turned_scores);
         for q in 0..lists.len() {
             back.gradient[lists.range(q)].reverse();
-            back.curvature[lists.range(q)].reverse();
+            back.hessian[lists.range(q)].reverse();
         }
         assert!(close(&back.gradient, &out.gradient, 1e-9), "{name}");
-        assert!(close(&back.curvature, &out.curvature, 1e-9), "{name}: curvature");
+        assert!(close(&back.hessian, &out.hessian, 1e-9), "{name}: hessian");
         assert!(close(&[back.loss], &[out.loss], 1e-10), "{name}: {} {}", back.loss, out.loss);
     }
 }
@@ -328,7 +324,7 @@ fn a_list_that_cannot_contribute_is_counted_and_harms_no_other() {
         let goal = goal(&name);
         let (alone, out) = (step(&goal, &lists, &scores), step(&goal, &all, &all_scores));
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        assert!(out.loss.is_finite() && finite(&out.gradient) && finite(&out.curvature), "{name}");
+        assert!(out.loss.is_finite() && finite(&out.gradient) && finite(&out.hessian), "{name}");
         assert_eq!(out.counts.all, all.len(), "{name}");
         assert_eq!(out.counts.used + out.counts.idle, all.len(), "{name}");
         assert!(out.counts.idle >= 1, "{name}: an empty list contributes");
@@ -391,9 +387,9 @@ fn far_apart_huge_and_equal_scores_stay_finite() {
             assert!(out.loss.is_finite(), "{name}, {case}: {}", out.loss);
             assert!(out.gradient.iter().all(|g| g.is_finite()), "{name}, {case}: {:?}", out.gradient);
             assert!(
-                out.curvature.iter().all(|h| h.is_finite() && *h >= 0.0),
+                out.hessian.iter().all(|h| h.is_finite() && *h >= 0.0),
                 "{name}, {case}: {:?}",
-                out.curvature
+                out.hessian
             );
         }
     }
@@ -426,7 +422,7 @@ fn importance_multiplies_loss_and_gradient_of_its_draw_and_not_the_divisor() {
 fn response(goal: &Goal, lists: &Lists, scores: &[f64]) -> Vec<f64> {
     let mut state = goal.state(lists).unwrap();
     let mut all = Vec::new();
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     let mut previous: Option<Vec<f64>> = None;
     for t in 0..3u64 {
         let moved: Vec<f64> =
@@ -456,7 +452,7 @@ fn response(goal: &Goal, lists: &Lists, scores: &[f64]) -> Vec<f64> {
         goal.step(&batch, &mut state, &mut out).unwrap();
         all.push(out.loss);
         all.extend_from_slice(&out.gradient);
-        all.extend_from_slice(&out.curvature);
+        all.extend_from_slice(&out.hessian);
         previous = Some(moved);
     }
     all
@@ -503,7 +499,7 @@ fn same_bytes_at_any_number_of_threads() {
                 step_with(&goal, &many, &scores, None, &mut state)
             });
             let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
-            (out.loss.to_bits(), bits(&out.gradient), bits(&out.curvature), state.save())
+            (out.loss.to_bits(), bits(&out.gradient), bits(&out.hessian), state.save())
         };
         assert_eq!(on(1), on(3), "{}", line.entry.name);
     }

@@ -50,7 +50,7 @@ fn ours(case: &Value) -> Gradients {
         let scores = numbers(visit, 1.0);
         goal.step(&Batch::all(&data, &scores), &mut state, &mut Gradients::default()).expect("finite scores");
     }
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     goal.step(&Batch::all(&data, &join("scores")), &mut state, &mut out).expect("finite scores");
     out
 }
@@ -61,7 +61,7 @@ struct Theirs {
     loss: Option<f64>,
     gradient: Vec<Vec<f64>>,
     /// `None`: the peer shows none.
-    curvature: Option<Vec<Vec<f64>>>,
+    hessian: Option<Vec<Vec<f64>>>,
 }
 
 fn theirs(case: &Value) -> Theirs {
@@ -70,7 +70,7 @@ fn theirs(case: &Value) -> Theirs {
     Theirs {
         loss: case["value"].as_f64().map(|value| value * scale + number(case, "offset", 0.0)),
         gradient: rows("gradient", number(case, "gradient_scale", scale)),
-        curvature: case.get("curvature").map(|_| rows("curvature", number(case, "curvature_scale", 1.0))),
+        hessian: case.get("hessian").map(|_| rows("hessian", number(case, "hessian_scale", 1.0))),
     }
 }
 
@@ -118,7 +118,7 @@ fn count(cases: &[&Value], least: &[(&str, usize)]) {
 }
 
 #[test]
-fn losses_gradients_and_curvatures_are_the_peers() {
+fn losses_gradients_and_hessians_are_the_peers() {
     let golden = golden();
     let cases: Vec<&Value> =
         array(&golden["cases"]).iter().filter(|case| case.get("slip").is_none()).collect();
@@ -136,8 +136,8 @@ fn losses_gradients_and_curvatures_are_the_peers() {
             compare("loss", relative(ours.loss, loss));
         }
         compare("gradient", distance(&ours.gradient, &theirs.gradient));
-        if let Some(curvature) = &theirs.curvature {
-            compare("curvature", distance(&ours.curvature, curvature));
+        if let Some(hessian) = &theirs.hessian {
+            compare("hessian", distance(&ours.hessian, hessian));
         }
     }
     assert!(wrong.is_empty(), "{} differ from {}:\n{}", wrong.len(), golden["versions"], wrong.join("\n"));

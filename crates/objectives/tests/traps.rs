@@ -10,7 +10,7 @@ fn goal(text: &str) -> Goal {
 }
 
 fn step(goal: &Goal, batch: &Batch, state: &mut State) -> Gradients {
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     goal.step(batch, state, &mut out).unwrap();
     out
 }
@@ -316,7 +316,7 @@ fn exponentials_of_huge_scores_equal_their_reference_in_logarithms_over_tracked_
                 let tolerance = 1e-10 + 4.0 * f64::EPSILON * largest;
                 assert!(close(&[out.loss], &[loss], 1e-10), "{name} × {scale}: {} for {loss}", out.loss);
                 assert!(close(&out.gradient, &gradient, tolerance), "{name} × {scale}");
-                assert!(out.curvature.iter().all(|h| h.is_finite()), "{name} × {scale}");
+                assert!(out.hessian.iter().all(|h| h.is_finite()), "{name} × {scale}");
             }
         }
     }
@@ -380,7 +380,7 @@ fn an_average_over_others_does_not_change_when_every_other_item_comes_twice() {
 fn weights_of_zero_gains_of_zero_and_no_lists_at_all_give_numbers() {
     let (lists, scores) = long_list();
     let finite = |out: &Gradients| {
-        let mut all = out.gradient.iter().chain(&out.curvature).chain(&out.losses);
+        let mut all = out.gradient.iter().chain(&out.hessian).chain(&out.losses);
         out.loss.is_finite() && all.all(|value| value.is_finite())
     };
     for line in OBJECTIVES {

@@ -105,7 +105,7 @@ impl Objective {
         Ok((
             out.loss,
             give(&mut out.gradient),
-            hessian.then(|| give(&mut out.curvature)),
+            hessian.then(|| give(&mut out.hessian)),
             (!out.gradient_previous.is_empty()).then(|| give(&mut out.gradient_previous)),
             give(&mut out.losses),
             out.counts.used,
@@ -188,11 +188,11 @@ impl Objective {
             reduction: if sum { Reduction::Sum } else { Reduction::Mean },
             ..Batch::all(lists, sorted.as_deref().unwrap_or(scores))
         };
-        out.want_curvature = hessian;
+        out.want_hessian = hessian;
         py.detach(|| goal.step(&batch, state, out)).map_err(refused)?;
         *steps += 1;
         if let Some(drawn) = drawn.filter(|drawn| !drawn.in_order) {
-            for values in [&mut out.gradient, &mut out.curvature, &mut out.gradient_previous] {
+            for values in [&mut out.gradient, &mut out.hessian, &mut out.gradient_previous] {
                 drawn.unsort(values);
             }
             let losses = drawn.order.iter().zip(&out.losses).map(|(&draw, &loss)| (draw, loss));

@@ -32,7 +32,7 @@ impl Objective for RevenuePairs {
             loss -= weight * (1.0 - wrong).ln();
             out.gradient[i] -= weight * wrong;
             out.gradient[j] += weight * wrong;
-            if let Some(hessian) = &mut out.curvature {
+            if let Some(hessian) = &mut out.hessian {
                 hessian[i] += weight * wrong * (1.0 - wrong);
                 hessian[j] += weight * wrong * (1.0 - wrong);
             }

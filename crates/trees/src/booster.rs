@@ -6,7 +6,7 @@ Newton     leaf = −rate·Σ g/(Σ h + l2)
 gradient   the same with h = 1 for every row
 ```
 
-The objective stays outside: the caller reads [`Booster::scores`], computes gradient and curvature (the Hessian diagonal or
+The objective stays outside: the caller reads [`Booster::scores`], computes gradient and hessian (the Hessian diagonal or
 an upper bound of it), and calls [`Booster::round`]. With several outputs (classes, labels over shared rows) a round grows one tree for each.
 
 Source: Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29 (2001).
@@ -81,7 +81,7 @@ impl Boosting {
 /// ```
 /// use toprank_data::Matrix;
 /// use toprank_trees::{BinSettings, Bins, Booster, Boosting, Growth};
-/// // Squared loss: gradient = score − label, curvature = 1.
+/// // Squared loss: gradient = score − label, Hessian = 1.
 /// let rows = Matrix::Dense { width: 1, values: (0..40).map(|i| i as f32).collect() };
 /// let labels: Vec<f64> = (0..40).map(|i| if i < 24 { 1.0 } else { 3.0 }).collect();
 /// let bins = Bins::fit(&rows, &[], &BinSettings::default()).unwrap();
@@ -186,9 +186,9 @@ impl<'a> Booster<'a> {
     ///
     /// Both have `outputs` numbers for each row. Cost: O(rows × features) for the first split, then for each split that of
     /// its smaller side, and O(features × bins) for each leaf.
-    pub fn round(&mut self, gradient: &[f64], curvature: &[f64]) -> Result<(), ModelError> {
+    pub fn round(&mut self, gradient: &[f64], hessian: &[f64]) -> Result<(), ModelError> {
         let outputs = self.ensemble.outputs;
-        for (name, found) in [("gradients", gradient.len()), ("curvatures", curvature.len())] {
+        for (name, found) in [("gradients", gradient.len()), ("hessians", hessian.len())] {
             if found != self.scores.len() {
                 let expected = format!("{outputs} for each of {} rows", self.data.rows());
                 return Err(ModelError::new(format!("{found} {name}"), expected));
@@ -198,8 +198,8 @@ impl<'a> Booster<'a> {
         let chosen = self.choose(gradient, round);
         for output in 0..outputs {
             let mut gradient = column(gradient, output, outputs);
-            let mut curvature = match self.settings.method {
-                Method::Newton => column(curvature, output, outputs),
+            let mut hessian = match self.settings.method {
+                Method::Newton => column(hessian, output, outputs),
                 Method::Gradient => Cow::Owned(vec![1.0; self.data.rows()]),
             };
             self.scratch.rows.clear();
@@ -211,12 +211,12 @@ impl<'a> Booster<'a> {
                         self.scratch.rows.extend(rows.start as u32..rows.end as u32);
                         if weight != 1.0 {
                             gradient.to_mut()[rows.clone()].iter_mut().for_each(|g| *g *= weight);
-                            curvature.to_mut()[rows].iter_mut().for_each(|h| *h *= weight);
+                            hessian.to_mut()[rows].iter_mut().for_each(|h| *h *= weight);
                         }
                     }
                 }
             }
-            self.tree(&gradient, &curvature, round, output, chosen.is_none())?;
+            self.tree(&gradient, &hessian, round, output, chosen.is_none())?;
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ impl<'a> Booster<'a> {
     fn tree(
         &mut self,
         gradient: &[f64],
-        curvature: &[f64],
+        hessian: &[f64],
         round: u64,
         output: usize,
         all_rows: bool,
@@ -267,7 +267,7 @@ impl<'a> Booster<'a> {
         let tree = round * outputs as u64 + output as u64;
         let seed = Stream::new(settings.seed, "rounding of gradients").at_step(tree).open().bits();
         let start = Instant::now();
-        let units = pack(gradient, curvature, &scratch.rows, seed, packed)?;
+        let units = pack(gradient, hessian, &scratch.rows, seed, packed)?;
         // Both are read twice, once for their sums.
         scratch.spent.quantise += Part::since(start, scratch.rows.len() * 5 * size_of::<u64>());
         let allowed = allowed(data.slots().len(), settings, tree);
@@ -275,7 +275,7 @@ impl<'a> Booster<'a> {
             data,
             growth: &settings.growth,
             gradient,
-            curvature,
+            hessian,
             packed,
             units,
             allowed: &allowed,

@@ -170,7 +170,7 @@ fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
         leaves: whole(spec, "leaves", 31, 2..=65_536)?,
         depth: whole(spec, "depth", 0, 0..=1000)?,
         min_rows: whole(spec, "min-rows", 20, 0..=1_000_000_000)?,
-        min_curvature: from_zero(spec, "min-hessian", 1e-3)?,
+        min_hessian: from_zero(spec, "min-hessian", 1e-3)?,
         min_gain: from_zero(spec, "min-gain", 0.0)?,
         l1: from_zero(spec, "l1", 0.0)?,
         l2: from_zero(spec, "l2", 0.0)?,

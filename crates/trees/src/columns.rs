@@ -33,7 +33,7 @@ pub struct Columns {
     /// The gain of each node.
     pub gains: Vec<f64>,
     /// Its Hessian sum.
-    pub curvatures: Vec<f64>,
+    pub hessians: Vec<f64>,
     /// Its number of rows.
     pub rows: Vec<f64>,
     /// For each node that tests categories, how many.
@@ -72,7 +72,7 @@ impl Columns {
                 columns.left.push(place(node.left));
                 columns.right.push(place(node.right));
                 columns.gains.push(node.gain);
-                columns.curvatures.push(node.curvature);
+                columns.hessians.push(node.hessian);
                 columns.rows.push(f64::from(node.rows));
             }
         }
@@ -89,7 +89,7 @@ impl Columns {
             self.left.len(),
             self.right.len(),
             self.gains.len(),
-            self.curvatures.len(),
+            self.hessians.len(),
             self.rows.len(),
         ];
         if let Some(found) = lengths.iter().find(|&&length| length != nodes) {
@@ -121,7 +121,7 @@ impl Columns {
                     left: next(self.left[at])?,
                     right: next(self.right[at])?,
                     gain: self.gains[at],
-                    curvature: self.curvatures[at],
+                    hessian: self.hessians[at],
                     rows: whole(self.rows[at])?,
                 });
             }
@@ -168,7 +168,7 @@ mod tests {
             let mut model = Ensemble::new(9, 1);
             model.trees = leaves.iter().enumerate().map(|(t, &n)| tree(n, 9, categories, seed ^ t as u64)).collect();
             for (i, node) in model.trees.iter_mut().flat_map(|tree| &mut tree.nodes).enumerate() {
-                (node.gain, node.curvature, node.rows) = (i as f64 * 0.1, 0.3, i as u32);
+                (node.gain, node.hessian, node.rows) = (i as f64 * 0.1, 0.3, i as u32);
             }
             prop_assert_eq!(Columns::of(&model).ensemble(9, vec![0.0]).unwrap(), model);
         }

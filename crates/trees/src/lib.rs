@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Invariants:
-//! - no label and no objective is known here: the caller brings gradients and the Hessian diagonal, or an upper bound of
-//!   it, which the code calls curvature;
+//! - no label and no objective is known here: the caller brings the gradient and the Hessian diagonal, or an upper bound
+//!   of it;
 //! - a row goes left if its value is at most the threshold (or in the set of categories), right if it is above; every node
 //!   states where missing values go;
 //! - the bytes do not depend on the number of threads: sums over rows are sums of integers.

@@ -39,7 +39,7 @@ pub struct Node {
     /// Loss reduction of the split (in the quadratic approximation), before shrinkage.
     pub gain: f64,
     /// Hessian sum of the training rows that reached the node.
-    pub curvature: f64,
+    pub hessian: f64,
     /// Number of training rows that reached the node.
     pub rows: u32,
 }
@@ -47,7 +47,7 @@ pub struct Node {
 impl Node {
     /// A node without statistics.
     pub fn new(feature: u32, test: Test, missing_left: bool, left: Next, right: Next) -> Node {
-        Node { feature, test, missing_left, left, right, gain: 0.0, curvature: 0.0, rows: 0 }
+        Node { feature, test, missing_left, left, right, gain: 0.0, hessian: 0.0, rows: 0 }
     }
 
     /// True if a row with this value of the feature goes left.

@@ -23,11 +23,11 @@ fn lists() -> (Lists, Matrix) {
 
 fn boost(goal: &Goal, lists: &Lists, rows: &Matrix, rounds: usize) -> (Ensemble, Vec<f64>) {
     let data = Bins::fit(rows, &[], &BinSettings::default()).unwrap().apply(rows).unwrap();
-    let growth = Growth { leaves: 8, min_curvature: 0.0, ..Growth::default() };
+    let growth = Growth { leaves: 8, min_hessian: 0.0, ..Growth::default() };
     let mut booster =
         Booster::new(&data, &lists.offsets, 1, Boosting { growth, ..Boosting::default() }).unwrap();
     let mut state = goal.state(lists).unwrap();
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     for round in 0..rounds {
         let batch = Batch {
             reduction: Reduction::Sum,
@@ -35,7 +35,7 @@ fn boost(goal: &Goal, lists: &Lists, rows: &Matrix, rounds: usize) -> (Ensemble,
             ..Batch::all(lists, booster.scores())
         };
         goal.step(&batch, &mut state, &mut out).unwrap();
-        booster.round(&out.gradient, &out.curvature).unwrap();
+        booster.round(&out.gradient, &out.hessian).unwrap();
     }
     let scores = booster.scores().to_vec();
     (booster.into_ensemble(), scores)

@@ -118,7 +118,7 @@ impl<S: Side> Upper for Items<S> {
             mean += w * value;
             slope_sum += w * slope;
             out.gradient[j] += factor * sign * w * slope;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] += factor * w * second;
             }
         }

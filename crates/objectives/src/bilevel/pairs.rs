@@ -120,7 +120,7 @@ impl<R: Region> Upper for Pairs<R> {
             m.max(o),
             m.max(o),
             m.max(o),
-            if out.curvature.is_some() { m.max(o) } else { 0 },
+            if out.hessian.is_some() { m.max(o) } else { 0 },
         ]);
         input.part(relevant, others);
         // A drawn item represents N±/n± items of its class; item weights make the mean over relevant items a weighted mean.
@@ -143,7 +143,7 @@ impl<R: Region> Upper for Pairs<R> {
         let mut means =
             Means { value: &mut value[..m], slope: &mut slope[..m], curve: &mut curve[..with_curve] };
         self.inner.forward(&terms, 0.0, &mut means, &mut work.kernel);
-        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        let mut adjoint = Adjoint { gradient: out.gradient, hessian: out.hessian.as_deref_mut() };
         self.inner.backward(&terms, &a[..m], &means, &mut adjoint, &mut work.kernel);
         let loss = a[..m].iter().zip(&*means.value).map(|(a, row)| a * row).sum();
         let mut by_threshold = [0.0; 2];

@@ -131,7 +131,7 @@ impl<O: Outer> RankGated<O> {
         let mut state = ListState { values: &mut values, ..*state };
         let input = Input { list: List { scores: frozen, ..input.list }, frozen: None, ..*input };
         let (mut gradient, mut ranks) = (vec![0.0; n], Ranks(vec![0.0; n]));
-        let mut out = Out { gradient: &mut gradient, curvature: None, gradient_previous: None };
+        let mut out = Out { gradient: &mut gradient, hessian: None, gradient_previous: None };
         self.ranks.gated(&input, &mut state, work, &mut out, &mut ranks);
         ranks.0
     }

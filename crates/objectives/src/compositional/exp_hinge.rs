@@ -85,8 +85,8 @@ impl ExpHinge {
         rest[..m].copy_from_slice(means.slope);
         factors[..m].copy_from_slice(a);
         let anchors = [&*scores, &*ln_g, &*rest, &*factors];
-        let curvature = out.curvature.as_deref_mut().unwrap_or(spare);
-        add_slopes(self, anchors, [terms.scores, weights], [out.gradient, curvature], [slopes, seconds]);
+        let hessian = out.hessian.as_deref_mut().unwrap_or(spare);
+        add_slopes(self, anchors, [terms.scores, weights], [out.gradient, hessian], [slopes, seconds]);
         for (i, &item) in terms.anchors.iter().enumerate() {
             out.gradient[item as usize] -= slopes[i];
             out.add_second_derivative(item as usize, seconds[i]);
@@ -115,7 +115,7 @@ vectorised! {
         to_items: [&mut [f64]; 2],
         to_anchors: [&mut [f64]; 2],
     ) {
-        let [gradient, curvature] = to_items;
+        let [gradient, hessian] = to_items;
         let [slopes, seconds] = to_anchors;
         let [scores, ln_g, rest, factors] = anchors.map(|column| column.as_chunks::<BLOCK>().0);
         let (slopes, seconds) = (slopes.as_chunks_mut::<BLOCK>().0, seconds.as_chunks_mut::<BLOCK>().0);
@@ -139,7 +139,7 @@ vectorised! {
                 }
             }
             gradient[j] += slope_sum.iter().sum::<f64>();
-            curvature[j] += bend_sum.iter().sum::<f64>().abs();
+            hessian[j] += bend_sum.iter().sum::<f64>().abs();
         }
     }
 }

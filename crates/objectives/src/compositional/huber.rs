@@ -23,7 +23,7 @@ pub(super) fn subtract_second_hinge(tau: f64, terms: &Terms, means: &mut Means, 
 /// The adjoint: that of the two hinges, each with its own sums.
 pub(super) fn backward_huber(tau: f64, terms: &Terms, a: &[f64], out: &mut Adjoint, work: &mut KernelWork) {
     let m = terms.anchors.len();
-    let with_curve = if out.curvature.is_some() { m } else { 0 };
+    let with_curve = if out.hessian.is_some() { m } else { 0 };
     let [scaled, value, slope, curve] = work.smooth.cut([m, m, m, with_curve]);
     for (sign, margin) in [(1.0, tau), (-1.0, 0.0)] {
         let hinge = Hinge { squared: true, margin };
@@ -32,7 +32,7 @@ pub(super) fn backward_huber(tau: f64, terms: &Terms, a: &[f64], out: &mut Adjoi
         let mut sums = Sums { value, slope, curve };
         hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
         scaled.iter_mut().zip(a).for_each(|(scaled, a)| *scaled = sign * a / (tau * tau));
-        let curvature = if margin > 0.0 { out.curvature.as_deref_mut() } else { None };
+        let hessian = if margin > 0.0 { out.hessian.as_deref_mut() } else { None };
         let seconds = (&*sums.slope, &*sums.curve);
         hinge.backward(
             terms.scores,
@@ -42,7 +42,7 @@ pub(super) fn backward_huber(tau: f64, terms: &Terms, a: &[f64], out: &mut Adjoi
             seconds,
             &mut work.hinge,
             out.gradient,
-            curvature,
+            hessian,
         );
     }
 }

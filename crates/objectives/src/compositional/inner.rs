@@ -53,7 +53,7 @@ pub(crate) struct Adjoint<'a, 'b> {
     /// ∂loss/∂score.
     pub gradient: &'a mut [f64],
     /// Pairwise Gauss–Newton bound.
-    pub curvature: Option<&'b mut [f64]>,
+    pub hessian: Option<&'b mut [f64]>,
 }
 
 impl Inner {
@@ -158,7 +158,7 @@ impl Inner {
         }
         if let Some(hinge) = self.hinge() {
             let seconds = (&*means.slope, &*means.curve);
-            let curvature = out.curvature.as_deref_mut();
+            let hessian = out.hessian.as_deref_mut();
             return hinge.backward(
                 scores,
                 terms.omega,
@@ -167,7 +167,7 @@ impl Inner {
                 seconds,
                 &mut work.hinge,
                 out.gradient,
-                curvature,
+                hessian,
             );
         }
         if let Inner::Of(Surrogate::Square { margin }) = self {
@@ -184,7 +184,7 @@ impl Inner {
                 out.add_second_derivative(j, a[i] * w * curve);
             }
             out.gradient[own] -= a[i] * means.slope[i];
-            if out.curvature.is_some() {
+            if out.hessian.is_some() {
                 out.add_second_derivative(own, a[i] * means.curve[i]);
             }
         }
@@ -276,7 +276,7 @@ impl Means<'_> {
 impl Adjoint<'_, '_> {
     #[inline]
     pub fn add_second_derivative(&mut self, j: usize, by: f64) {
-        if let Some(h) = &mut self.curvature {
+        if let Some(h) = &mut self.hessian {
             h[j] += by.abs();
         }
     }
@@ -307,7 +307,7 @@ fn backward_square(c: f64, terms: &Terms, a: &[f64], means: &Means, out: &mut Ad
         let j = item as usize;
         let own = 2.0 * terms.omega.at(j) * a[i];
         out.gradient[j] -= own * c + a[i] * means.slope[i];
-        if let Some(h) = &mut out.curvature {
+        if let Some(h) = &mut out.hessian {
             h[j] = (h[j] - own.abs()).max(0.0) + a[i].abs() * means.curve[i];
         }
     }
@@ -347,7 +347,7 @@ mod tests {
     /// The definition: every pair by itself, exponentials divided by the mean they belong to.
     fn plain(inner: Inner, terms: &Terms, a: &[f64]) -> [Vec<f64>; 3] {
         let (n, x) = (terms.scores.len(), terms.scores);
-        let (mut means, mut gradient, mut curvature) = (Vec::new(), vec![0.0; n], vec![0.0; n]);
+        let (mut means, mut gradient, mut hessian) = (Vec::new(), vec![0.0; n], vec![0.0; n]);
         for (i, &item) in terms.anchors.iter().enumerate() {
             let own = item as usize;
             let parts: Vec<(usize, f64, f64, f64, f64)> = (0..n)
@@ -377,11 +377,11 @@ mod tests {
                 };
                 gradient[j] += a[i] * w * slope;
                 gradient[own] -= a[i] * w * slope;
-                curvature[j] += (a[i] * w * second).abs();
-                curvature[own] += (a[i] * w * second).abs();
+                hessian[j] += (a[i] * w * second).abs();
+                hessian[own] += (a[i] * w * second).abs();
             }
         }
-        [means, gradient, curvature]
+        [means, gradient, hessian]
     }
 
     #[test]
@@ -420,14 +420,14 @@ mod tests {
                             continue; // a mean over nothing
                         }
                         let terms = Terms { scores: x, omega, own, anchors: &anchors };
-                        let [means, gradient, curvature] = plain(inner, &terms, &a);
+                        let [means, gradient, hessian] = plain(inner, &terms, &a);
                         let mut work = KernelWork::default();
                         let (mut value, mut slope, mut curve) = (vec![0.0; m], vec![0.0; m], vec![0.0; m]);
                         let mut found = Means { value: &mut value, slope: &mut slope, curve: &mut curve };
                         inner.plan(x, &anchors, &mut work);
                         inner.forward(&terms, inner.at_zero(), &mut found, &mut work);
                         let (mut g, mut h) = (vec![0.0; n], vec![0.0; n]);
-                        let mut out = Adjoint { gradient: &mut g, curvature: Some(&mut h) };
+                        let mut out = Adjoint { gradient: &mut g, hessian: Some(&mut h) };
                         inner.backward(&terms, &a, &found, &mut out, &mut work);
                         // The expansion promises 1e-10, its slopes 3e-10; everything else is exact to rounding.
                         // A difference of squares loses x/τ of its digits, 1e7 here.
@@ -447,7 +447,7 @@ mod tests {
                         };
                         close("mean", &value, &means, 1e-12);
                         close("gradient", &g, &gradient, 1.0 / n as f64);
-                        close("curvature", &h, &curvature, 1.0 / n as f64);
+                        close("hessian", &h, &hessian, 1.0 / n as f64);
                     }
                 }
             }

@@ -99,7 +99,7 @@ mod tests {
             at_previous = [0.0; 3];
             let mut gradient = [0.0; 3];
             let mut out =
-                Out { gradient: &mut gradient, curvature: None, gradient_previous: Some(&mut at_previous) };
+                Out { gradient: &mut gradient, hessian: None, gradient_previous: Some(&mut at_previous) };
             let list = lists.list(0, scores);
             let input = Input { previous: Some(previous), ..Input::whole(list, &policy) };
             objective.list(&input, &mut state.of_list(0, 3), &mut work, &mut out).unwrap();

@@ -383,7 +383,7 @@ impl<O: Outer> Compositional<O> {
         let previous = input.previous.filter(|_| self.tracker.needs_previous());
         let cm = Self::COMPONENTS * m;
         let (with_previous, with_curve) =
-            (usize::from(previous.is_some()), usize::from(out.curvature.is_some()));
+            (usize::from(previous.is_some()), usize::from(out.hessian.is_some()));
         let turned = if push_relevant { 0 } else { n };
         let alike = |c: usize| {
             let weights = strata.weights(O::REFERENCES[c], push_relevant);
@@ -515,12 +515,12 @@ impl<O: Outer> Compositional<O> {
                 }
             }
         };
-        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        let mut adjoint = Adjoint { gradient: out.gradient, hessian: out.hessian.as_deref_mut() };
         self.spread(&drawn, &mut now, &mut adjoint, &mut work.kernel);
         turn_back(out.gradient);
         if let (Some(old), Some(gradient)) = (&mut old, out.gradient_previous.as_deref_mut()) {
             self.inner.plan(old.scores, anchors, &mut work.kernel);
-            self.spread(&drawn, old, &mut Adjoint { gradient, curvature: None }, &mut work.kernel);
+            self.spread(&drawn, old, &mut Adjoint { gradient, hessian: None }, &mut work.kernel);
             turn_back(gradient);
         }
         Some(O::OFFSET + loss)

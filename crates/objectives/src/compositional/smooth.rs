@@ -75,7 +75,7 @@ impl Smooth {
             let own = slope.1 * weights[item as usize] * slope.0.at(0.0) * a[i];
             out.gradient[item as usize] -= a[i] * means.slope[i] + own;
         }
-        if out.curvature.is_none() {
+        if out.hessian.is_none() {
             return;
         }
         pairs.write([second.0], a, [sums]);

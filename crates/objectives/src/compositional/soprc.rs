@@ -217,7 +217,7 @@ impl Soprc {
                 value += d * d;
                 pull += d;
                 out.gradient[*j as usize] += lambda * 2.0 * d / n;
-                if let Some(h) = &mut out.curvature {
+                if let Some(h) = &mut out.hessian {
                     h[*j as usize] += lambda * 2.0 / n;
                 }
             }
@@ -251,7 +251,7 @@ impl Objective for Soprc {
             return None;
         }
         let points = self.points.min(strata.relevant);
-        let with_curve = if out.curvature.is_some() { m } else { 0 };
+        let with_curve = if out.hessian.is_some() { m } else { 0 };
         let [omega, own, sample, newest, fpr, slope, curve, a] =
             work.floats.cut([n, m, m, points, m, m, with_curve, m]);
 
@@ -299,7 +299,7 @@ impl Objective for Soprc {
                 out.gradient[j] -= w * (1.0 - share) * share / tpr * tpr_slope;
             }
         }
-        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        let mut adjoint = Adjoint { gradient: out.gradient, hessian: out.hessian.as_deref_mut() };
         inner.backward(&terms, a, &means, &mut adjoint, &mut work.kernel);
         loss += self.semi_variance(0, input, relevant, out);
         loss += self.semi_variance(1, input, others, out);

@@ -90,7 +90,7 @@ impl Objective for FastAp {
                 a[bin] * share / above[bin]
             };
             out.gradient[j] = per_bin * slope;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = per_bin * per_bin * slope.abs();
             }
         }

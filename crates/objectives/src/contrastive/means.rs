@@ -130,7 +130,7 @@ impl Form {
             let c = class(j);
             let term = push[c] * height / (sum[c] * tau);
             out.gradient[j] = term;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = term.abs() / tau;
             }
             if c == 0 && self.pull > 0.0 {

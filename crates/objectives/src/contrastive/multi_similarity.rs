@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
@@ -64,8 +64,8 @@ struct MultiSimilarity {
 }
 
 impl Objective for MultiSimilarity {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn shift_invariant(&self) -> bool {
@@ -116,7 +116,7 @@ impl Objective for MultiSimilarity {
         for (j, term) in terms.iter().enumerate() {
             let p = term / sum[class(j)];
             out.gradient[j] = if class(j) == 0 { p } else { -p };
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = self.steepness[class(j)] * p * (1.0 - p);
             }
         }

@@ -73,7 +73,7 @@ impl Objective for Contrastive {
                 let share = input.weight(j) / total;
                 loss += share * lack;
                 out.gradient[j] = if relevant { -share } else { share };
-                if let Some(h) = &mut out.curvature {
+                if let Some(h) = &mut out.hessian {
                     h[j] = share;
                 }
             }

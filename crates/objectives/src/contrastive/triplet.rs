@@ -97,7 +97,7 @@ impl Objective for Triplet {
         let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
         for (j, g) in out.gradient.iter_mut().enumerate() {
             *g *= scale;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = g.abs();
             }
         }

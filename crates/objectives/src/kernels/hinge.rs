@@ -213,7 +213,7 @@ impl Hinge {
         }
     }
 
-    /// Adds pull_j − a_i slope_i to `gradient`, and second_j + |a_i| curve_i to `curvature`, with the slopes and curves
+    /// Adds pull_j − a_i slope_i to `gradient`, and second_j + |a_i| curve_i to `hessian`, with the slopes and curves
     /// of the forward pass. All a_i have one sign.
     #[allow(clippy::too_many_arguments, reason = "the operands of one formula")]
     pub fn backward(
@@ -225,17 +225,17 @@ impl Hinge {
         (slope, curve): (&[f64], &[f64]),
         work: &mut HingeWork,
         gradient: &mut [f64],
-        mut curvature: Option<&mut [f64]>,
+        mut hessian: Option<&mut [f64]>,
     ) {
         if is_direct(scores.len(), anchors.len()) {
             let HingeWork { near, s0, .. } = work;
-            self.spread_direct(scores, omega, anchors, a, *near, s0, gradient, curvature.as_deref_mut());
+            self.spread_direct(scores, omega, anchors, a, *near, s0, gradient, hessian.as_deref_mut());
         } else {
-            self.sweep_up(omega, anchors, a, work, gradient, curvature.as_deref_mut());
+            self.sweep_up(omega, anchors, a, work, gradient, hessian.as_deref_mut());
         }
         for (i, &item) in anchors.iter().enumerate() {
             gradient[item as usize] -= a[i] * slope[i];
-            if let Some(h) = curvature.as_deref_mut() {
+            if let Some(h) = hessian.as_deref_mut() {
                 h[item as usize] += a[i].abs() * curve[i];
             }
         }
@@ -251,7 +251,7 @@ impl Hinge {
         near: bool,
         memory: &mut Vec<f64>,
         gradient: &mut [f64],
-        mut curvature: Option<&mut [f64]>,
+        mut hessian: Option<&mut [f64]>,
     ) {
         let c = self.margin;
         memory.resize(BLOCK.min(scores.len()), 0.0);
@@ -267,7 +267,7 @@ impl Hinge {
                 pull_plain(x, start, scores, anchors, c, a, sums);
             }
             add_weighted(&mut gradient[start..], omega, start, sums, 1.0);
-            if let Some(h) = curvature.as_deref_mut() {
+            if let Some(h) = hessian.as_deref_mut() {
                 // All a have one sign, so the sum of absolute values is the absolute value of the sum.
                 sums.fill(0.0);
                 pull_plain(x, start, scores, anchors, c, a, sums);
@@ -286,7 +286,7 @@ impl Hinge {
         a: &[f64],
         work: &HingeWork,
         gradient: &mut [f64],
-        mut curvature: Option<&mut [f64]>,
+        mut hessian: Option<&mut [f64]>,
     ) {
         let c = self.margin;
         let (mut t0, mut t1) = (0.0, 0.0);
@@ -308,7 +308,7 @@ impl Hinge {
             let (slopes, curves) =
                 if self.squared { (2.0 * (t1 - own * c), 2.0 * (t0 - own)) } else { (t0 - own, t0 - own) };
             gradient[item] += omega.at(item) * slopes;
-            if let Some(h) = curvature.as_deref_mut() {
+            if let Some(h) = hessian.as_deref_mut() {
                 h[item] += omega.at(item) * curves.abs();
             }
         }
@@ -548,7 +548,7 @@ mod tests {
         slope: Vec<f64>,
         curve: Vec<f64>,
         gradient: Vec<f64>,
-        curvature: Vec<f64>,
+        hessian: Vec<f64>,
         /// The scale for the rounding error of a gradient: Σ of the absolute terms, the self pair's a_i ω c included.
         scale: Vec<f64>,
     }
@@ -561,7 +561,7 @@ mod tests {
             slope: zeros(m),
             curve: zeros(m),
             gradient: zeros(n),
-            curvature: zeros(n),
+            hessian: zeros(n),
             scale: zeros(n),
         };
         for (k, &i) in anchors.iter().enumerate() {
@@ -582,8 +582,8 @@ mod tests {
                 out.curve[k] += omega[j] * curve;
                 out.gradient[j] += a[k] * omega[j] * slope;
                 out.gradient[i] -= a[k] * omega[j] * slope;
-                out.curvature[j] += a[k].abs() * omega[j] * curve;
-                out.curvature[i] += a[k].abs() * omega[j] * curve;
+                out.hessian[j] += a[k].abs() * omega[j] * curve;
+                out.hessian[i] += a[k].abs() * omega[j] * curve;
             }
         }
         out
@@ -608,19 +608,10 @@ mod tests {
         let mut work = HingeWork::default();
         let (mut value, mut slope, mut curve) = (vec![0.0; m], vec![0.0; m], vec![0.0; m]);
         let mut sums = Sums { value: &mut value, slope: &mut slope, curve: &mut curve };
-        let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
+        let (mut gradient, mut hessian) = (vec![0.0; n], vec![0.0; n]);
         hinge.plan(x, anchors, &mut work);
         hinge.forward(x, given, anchors, &mut work, &mut sums);
-        hinge.backward(
-            x,
-            given,
-            anchors,
-            a,
-            (&slope, &curve),
-            &mut work,
-            &mut gradient,
-            Some(&mut curvature),
-        );
+        hinge.backward(x, given, anchors, a, (&slope, &curve), &mut work, &mut gradient, Some(&mut hessian));
         let c = hinge.margin;
         for k in 0..m {
             let own = omega[anchors[k] as usize]; // one rounding of the self pair
@@ -637,11 +628,11 @@ mod tests {
         for j in 0..n {
             let error = (gradient[j] - expected.gradient[j]).abs();
             assert!(error <= 1e-10 * expected.scale[j].max(1e-3 * top), "{case}, item {j}: {error:e}");
-            let second = expected.curvature[j];
+            let second = expected.hessian[j];
             assert!(
-                (curvature[j] - second).abs() <= 1e-9 * (second + 1e-3),
+                (hessian[j] - second).abs() <= 1e-9 * (second + 1e-3),
                 "{case}, item {j}: {} {second}",
-                curvature[j]
+                hessian[j]
             );
         }
     }

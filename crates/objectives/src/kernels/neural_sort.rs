@@ -71,7 +71,7 @@ pub struct NeuralSort {
     slope_v: Vec<f64>,
     y: Vec<f64>,
     sums: Sums,
-    curvature: Vec<f64>,
+    hessian: Vec<f64>,
     prefix: Vec<f64>,
     /// Numbers up to which rows are kept, if not [`KEPT`].
     keep: Option<usize>,
@@ -165,10 +165,10 @@ impl Rows {
 
 impl NeuralSort {
     /// The metric by the first rows of P. Writes its derivative by each score and, if asked, a Hessian diagonal ≥ 0.
-    pub fn plain(&mut self, task: &Task, slope: &mut [f64], curvature: Option<&mut [f64]>) -> f64 {
+    pub fn plain(&mut self, task: &Task, slope: &mut [f64], hessian: Option<&mut [f64]>) -> f64 {
         let n = task.scores.len();
         self.lay(task, task.places.min(n));
-        let NeuralSort { rows, sums, shares, ties, curvature: curve, prefix, .. } = self;
+        let NeuralSort { rows, sums, shares, ties, hessian: curve, prefix, .. } = self;
         let discounts = Discounts::default();
         let mut measure = 0.0;
         rows.each(|r, first, p| {
@@ -176,11 +176,11 @@ impl NeuralSort {
             let expected = dot(p, &shares[first..first + p.len()]);
             measure += discount * expected;
             sums.add_softmax(r, first, p, shares, [discount, expected]);
-            if curvature.is_some() {
+            if hessian.is_some() {
                 add_variances(p, first, r, discount, ties, prefix, curve);
             }
         });
-        self.to_items(task.temperature, slope, curvature);
+        self.to_items(task.temperature, slope, hessian);
         measure
     }
 
@@ -190,23 +190,13 @@ impl NeuralSort {
         task: &Task,
         stop: Stop,
         slope: &mut [f64],
-        curvature: Option<&mut [f64]>,
+        hessian: Option<&mut [f64]>,
     ) -> (f64, usize) {
         let n = task.scores.len();
         self.lay(task, n);
         let steps = self.balance(stop);
         let NeuralSort {
-            rows,
-            sums,
-            shares,
-            ties,
-            scales,
-            columns,
-            slope_v,
-            y,
-            curvature: curve,
-            prefix,
-            ..
+            rows, sums, shares, ties, scales, columns, slope_v, y, hessian: curve, prefix, ..
         } = self;
         let discounts = Discounts::default();
         let discount = |r: usize| if r < task.places { discounts.at(r) } else { 0.0 };
@@ -231,7 +221,7 @@ impl NeuralSort {
                 sums.columns[k] += part;
                 sums.weighted[k] += weight(n, r) * part;
             }
-            if curvature.is_some() && r < task.places {
+            if hessian.is_some() && r < task.places {
                 let row = &mut columns[..p.len()]; // a row of M; the columns are no longer needed
                 for (m, (p, v)) in row.iter_mut().zip(p.iter().zip(&v[here])) {
                     *m = u[r] * p * v;
@@ -250,7 +240,7 @@ impl NeuralSort {
                 backward(rows, y, at(step - 1).split_at(n), slope_v, sums);
             }
         }
-        self.to_items(task.temperature, slope, curvature);
+        self.to_items(task.temperature, slope, hessian);
         (measure, steps)
     }
 
@@ -313,14 +303,14 @@ impl NeuralSort {
         }
         self.rows.lay(&self.scores, task.temperature, rows, self.keep.unwrap_or(KEPT));
         let Sums { columns, weighted } = &mut self.sums;
-        for numbers in [columns, weighted, &mut self.columns, &mut self.curvature] {
+        for numbers in [columns, weighted, &mut self.columns, &mut self.hessian] {
             numbers.clear();
             numbers.resize(n, 0.0);
         }
     }
 
     /// From derivatives by the exponents to derivatives by the scores, in input order.
-    fn to_items(&self, temperature: f64, slope: &mut [f64], curvature: Option<&mut [f64]>) {
+    fn to_items(&self, temperature: f64, slope: &mut [f64], hessian: Option<&mut [f64]>) {
         let n = self.order.len();
         // The derivative by −Σ_k |s_j − s_k| is `columns`; that sum depends on s_j and on every s_k.
         let columns = &self.sums.columns;
@@ -339,11 +329,11 @@ impl NeuralSort {
             slope[self.order[k] as usize] =
                 (self.sums.weighted[k] - columns[k] * (lower - higher) - below + above) / temperature;
         }
-        let Some(curvature) = curvature else { return };
+        let Some(hessian) = hessian else { return };
         let (low, high) =
             self.shares.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
-        for (&j, &curve) in self.order.iter().zip(&self.curvature) {
-            curvature[j as usize] = (high - low) * curve / temperature / temperature;
+        for (&j, &curve) in self.order.iter().zip(&self.hessian) {
+            hessian[j as usize] = (high - low) * curve / temperature / temperature;
         }
     }
 }
@@ -362,7 +352,7 @@ fn add_variances(
     discount: f64,
     ties: &[(u32, u32)],
     prefix: &mut Vec<f64>,
-    curvature: &mut [f64],
+    hessian: &mut [f64],
 ) {
     let n = ties.len();
     prefix.clear();
@@ -379,7 +369,7 @@ fn add_variances(
         let own_slope = weight(n, r) - (n as f64 - f64::from(to) - f64::from(from));
         let mean = above - below + own * own_slope;
         let square = above + below + own * own_slope * own_slope;
-        curvature[first + i] += discount * (square - mean * mean).max(0.0);
+        hessian[first + i] += discount * (square - mean * mean).max(0.0);
     }
 }
 

@@ -63,7 +63,7 @@ impl SmoothRanks {
         }
     }
 
-    /// The metric; adds the derivatives of −metric to `gradient` and its Hessian diagonal to `curvature`, both times `scale`.
+    /// The metric; adds the derivatives of −metric to `gradient` and its Hessian diagonal to `hessian`, both times `scale`.
     ///
     /// # Panics
     /// If there are fewer scores or outputs than items.
@@ -74,7 +74,7 @@ impl SmoothRanks {
         temperature: f64,
         scale: f64,
         gradient: &mut [f64],
-        curvature: Option<&mut [f64]>,
+        hessian: Option<&mut [f64]>,
     ) -> f64 {
         let SmoothRanks { sigmoid, ones, pull, anchors, shares, scores: places, ranks, slopes, push } = self;
         let sums = SigmoidSums::new(temperature);
@@ -101,11 +101,11 @@ impl SmoothRanks {
         for ((&j, push), slope) in anchors.iter().zip(push.iter()).zip(slopes.iter()) {
             gradient[j as usize] -= first * push * slope;
         }
-        if let Some(curvature) = curvature {
+        if let Some(hessian) = hessian {
             for ((&j, push), slope) in anchors.iter().zip(push.iter()).zip(slopes.iter()) {
                 pull[j as usize] += push * (slope - 0.5); // σ'(0) = ¼ of itself, in both sums
             }
-            for (h, pull) in curvature.iter_mut().zip(pull.iter()) {
+            for (h, pull) in hessian.iter_mut().zip(pull.iter()) {
                 *h += first * pull.max(0.0) / temperature;
             }
         }
@@ -177,14 +177,14 @@ mod tests {
                         a.iter().zip(b).all(|(a, b)| (a - b).abs() <= e * scale)
                     };
                     assert!(close(&g, &slopes, 1e-9), "n = {n}, case {case}: slopes");
-                    assert!(close(&h, &curves, 1e-9 / t), "n = {n}, case {case}: curvature");
+                    assert!(close(&h, &curves, 1e-9 / t), "n = {n}, case {case}: hessian");
                 }
             }
         }
     }
 
     #[test]
-    fn the_curvature_bounds_the_second_derivative() {
+    fn the_hessian_bounds_the_second_derivative() {
         let scores = [0.3, -0.4, 1.0, 0.9, 0.2, -2.0];
         let shares = [0.5, 0.0, 0.0, 0.3, 0.1, 0.7];
         for (worth, t) in [(Worth::Logarithm, 1.0), (Worth::Logarithm, 0.2), (Worth::Reciprocal, 0.5)] {

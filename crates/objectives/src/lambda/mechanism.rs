@@ -20,7 +20,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::row::{EXP_RANGE, LANES, Lower, Totals, Upper, pairs_by_exp, pairs_by_formula, sums, weigh};
 use crate::kernels::order::descending;
 use crate::kernels::vector::exp_all;
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -235,7 +235,7 @@ impl Ranked<'_> {
             let mut below = Totals {
                 gradient: &mut totals.gradient[start..],
                 loss: &mut totals.loss[start..],
-                curvature: totals.curvature.as_mut().map(|both| both.each_mut().map(|all| &mut all[start..])),
+                hessian: totals.hessian.as_mut().map(|both| both.each_mut().map(|all| &mut all[start..])),
             };
             if by_exp {
                 pairs_by_exp(upper, lower, row, &mut below);
@@ -245,8 +245,8 @@ impl Ranked<'_> {
             let [sum, size] = sums(row);
             totals.gradient[place] -= sum;
             sizes += size;
-            if let Some([curvature, second]) = &mut totals.curvature {
-                curvature[place] += sums(&second[start..until])[0];
+            if let Some([hessian, second]) = &mut totals.hessian {
+                hessian[place] += sums(&second[start..until])[0];
             }
         }
         sizes
@@ -258,8 +258,8 @@ fn range(x: &[f64]) -> [f64; 2] {
 }
 
 impl<D: Delta> Objective for Lambda<D> {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
@@ -281,7 +281,7 @@ impl<D: Delta> Objective for Lambda<D> {
 
         let groups = Groups::of(&values[..n]);
         let mut by_place = by_place.chunks_exact_mut(groups.places());
-        let [scores, exps, weights, frozen, gradient, loss, row, curvature, second] =
+        let [scores, exps, weights, frozen, gradient, loss, row, hessian, second] =
             std::array::from_fn(|_| by_place.next().unwrap_or_default());
         let ranks = &mut ranks[..groups.places()];
         groups.lay(&values[..n], ranks);
@@ -312,11 +312,7 @@ impl<D: Delta> Objective for Lambda<D> {
             frozen,
             by_rank,
             row,
-            totals: Totals {
-                gradient,
-                loss,
-                curvature: out.curvature.is_some().then_some([curvature, second]),
-            },
+            totals: Totals { gradient, loss, hessian: out.hessian.is_some().then_some([hessian, second]) },
         };
         // S is frozen, too: if the frozen scores are not the present ones it needs its own sum over pairs.
         let mut sizes = None;
@@ -325,8 +321,8 @@ impl<D: Delta> Objective for Lambda<D> {
             sizes = Some(ranked.sum_pairs(&mut fill));
             ranked.totals.gradient.fill(0.0);
             ranked.totals.loss.fill(0.0);
-            if let Some([curvature, _]) = &mut ranked.totals.curvature {
-                curvature.fill(0.0);
+            if let Some([hessian, _]) = &mut ranked.totals.hessian {
+                hessian.fill(0.0);
             }
         }
         pick(ranked.scores, input.list.scores);
@@ -334,7 +330,7 @@ impl<D: Delta> Objective for Lambda<D> {
         let s = 2.0 * self.sigma * sizes.unwrap_or(walked);
         let scale = if normed && s > 0.0 { s.ln_1p() / (s * LN_2) } else { 1.0 };
 
-        let Totals { gradient, curvature, loss } = ranked.totals;
+        let Totals { gradient, hessian, loss } = ranked.totals;
         let give = |all: &[f64], by: f64, to: &mut [f64]| {
             for (group, size) in groups.sizes.into_iter().enumerate() {
                 let begin = group * groups.border();
@@ -344,8 +340,8 @@ impl<D: Delta> Objective for Lambda<D> {
             }
         };
         give(gradient, scale * self.sigma, &mut out.gradient[..n]);
-        if let (Some(out), Some([curvature, _])) = (&mut out.curvature, curvature) {
-            give(curvature, scale * self.sigma * self.sigma, &mut out[..n]);
+        if let (Some(out), Some([hessian, _])) = (&mut out.hessian, hessian) {
+            give(hessian, scale * self.sigma * self.sigma, &mut out[..n]);
         }
         Some(scale * sums(loss)[0])
     }
@@ -390,17 +386,17 @@ mod tests {
         let lambda = |s: &[f64], i: usize, j: usize| sigma * weight(i, j) * sigmoid(sigma * (s[j] - s[i]));
         let sum: f64 = pairs.iter().map(|&(i, j)| 2.0 * lambda(&case.frozen, i, j)).sum();
         let scale = if normed && sum > 0.0 { sum.ln_1p() / 2f64.ln() / sum } else { 1.0 };
-        let (mut loss, mut gradient, mut curvature) = (0.0, vec![0.0; n], vec![0.0; n]);
+        let (mut loss, mut gradient, mut hessian) = (0.0, vec![0.0; n], vec![0.0; n]);
         for (i, j) in pairs {
             let x = sigma * (case.scores[j] - case.scores[i]);
             loss += scale * weight(i, j) * softplus(x);
             gradient[i] -= scale * lambda(&case.scores, i, j);
             gradient[j] += scale * lambda(&case.scores, i, j);
             let second = scale * sigma * sigma * weight(i, j) * sigmoid(x) * sigmoid(-x);
-            curvature[i] += second;
-            curvature[j] += second;
+            hessian[i] += second;
+            hessian[j] += second;
         }
-        (loss, gradient, curvature)
+        (loss, gradient, hessian)
     }
 
     #[test]
@@ -462,13 +458,13 @@ mod tests {
                         if n > 1000 && (cut == n || levels > 0) {
                             continue; // the definition is slow
                         }
-                        let (loss, gradient, curvature) = plain(&case, cut, sigma, normed);
+                        let (loss, gradient, hessian) = plain(&case, cut, sigma, normed);
                         let lists = Lists {
                             item_weights: Some(case.weights.clone()),
                             ..Lists::from_lengths(&[n], case.labels.clone())
                         };
                         let goal = Goal::parse(text, &Policy::default()).unwrap();
-                        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+                        let mut out = Gradients { want_hessian: true, ..Gradients::default() };
                         let batch = Batch { frozen: Some(&case.frozen), ..Batch::all(&lists, &case.scores) };
                         goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
                         let what = format!("{text}, {n} items, spread {spread}, offset {offset}");
@@ -480,11 +476,7 @@ mod tests {
                         };
                         assert!(close(&[out.loss], &[loss]), "{what}: {} {loss}", out.loss);
                         assert!(close(&out.gradient, &gradient), "{what}: {:?} {gradient:?}", out.gradient);
-                        assert!(
-                            close(&out.curvature, &curvature),
-                            "{what}: {:?} {curvature:?}",
-                            out.curvature
-                        );
+                        assert!(close(&out.hessian, &hessian), "{what}: {:?} {hessian:?}", out.hessian);
                         if case.frozen == case.scores {
                             let batch = Batch::all(&lists, &case.scores);
                             goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();

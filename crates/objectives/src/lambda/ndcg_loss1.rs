@@ -8,7 +8,7 @@ use toprank_metrics::{Discounts, best_dcg};
 use super::mechanism::SIGMA;
 use crate::kernels::order::descending;
 use crate::kernels::sigmoid::{Curve, SigmoidSums};
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
@@ -27,8 +27,8 @@ struct NdcgLoss1 {
 }
 
 impl Objective for NdcgLoss1 {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
@@ -62,7 +62,7 @@ impl Objective for NdcgLoss1 {
             loss += a[i] * (losses[i] - w[i] * LN_2);
             out.gradient[i] = self.sigma * (w[i] * pulled[i] - a[i] * pushed[i]);
         }
-        if let Some(h) = &mut out.curvature {
+        if let Some(h) = &mut out.hessian {
             let mut between = sums.sources_minus_targets(s, s, &mut kernel.sigmoid);
             between.write([Curve::Slope], w, [&mut *pushed]);
             between.write([Curve::Slope], a, [&mut *pulled]);
@@ -94,7 +94,7 @@ mod tests {
             let w: Vec<f32> = (0..n).map(|_| 0.5 + random.unit() as f32).collect();
             let z = best_dcg(&y, &[], &Policy::default(), n, &mut Vec::new());
             let rank = |i: usize| 1 + s.iter().filter(|other| **other > s[i]).count();
-            let (mut loss, mut gradient, mut curvature) = (0.0, vec![0.0; n], vec![0.0; n]);
+            let (mut loss, mut gradient, mut hessian) = (0.0, vec![0.0; n], vec![0.0; n]);
             for i in 0..n {
                 let a = (f64::from(y[i]).exp2() - 1.0) / ((1 + rank(i)) as f64).log2() / z / 2f64.ln();
                 for j in (0..n).filter(|&j| j != i) {
@@ -102,13 +102,13 @@ mod tests {
                     loss += weight * softplus(x);
                     gradient[i] -= weight * sigma * sigmoid(x);
                     gradient[j] += weight * sigma * sigmoid(x);
-                    curvature[i] += weight * sigma * sigma * sigmoid(x) * sigmoid(-x);
-                    curvature[j] += weight * sigma * sigma * sigmoid(x) * sigmoid(-x);
+                    hessian[i] += weight * sigma * sigma * sigmoid(x) * sigmoid(-x);
+                    hessian[j] += weight * sigma * sigma * sigmoid(x) * sigmoid(-x);
                 }
             }
             let lists = Lists { item_weights: Some(w), ..Lists::from_lengths(&[n], y) };
             let goal = Goal::parse("ndcg-loss1:sigma=1.5", &Policy::default()).unwrap();
-            let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+            let mut out = Gradients { want_hessian: true, ..Gradients::default() };
             goal.step(&Batch::all(&lists, &s), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
             let close = |got: &[f64], want: &[f64]| {
                 let scale = want.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
@@ -116,7 +116,7 @@ mod tests {
             };
             assert!(close(&[out.loss], &[loss]), "{n}: {} is not {loss}", out.loss);
             assert!(close(&out.gradient, &gradient), "{n}");
-            assert!(close(&out.curvature, &curvature), "{n}");
+            assert!(close(&out.hessian, &hessian), "{n}");
         }
     }
 }

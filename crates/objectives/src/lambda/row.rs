@@ -36,7 +36,7 @@ pub(super) struct Totals<'a> {
     pub gradient: &'a mut [f64],
     pub loss: &'a mut [f64],
     /// Hessian diagonal of the items, and that of the present row's pairs; if wanted.
-    pub curvature: Option<[&'a mut [f64]; 2]>,
+    pub hessian: Option<[&'a mut [f64]; 2]>,
 }
 
 impl Upper {
@@ -79,10 +79,10 @@ impl Upper {
 /// Takes Δ of the pairs of an upper item with lower ones, times their weights (Δ > 0: the upper one is better), and leaves their λ in `row`,
 /// their second derivatives in its row; adds both and the loss to the lower items.
 pub(super) fn pairs_by_exp(upper: Upper, lower: Lower, row: &mut [f64], totals: &mut Totals) {
-    match &mut totals.curvature {
+    match &mut totals.hessian {
         None => with_loss(upper, lower, row, totals.gradient, totals.loss),
-        Some([curvature, second]) => {
-            with_curvature(upper, lower, row, totals.gradient, totals.loss, curvature, second);
+        Some([hessian, second]) => {
+            with_hessian(upper, lower, row, totals.gradient, totals.loss, hessian, second);
         }
     }
 }
@@ -103,26 +103,26 @@ vectorised! {
 
 vectorised! {
     #[allow(clippy::too_many_arguments)] // slices of their own are known not to overlap
-    fn with_curvature<FUSED>(
+    fn with_hessian<FUSED>(
         upper: Upper,
         lower: Lower,
         row: &mut [f64],
         gradient: &mut [f64],
         loss: &mut [f64],
-        curvature: &mut [f64],
+        hessian: &mut [f64],
         second: &mut [f64],
     ) {
         let n = row.len();
         let (scores, exps, frozen) = (&lower.scores[..n], &lower.exps[..n], &lower.frozen[..n]);
         let (gradient, loss) = (&mut gradient[..n], &mut loss[..n]);
-        let (curvature, second) = (&mut curvature[..n], &mut second[..n]);
+        let (hessian, second) = (&mut hessian[..n], &mut second[..n]);
         for b in 0..n {
             let [lambda, cost, curve] = upper.pair::<FUSED>(row[b], [scores[b], exps[b], frozen[b]]);
             row[b] = lambda;
             gradient[b] += lambda;
             loss[b] += cost;
             second[b] = curve;
-            curvature[b] += curve;
+            hessian[b] += curve;
         }
     }
 }
@@ -137,9 +137,9 @@ pub(super) fn pairs_by_formula(upper: Upper, lower: Lower, row: &mut [f64], tota
         row[b] = c * wrong;
         totals.gradient[b] += row[b];
         totals.loss[b] += c.abs() * softplus(x);
-        if let Some([curvature, second]) = &mut totals.curvature {
+        if let Some([hessian, second]) = &mut totals.hessian {
             second[b] = c.abs() * (wrong * sigmoid(-x));
-            curvature[b] += second[b];
+            hessian[b] += second[b];
         }
     }
 }

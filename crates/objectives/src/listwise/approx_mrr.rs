@@ -33,7 +33,7 @@ impl Objective for ApproxMrr {
         let ranks = &mut work.kernel.smooth_ranks;
         ranks.anchor((0..n).map(|j| weight(j) / total));
         let (s, t) = (input.list.scores, self.temperature);
-        Some(1.0 - ranks.measure(s, Worth::Reciprocal, t, 1.0, out.gradient, out.curvature.as_deref_mut()))
+        Some(1.0 - ranks.measure(s, Worth::Reciprocal, t, 1.0, out.gradient, out.hessian.as_deref_mut()))
     }
 }
 

@@ -36,7 +36,7 @@ impl Objective for ApproxNdcg {
         let ranks = &mut work.kernel.smooth_ranks;
         ranks.anchor(parts.iter().copied());
         let (s, t) = (input.list.scores, self.temperature);
-        Some(1.0 - ranks.measure(s, Worth::Logarithm, t, 1.0, out.gradient, out.curvature.as_deref_mut()))
+        Some(1.0 - ranks.measure(s, Worth::Logarithm, t, 1.0, out.gradient, out.hessian.as_deref_mut()))
     }
 }
 

@@ -63,8 +63,8 @@ impl Objective for GumbelNdcg {
             for (x, s) in x.iter_mut().zip(input.list.scores) {
                 *x = s + self.beta * gumbel(&mut random);
             }
-            let curvature = out.curvature.as_deref_mut();
-            measure += ranks.measure(x, Worth::Logarithm, self.temperature, scale, out.gradient, curvature);
+            let hessian = out.hessian.as_deref_mut();
+            measure += ranks.measure(x, Worth::Logarithm, self.temperature, scale, out.gradient, hessian);
         }
         Some(1.0 - scale * measure)
     }

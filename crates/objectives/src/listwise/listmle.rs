@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::plackett_luce::{TIED, Tied, likelihood};
-use crate::objective::{Curvature, Input, Needs, Objective, Out};
+use crate::objective::{Hessian, Input, Needs, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -25,8 +25,8 @@ impl Objective for ListMle {
         Needs { random: self.tied == Tied::Random, ..Needs::default() }
     }
 
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
@@ -76,7 +76,7 @@ mod tests {
                 let lists = Lists::from_lengths(&[n], labels.clone());
                 for text in ["listmle", "listmle:tied=shared"] {
                     let goal = goal(text);
-                    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+                    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
                     goal.step(&Batch::all(&lists, &scores), &mut goal.state(&lists).unwrap(), &mut out)
                         .unwrap();
                     let close = |a: &[f64], b: &[f64]| {
@@ -85,7 +85,7 @@ mod tests {
                     };
                     assert!(close(&[out.loss], &[loss]), "{text}, n = {n}: {} {loss}", out.loss);
                     assert!(close(&out.gradient, &g), "{text}, n = {n}");
-                    assert!(close(&out.curvature, &h), "{text}, n = {n}: curvature");
+                    assert!(close(&out.hessian, &h), "{text}, n = {n}: hessian");
                 }
             }
         }

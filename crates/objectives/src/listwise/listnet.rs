@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::scalar::softmax;
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -34,8 +34,8 @@ struct ListNet {
 }
 
 impl Objective for ListNet {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
@@ -61,7 +61,7 @@ impl Objective for ListNet {
             let (target, q) = (p[j] / total, probabilities[j]);
             loss -= target * (s[j] - top - log);
             out.gradient[j] = q - target;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = q * (1.0 - q);
             }
         }

@@ -80,7 +80,7 @@ impl Objective for Relaxed {
             None => self.stop(),
             Some(scores) => Stop::After(sort.iterations(&Task { scores, ..task }, self.stop())),
         };
-        let (measure, _) = sort.balanced(&task, stop, out.gradient, out.curvature.as_deref_mut());
+        let (measure, _) = sort.balanced(&task, stop, out.gradient, out.hessian.as_deref_mut());
         out.gradient.iter_mut().for_each(|g| *g = -*g);
         Some(1.0 - measure)
     }

@@ -64,7 +64,7 @@ impl Objective for Stochastic {
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let s = input.list.scores;
         let n = s.len();
-        let curves = if out.curvature.is_some() { n } else { 0 };
+        let curves = if out.hessian.is_some() { n } else { 0 };
         let [parts, noise, x, slope, curve] = work.floats.cut([n, n, n, n, curves]);
         shares(input, self.relaxed.places, parts, &mut work.kernel.gains)?;
         let sort = &mut work.kernel.neural_sort;
@@ -91,7 +91,7 @@ impl Objective for Stochastic {
             self.add(s, slope, curve, out);
         }
         let scale = 1.0 / self.samples as f64;
-        for outputs in [Some(&mut *out.gradient), out.curvature.as_deref_mut()].into_iter().flatten() {
+        for outputs in [Some(&mut *out.gradient), out.hessian.as_deref_mut()].into_iter().flatten() {
             for value in outputs {
                 *value *= scale;
             }
@@ -116,7 +116,7 @@ impl Stochastic {
             let slope = slope[j] / (s - low + self.floor);
             out.gradient[j] -= slope;
             moved += slope;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 let curve = curve[j] / ((s - low + self.floor) * (s - low + self.floor));
                 h[j] += curve;
                 moved_curve += curve;
@@ -124,7 +124,7 @@ impl Stochastic {
         }
         for j in (0..s.len()).filter(|&j| s[j] == low) {
             out.gradient[j] -= (slope[j] - own / lows) / self.floor - moved / lows;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 let own = if lows > 1.0 { curve[j] / (self.floor * self.floor) } else { 0.0 };
                 h[j] += own + moved_curve / lows;
             }
@@ -144,15 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn curvature_goes_through_the_logarithm_by_the_square_of_its_slope() {
+    fn hessian_goes_through_the_logarithm_by_the_square_of_its_slope() {
         let relaxed = Relaxed::read(&Spec::parse("neural-ndcg-stochastic").unwrap()).unwrap();
         let objective = Stochastic { relaxed, samples: 1, beta: 0.0, floor: 0.5 };
-        let (mut gradient, mut curvature) = ([0.0; 2], [0.0; 2]);
-        let mut out =
-            Out { gradient: &mut gradient, curvature: Some(&mut curvature), gradient_previous: None };
+        let (mut gradient, mut hessian) = ([0.0; 2], [0.0; 2]);
+        let mut out = Out { gradient: &mut gradient, hessian: Some(&mut hessian), gradient_previous: None };
         objective.add(&[0.0, 1.5], &[0.25, 0.75], &[3.0, 8.0], &mut out);
         // x = ln(1.5 + ½): slope ½, so 8 becomes 2, and the lowest score, which moves the other one, has the same.
-        assert_eq!(curvature, [2.0, 2.0]);
+        assert_eq!(hessian, [2.0, 2.0]);
         assert_eq!(gradient, [0.375, -0.375]);
     }
 

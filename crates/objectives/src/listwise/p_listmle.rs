@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::plackett_luce::{TIED, Tied, likelihood};
-use crate::objective::{Curvature, Input, Needs, Objective, Out};
+use crate::objective::{Hessian, Input, Needs, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -31,8 +31,8 @@ impl Objective for PListMle {
         Needs { random: self.tied == Tied::Random, ..Needs::default() }
     }
 
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {

@@ -56,7 +56,7 @@ impl Objective for PiRank {
             places: self.places,
         };
         let sort = &mut work.kernel.neural_sort;
-        let relaxed = sort.plain(&task, out.gradient, out.curvature.as_deref_mut());
+        let relaxed = sort.plain(&task, out.gradient, out.hessian.as_deref_mut());
         out.gradient.iter_mut().for_each(|g| *g = -*g);
         Some(1.0 - if self.straight { sort.hard(self.places) } else { relaxed })
     }

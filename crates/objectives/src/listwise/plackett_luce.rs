@@ -106,7 +106,7 @@ pub(super) fn likelihood(
             let p = (s[j] - top).exp() / rest;
             loss += c * (top - s[j] + log);
             out.gradient[j] = p * a - c;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = (p * (a - p * b)).max(0.0); // rounding may leave −1e-17
             }
         }

@@ -61,7 +61,7 @@ impl Objective for RankCosine {
         let cosine = dot(y, s) / (labels * length);
         for j in 0..n {
             out.gradient[j] = -0.5 * w[j] * (y[j] / (labels * length) - cosine * s[j] / square);
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] = 0.5 * w[j] * (1.0 - w[j] * s[j] * s[j] / square).max(0.0) / square;
             }
         }
@@ -98,13 +98,13 @@ mod tests {
     }
 
     #[test]
-    fn the_curvature_along_the_scores_is_none_and_across_them_half() {
+    fn the_hessian_along_the_scores_is_none_and_across_them_half() {
         let lists = Lists::from_lengths(&[2], vec![1.0, 1.0]);
         let goal = Goal::parse("rankcosine:floor=1e-9", &Policy::default()).unwrap();
-        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+        let mut out = Gradients { want_hessian: true, ..Gradients::default() };
         goal.step(&Batch::all(&lists, &[2.0, 0.0]), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
         // ½(1 − s_j²/|s|²)/|s|² with |s| = 2.
-        assert!(out.curvature[0].abs() < 1e-15 && (out.curvature[1] - 0.125).abs() < 1e-15);
+        assert!(out.hessian[0].abs() < 1e-15 && (out.hessian[1] - 0.125).abs() < 1e-15);
     }
 
     #[test]
@@ -130,9 +130,9 @@ mod tests {
     fn scores_of_zero_are_a_start_and_newton_s_step_leads_to_the_labels() {
         let goal = Goal::parse("rankcosine", &Policy::default()).unwrap();
         let lists = Lists::from_lengths(&[3], vec![2.0, 0.0, 1.0]);
-        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+        let mut out = Gradients { want_hessian: true, ..Gradients::default() };
         goal.step(&Batch::all(&lists, &[0.0; 3]), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
-        let step: Vec<f64> = out.gradient.iter().zip(&out.curvature).map(|(g, h)| -g / h).collect();
+        let step: Vec<f64> = out.gradient.iter().zip(&out.hessian).map(|(g, h)| -g / h).collect();
         assert!(step[0] > 0.0 && step[1] == 0.0 && (step[0] / step[2] - 2.0).abs() < 1e-12, "{step:?}");
     }
 }

@@ -90,7 +90,7 @@ impl Objective for SmoothI {
                     slope[j] += self.alpha * left[j] * push;
                 }
             }
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 let scale = discounts.at(r) * (high - low) * self.alpha * self.alpha;
                 let mean = dot(left, indicator);
                 for j in 0..n {
@@ -174,7 +174,7 @@ impl Lowest {
         for (j, slope) in slope.iter().enumerate() {
             let lowest = s[j] == self.score;
             out.gradient[j] = if lowest { total / self.count } else { 0.0 } - slope;
-            if let Some(h) = out.curvature.as_mut().filter(|_| lowest) {
+            if let Some(h) = out.hessian.as_mut().filter(|_| lowest) {
                 h[j] = 2.0 * (h[j] + self.moved / (self.count * self.count));
             }
         }
@@ -238,13 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn the_curvature_bounds_the_second_derivative() {
+    fn the_hessian_bounds_the_second_derivative() {
         let scores = [0.3, -0.4, 1.0, 0.9, 0.2, -2.0];
         let lists = Lists::from_lengths(&[6], vec![2.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
         for text in ["smoothi", "smoothi:alpha=5", "smoothi@2:alpha=20:delta=0.3"] {
             let goal = goal(text);
             let at = |scores: &[f64], frozen: &[f64]| {
-                let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+                let mut out = Gradients { want_hessian: true, ..Gradients::default() };
                 let batch = Batch { frozen: Some(frozen), ..Batch::all(&lists, scores) };
                 goal.step(&batch, &mut goal.state(&lists).unwrap(), &mut out).unwrap();
                 out
@@ -257,7 +257,7 @@ mod tests {
                     at(&moved, &scores).gradient[j]
                 };
                 let second = (slope(1e-6) - slope(-1e-6)) / 2e-6;
-                assert!(second.abs() <= out.curvature[j] + 1e-9, "{text}, {j}: {second} {:?}", out.curvature);
+                assert!(second.abs() <= out.hessian[j] + 1e-9, "{text}, {j}: {second} {:?}", out.hessian);
             }
         }
     }

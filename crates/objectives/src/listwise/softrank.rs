@@ -76,7 +76,7 @@ impl Objective for SoftRank {
                 let density = normal_density(z) / width;
                 out.gradient[i] += push * density;
                 out.gradient[j] -= push * density;
-                if let Some(h) = &mut out.curvature {
+                if let Some(h) = &mut out.hessian {
                     let curve = push * density * (1.0 + z.abs()) / width;
                     h[i] += curve;
                     h[j] += curve;
@@ -208,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn the_curvature_bounds_the_second_derivative() {
+    fn the_hessian_bounds_the_second_derivative() {
         let scores = [0.3, -0.4, 1.0, 0.9, 0.2, -2.0];
         let lists = Lists::from_lengths(&[6], vec![2.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
         for text in ["softrank", "softrank:sigma=0.3"] {
             let goal = goal(text);
             let at = |scores: &[f64]| {
-                let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+                let mut out = Gradients { want_hessian: true, ..Gradients::default() };
                 goal.step(&Batch::all(&lists, scores), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
                 out
             };
@@ -225,7 +225,7 @@ mod tests {
                     at(&moved).gradient[j]
                 };
                 let second = (slope(1e-6) - slope(-1e-6)) / 2e-6;
-                assert!(second <= at(&scores).curvature[j] + 1e-9, "{text}, item {j}: {second}");
+                assert!(second <= at(&scores).hessian[j] + 1e-9, "{text}, item {j}: {second}");
             }
         }
     }

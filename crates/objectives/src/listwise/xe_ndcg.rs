@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::scalar::softmax;
-use crate::objective::{Curvature, Input, Needs, Objective, Out};
+use crate::objective::{Hessian, Input, Needs, Objective, Out};
 use crate::params::GAIN;
 use crate::state::ListState;
 use crate::work::Work;
@@ -37,8 +37,8 @@ impl Objective for XeNdcg {
         Needs { random: true, ..Needs::default() }
     }
 
-    fn curvature(&self) -> Curvature {
-        if self.trees { Curvature::Bound } else { Curvature::Exact }
+    fn hessian(&self) -> Hessian {
+        if self.trees { Hessian::Bound } else { Hessian::Exact }
     }
 
     fn differentiates_its_loss(&self) -> bool {
@@ -65,7 +65,7 @@ impl Objective for XeNdcg {
             out.gradient[j] = rho[j] - target[j];
         }
         others(rho, rest);
-        if let Some(h) = &mut out.curvature {
+        if let Some(h) = &mut out.hessian {
             (0..n).for_each(|j| h[j] = rho[j] * rest[j]);
         }
         if self.trees {

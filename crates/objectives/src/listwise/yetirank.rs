@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::order::descending;
 use crate::kernels::scalar::{sigmoid, softplus};
-use crate::objective::{Curvature, Input, Needs, Objective, Out};
+use crate::objective::{Hessian, Input, Needs, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -46,8 +46,8 @@ impl Objective for YetiRank {
         Needs { random: true, ..Needs::default() }
     }
 
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
@@ -83,7 +83,7 @@ impl Objective for YetiRank {
                 loss += w * softplus(x);
                 out.gradient[better] -= w * wrong;
                 out.gradient[worse] += w * wrong;
-                if let Some(h) = &mut out.curvature {
+                if let Some(h) = &mut out.hessian {
                     let curve = w * wrong * sigmoid(-x);
                     h[better] += curve;
                     h[worse] += curve;

@@ -69,7 +69,7 @@ impl Saddle for ClassMeans {
             let d = classes.scores[j] - centre;
             value += w * d * d;
             out.gradient[j] += 2.0 * w * (d + sign * alpha);
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j] += 2.0 * w;
             }
         };

@@ -115,7 +115,7 @@ impl<D: Dual> Saddle for Conjugate<D> {
         let (a, rest) = rest.split_at_mut(classes.relevant.len());
         let terms =
             Terms { scores: classes.scores, omega: Omega::Each(omega), own: 0.0, anchors: classes.relevant };
-        let means = self.means(&terms, rest, out.curvature.is_some(), work);
+        let means = self.means(&terms, rest, out.hessian.is_some(), work);
         let mut value = 0.0;
         for (i, a) in a.iter_mut().enumerate() {
             let (y, g) = (variables.each[i], means.value[i]);
@@ -130,7 +130,7 @@ impl<D: Dual> Saddle for Conjugate<D> {
                 }
             }
         }
-        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        let mut adjoint = Adjoint { gradient: out.gradient, hessian: out.hessian.as_deref_mut() };
         self.inner.backward(&terms, a, &means, &mut adjoint, work);
         value
     }

@@ -126,14 +126,14 @@ impl<'a> Highest<'a> {
         work: &mut KernelWork,
     ) -> f64 {
         let m = classes.relevant.len();
-        let with_curve = if out.curvature.is_some() { m } else { 0 };
+        let with_curve = if out.hessian.is_some() { m } else { 0 };
         let (value, rest) = scratch.split_at_mut(m);
         let (slope, rest) = rest.split_at_mut(m);
         let terms = self.terms(classes);
         let mut means = Means { value, slope, curve: &mut rest[..with_curve] };
         inner.plan(classes.scores, classes.relevant, work);
         inner.forward(&terms, 0.0, &mut means, work);
-        let mut adjoint = Adjoint { gradient: out.gradient, curvature: out.curvature.as_deref_mut() };
+        let mut adjoint = Adjoint { gradient: out.gradient, hessian: out.hessian.as_deref_mut() };
         inner.backward(&terms, a, &means, &mut adjoint, work);
         means.value.iter().zip(a).map(|(row, a)| row * a).sum()
     }
@@ -168,12 +168,12 @@ impl Cvar {
             slopes += slope;
             seconds += second;
             out.gradient[j as usize] += a * each * slope;
-            if let Some(h) = &mut out.curvature {
+            if let Some(h) = &mut out.hessian {
                 h[j as usize] += a * each * second;
             }
         }
         out.gradient[own] -= a * each * slopes;
-        if let Some(h) = &mut out.curvature {
+        if let Some(h) = &mut out.hessian {
             h[own] += a * each * seconds;
         }
         each * excess

@@ -3,7 +3,7 @@
 use super::mechanism::{Cut, PairLoss};
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::{Hinge, Omega, Sums};
-use crate::objective::Curvature;
+use crate::objective::Hessian;
 use toprank_core::{Param, ParamError, Spec};
 
 pub(super) const MARGIN: Param = Param {
@@ -26,7 +26,7 @@ impl<const SQUARED: bool> HingeLoss<SQUARED> {
 }
 
 impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
-    const CURVATURE: Curvature = if SQUARED { Curvature::Exact } else { Curvature::Bound };
+    const HESSIAN: Hessian = if SQUARED { Hessian::Exact } else { Hessian::Bound };
 
     fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64 {
         let Cut {
@@ -34,7 +34,7 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
             scores,
             weights,
             gradient,
-            curvature,
+            hessian,
             scratch: [omega, value, slope, curve],
             places,
         } = cut;
@@ -44,13 +44,13 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         omega[..m].fill(0.0);
         omega[m..].copy_from_slice(&weights[m..]);
         hinge.plan(scores, anchors, &mut kernel.hinge);
-        let curve = &mut curve[..if curvature.is_some() { m } else { 0 }];
+        let curve = &mut curve[..if hessian.is_some() { m } else { 0 }];
         let mut sums = Sums { value: &mut value[..m], slope: &mut slope[..m], curve: &mut *curve };
         let omega = Omega::Each(omega);
         hinge.forward(scores, omega, anchors, &mut kernel.hinge, &mut sums);
         let slopes = (&slope[..m], &*curve);
         let a = &weights[..m];
-        hinge.backward(scores, omega, anchors, a, slopes, &mut kernel.hinge, gradient, curvature);
+        hinge.backward(scores, omega, anchors, a, slopes, &mut kernel.hinge, gradient, hessian);
         a.iter().zip(&value[..m]).map(|(w, value)| w * value).sum()
     }
 
@@ -66,11 +66,11 @@ mod tests {
     use toprank_core::{Lists, Policy};
 
     #[test]
-    fn the_curvature_that_stands_in_for_a_hinge_is_one_over_the_margin() {
+    fn the_hessian_that_stands_in_for_a_hinge_is_one_over_the_margin() {
         let lists = Lists::from_lengths(&[2], vec![1.0, 0.0]);
         let goal = Goal::parse("ranksvm:margin=4", &Policy::default()).unwrap();
-        let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+        let mut out = Gradients { want_hessian: true, ..Gradients::default() };
         goal.step(&Batch::all(&lists, &[0.5, 0.0]), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
-        assert_eq!(out.curvature, [0.25, 0.25]);
+        assert_eq!(out.hessian, [0.25, 0.25]);
     }
 }

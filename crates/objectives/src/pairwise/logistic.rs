@@ -5,7 +5,7 @@ use toprank_core::{Param, ParamError, Spec};
 use super::mechanism::{Cut, PairLoss};
 use crate::kernels::KernelWork;
 use crate::kernels::sigmoid::{Curve, SigmoidSums};
-use crate::objective::Curvature;
+use crate::objective::Hessian;
 
 pub(super) const TEMPERATURE: Param = Param {
     name: "temperature",
@@ -27,7 +27,7 @@ impl Logistic {
 }
 
 impl PairLoss for Logistic {
-    const CURVATURE: Curvature = Curvature::Exact;
+    const HESSIAN: Hessian = Hessian::Exact;
 
     fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64 {
         let Cut {
@@ -35,7 +35,7 @@ impl PairLoss for Logistic {
             scores,
             weights,
             gradient,
-            mut curvature,
+            mut hessian,
             scratch: [losses, sigmoids, slopes, _],
             ..
         } = cut;
@@ -49,7 +49,7 @@ impl PairLoss for Logistic {
             loss += w_high[i] * losses[i];
             gradient[i] -= w_high[i] * pushes[i];
         }
-        if let Some(h) = &mut curvature {
+        if let Some(h) = &mut hessian {
             of_better.write([Curve::Slope], w_low, [&mut slopes[..m]]);
             for i in 0..m {
                 h[i] += w_high[i] * slopes[i];
@@ -61,7 +61,7 @@ impl PairLoss for Logistic {
         for (j, pull) in pulls.iter().enumerate() {
             gradient[m + j] += w_low[j] * pull;
         }
-        if let Some(h) = &mut curvature {
+        if let Some(h) = &mut hessian {
             let slopes = &mut slopes[..low.len()];
             of_worse.write([Curve::Slope], w_high, [&mut *slopes]);
             for (j, slope) in slopes.iter().enumerate() {

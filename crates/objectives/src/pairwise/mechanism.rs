@@ -13,7 +13,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use crate::kernels::KernelWork;
 use crate::kernels::order::by_grade;
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -31,7 +31,7 @@ pub(super) struct Cut<'a> {
     pub scores: &'a [f64],
     pub weights: &'a [f64],
     pub gradient: &'a mut [f64],
-    pub curvature: Option<&'a mut [f64]>,
+    pub hessian: Option<&'a mut [f64]>,
     /// One number per item each.
     pub scratch: [&'a mut [f64]; 4],
     /// 0, 1, 2 …
@@ -40,7 +40,7 @@ pub(super) struct Cut<'a> {
 
 /// A loss of the difference between a better and a worse score.
 pub(super) trait PairLoss: Send + Sync {
-    const CURVATURE: Curvature;
+    const HESSIAN: Hessian;
 
     /// Σ w_i w_j ℓ over all pairs of a better i and a worse j; adds ∂/∂s and ∂²/∂s² without the factors below.
     fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64;
@@ -78,8 +78,8 @@ impl<L: PairLoss + 'static> Pairwise<L> {
 }
 
 impl<L: PairLoss> Objective for Pairwise<L> {
-    fn curvature(&self) -> Curvature {
-        L::CURVATURE
+    fn hessian(&self) -> Hessian {
+        L::HESSIAN
     }
 
     fn takes_uneven_draws(&self) -> bool {
@@ -88,7 +88,7 @@ impl<L: PairLoss> Objective for Pairwise<L> {
 
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let n = input.list.len();
-        let [grades, scores, weights, gradient, curvature, a, b, c, d] = work.floats.cut([n; 9]);
+        let [grades, scores, weights, gradient, hessian, a, b, c, d] = work.floats.cut([n; 9]);
         for (i, grade) in grades.iter_mut().enumerate() {
             *grade = match self.grade {
                 Grade::Label => f64::from(input.list.labels[i]),
@@ -121,7 +121,7 @@ impl<L: PairLoss> Objective for Pairwise<L> {
             scores,
             weights,
             gradient,
-            curvature: out.curvature.is_some().then_some(curvature),
+            hessian: out.hessian.is_some().then_some(hessian),
             scratch: [a, b, c, d],
             places,
         };
@@ -131,9 +131,9 @@ impl<L: PairLoss> Objective for Pairwise<L> {
         for (place, &item) in order.iter().enumerate() {
             out.gradient[item as usize] = scale * slope * graded.gradient[place];
         }
-        if let (Some(out), Some(curvature)) = (&mut out.curvature, graded.curvature) {
+        if let (Some(out), Some(hessian)) = (&mut out.hessian, graded.hessian) {
             for (place, &item) in order.iter().enumerate() {
-                out[item as usize] = scale * second * curvature[place];
+                out[item as usize] = scale * second * hessian[place];
             }
         }
         Some(scale * loss)
@@ -157,7 +157,7 @@ struct Graded<'a> {
     scores: &'a [f64],
     weights: &'a [f64],
     gradient: &'a mut [f64],
-    curvature: Option<&'a mut [f64]>,
+    hessian: Option<&'a mut [f64]>,
     scratch: [&'a mut [f64]; 4],
     places: &'a [u32],
 }
@@ -185,7 +185,7 @@ impl Graded<'_> {
             scores: &self.scores[range.clone()],
             weights: &self.weights[range.clone()],
             gradient: &mut self.gradient[range.clone()],
-            curvature: self.curvature.as_deref_mut().map(|h| &mut h[range.clone()]),
+            hessian: self.hessian.as_deref_mut().map(|h| &mut h[range.clone()]),
             scratch: self.scratch.each_mut().map(|scratch| &mut scratch[range.clone()]),
             places: &self.places[..end - start],
         };

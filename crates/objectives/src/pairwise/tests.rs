@@ -36,7 +36,7 @@ fn plain(
     w: &[f32],
 ) -> (f64, Vec<f64>, Vec<f64>) {
     let (mut sum, mut total) = (0.0, 0.0);
-    let (mut gradient, mut curvature) = (vec![0.0; s.len()], vec![0.0; s.len()]);
+    let (mut gradient, mut hessian) = (vec![0.0; s.len()], vec![0.0; s.len()]);
     let lowest = y.iter().copied().fold(f32::INFINITY, f32::min);
     for i in (0..s.len()).filter(|&i| y[i] > lowest) {
         for j in (0..s.len()).filter(|&j| better(y[i], y[j])) {
@@ -46,14 +46,14 @@ fn plain(
             sum += weight * value;
             gradient[i] -= weight * slope;
             gradient[j] += weight * slope;
-            curvature[i] += weight * curve;
-            curvature[j] += weight * curve;
+            hessian[i] += weight * curve;
+            hessian[j] += weight * curve;
         }
     }
-    for value in gradient.iter_mut().chain(&mut curvature) {
+    for value in gradient.iter_mut().chain(&mut hessian) {
         *value /= total;
     }
-    (sum / total, gradient, curvature)
+    (sum / total, gradient, hessian)
 }
 
 /// Compares with the definition; every number within `tolerance` of itself.
@@ -64,10 +64,10 @@ fn check(text: &str, loss: Loss, s: &[f64], y: &[f32], tolerance: f64, what: &st
         if text.starts_with("bpr") { |a, b| a > 0.0 && b <= 0.0 } else { |a, b| a > b };
     let lists = Lists { item_weights: Some(w.clone()), ..Lists::from_lengths(&[s.len()], y.to_vec()) };
     let goal = Goal::parse(text, &Policy::default()).unwrap();
-    let mut out = Gradients { want_curvature: true, ..Gradients::default() };
+    let mut out = Gradients { want_hessian: true, ..Gradients::default() };
     goal.step(&Batch::all(&lists, s), &mut goal.state(&lists).unwrap(), &mut out).unwrap();
     let what = format!("{text}, {} items, {what}", s.len());
-    let (loss, gradient, curvature) = plain(loss, better, s, y, &w);
+    let (loss, gradient, hessian) = plain(loss, better, s, y, &w);
     if loss.is_nan() {
         assert_eq!(out.counts.idle, 1, "{what}");
         return;
@@ -80,8 +80,8 @@ fn check(text: &str, loss: Loss, s: &[f64], y: &[f32], tolerance: f64, what: &st
     for i in 0..s.len() {
         let (g, want) = (out.gradient[i], gradient[i]);
         assert!((g - want).abs() <= tolerance * largest + 1e-15, "{what}: item {i}: {g} is not {want}");
-        let (h, want) = (out.curvature[i], curvature[i]);
-        assert!(close(h, want), "{what}: curvature of {i}: {h} is not {want}");
+        let (h, want) = (out.hessian[i], hessian[i]);
+        assert!(close(h, want), "{what}: hessian of {i}: {h} is not {want}");
     }
 }
 

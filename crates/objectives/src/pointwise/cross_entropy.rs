@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::{OfItem, SUM, over_items};
 use crate::kernels::scalar::{sigmoid, softplus};
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::params::RELEVANT;
 use crate::state::ListState;
 use crate::work::Work;
@@ -43,8 +43,8 @@ struct CrossEntropy {
 }
 
 impl Objective for CrossEntropy {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn shift_invariant(&self) -> bool {

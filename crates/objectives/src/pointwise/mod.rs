@@ -45,7 +45,7 @@ fn over_items(
         let item = of_item(j, s);
         loss += w * item.loss;
         out.gradient[j] = w * item.slope;
-        if let Some(h) = &mut out.curvature {
+        if let Some(h) = &mut out.hessian {
             h[j] = w * item.curve;
         }
     }

@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::{OfItem, SUM, over_items};
 use crate::kernels::scalar::{sigmoid, softplus};
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -42,8 +42,8 @@ struct Ordinal {
 }
 
 impl Objective for Ordinal {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn shift_invariant(&self) -> bool {

@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::{OfItem, SUM, over_items};
-use crate::objective::{Curvature, Input, Objective, Out};
+use crate::objective::{Hessian, Input, Objective, Out};
 use crate::state::ListState;
 use crate::work::Work;
 
@@ -21,8 +21,8 @@ struct Squared {
 }
 
 impl Objective for Squared {
-    fn curvature(&self) -> Curvature {
-        Curvature::Exact
+    fn hessian(&self) -> Hessian {
+        Hessian::Exact
     }
 
     fn shift_invariant(&self) -> bool {

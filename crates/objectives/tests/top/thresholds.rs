@@ -113,7 +113,7 @@ fn at_fixed_scores_every_form_of_the_implicit_term_reaches_the_exact_gradient() 
 
 #[test]
 fn one_step_later_the_gradient_at_the_previous_scores_is_the_gradient_of_that_step() {
-    // The threshold, the tracked ranks and the tracked curvature are those of the step before, not the present ones.
+    // The threshold, the tracked ranks and the tracked Hessian are those of the step before, not the present ones.
     let (base, labels) = list(120, 12);
     let lists = Lists::from_lengths(&[120], labels);
     let at = |t: u64| -> Vec<f64> { base.iter().map(|s| s + 0.3 * (5.0 * s + t as f64).sin()).collect() };

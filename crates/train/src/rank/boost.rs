@@ -3,9 +3,9 @@ Boosted trees from lists, an objective of the catalog and a metric: LambdaMART a
 
 ```text
 base:  where shifting all scores changes the loss, the shift that Newton's method finds
-scale: gradient and curvature times one constant, such that the mean curvature of a row is ¼ before the first tree (that of
+scale: gradient and hessian times one constant, such that the mean hessian of a row is ¼ before the first tree (that of
        the logistic loss): l2, min-hessian and min-gain mean the same for every objective and length of lists
-each round: gradient and curvature of the objective at the present scores → one tree per output
+each round: gradient and hessian of the objective at the present scores → one tree per output
             validation: the metric on other lists; the best round is kept, `patience` rounds without a better one end it
 ```
 
@@ -188,10 +188,10 @@ impl TrainingLoop for Boost<'_> {
     }
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
-        let Derivatives { gradient, curvature, .. } = &self.derivatives;
-        self.booster.round(gradient, curvature)?;
+        let Derivatives { gradient, hessian, .. } = &self.derivatives;
+        self.booster.round(gradient, hessian)?;
         if let Some(places) = &mut self.places {
-            places.learn(gradient, curvature, learning_rate);
+            places.learn(gradient, hessian, learning_rate);
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ struct Derivatives<'a> {
     out: Gradients,
     stream: Stream,
     gradient: Vec<f64>,
-    curvature: Vec<f64>,
+    hessian: Vec<f64>,
     scale: f64,
 }
 
@@ -329,15 +329,15 @@ impl<'a> Derivatives<'a> {
             goal,
             lists,
             rows: features.rows(),
-            out: Gradients { want_curvature: true, ..Gradients::default() },
+            out: Gradients { want_hessian: true, ..Gradients::default() },
             stream: Stream::new(seed, "objective"),
             gradient: Vec::new(),
-            curvature: Vec::new(),
+            hessian: Vec::new(),
             scale: 1.0,
         })
     }
 
-    /// Gradient and curvature of the sum over the lists at these scores of rows.
+    /// Gradient and Hessian of the sum over the lists at these scores of rows.
     fn compute(&mut self, scores: &[f64], outputs: usize, step: u64) -> Result<Computed, TrainError> {
         let lists = self.lists;
         let shared = lists.rows.is_some() || lists.output.is_some();
@@ -348,15 +348,15 @@ impl<'a> Derivatives<'a> {
             ..Batch::all(lists, if shared { &entries } else { scores })
         };
         self.goal.step(&batch, &mut self.state, &mut self.out)?;
-        let scaled = self.out.gradient.iter_mut().chain(&mut self.out.curvature);
+        let scaled = self.out.gradient.iter_mut().chain(&mut self.out.hessian);
         scaled.for_each(|value| *value *= self.scale);
         if !shared {
             std::mem::swap(&mut self.gradient, &mut self.out.gradient);
-            std::mem::swap(&mut self.curvature, &mut self.out.curvature);
+            std::mem::swap(&mut self.hessian, &mut self.out.hessian);
             return Ok(self.computed());
         }
         for (by_row, by_entry) in
-            [(&mut self.gradient, &self.out.gradient), (&mut self.curvature, &self.out.curvature)]
+            [(&mut self.gradient, &self.out.gradient), (&mut self.hessian, &self.out.hessian)]
         {
             by_row.clear();
             by_row.resize(scores.len(), 0.0);
@@ -391,7 +391,7 @@ impl<'a> Derivatives<'a> {
                 let column = |values: &[f64]| {
                     values.iter().skip(output).step_by(outputs).copied().collect::<Vec<f64>>()
                 };
-                let (g, h) = (ordered_sum(&column(&self.gradient)), ordered_sum(&column(&self.curvature)));
+                let (g, h) = (ordered_sum(&column(&self.gradient)), ordered_sum(&column(&self.hessian)));
                 let step = if h > 0.0 { -g / h } else { 0.0 };
                 if step.is_finite() && step.abs() > 1e-9 {
                     booster.add_base(output, step);
@@ -405,14 +405,14 @@ impl<'a> Derivatives<'a> {
         self.forget()
     }
 
-    /// Finds the constant that brings the mean curvature of a row to that of the logistic loss.
+    /// Finds the constant that brings the mean Hessian of a row to that of the logistic loss.
     fn find_scale(&mut self, base: &[f64]) -> Result<(), TrainError> {
         const WANTED: f64 = 0.25;
-        // Some losses are singular where all scores are equal (a norm or a spread of 0): their curvature there says nothing.
+        // Some losses are singular where all scores are equal (a norm or a spread of 0): their Hessian there says nothing.
         const SINGULAR: f64 = 1e4;
         let before_the_first_tree = base.repeat(self.rows);
         self.compute(&before_the_first_tree, base.len(), 0)?;
-        let mean = ordered_sum(&self.curvature) / self.curvature.len().max(1) as f64;
+        let mean = ordered_sum(&self.hessian) / self.hessian.len().max(1) as f64;
         if mean > 0.0 && mean < SINGULAR {
             self.scale = WANTED / mean;
         }
@@ -623,8 +623,8 @@ mod tests {
                 let apart = score - f64::from(*label);
                 loss += 0.5 * apart * apart;
                 out.gradient[i] += apart;
-                if let Some(curvature) = &mut out.curvature {
-                    curvature[i] += 1.0;
+                if let Some(hessian) = &mut out.hessian {
+                    hessian[i] += 1.0;
                 }
             }
             Some(loss)

@@ -67,10 +67,10 @@ impl Learned {
         &self.scores
     }
 
-    /// One step from gradient and curvature at the scores that it gave.
-    pub(crate) fn learn(&mut self, gradient: &[f64], curvature: &[f64], rate: f64) {
+    /// One step from gradient and Hessian at the scores that it gave.
+    pub(crate) fn learn(&mut self, gradient: &[f64], hessian: &[f64], rate: f64) {
         let mut sums = vec![(0.0, 0.0, 0.0); self.bias.values.len()];
-        for ((&place, g), h) in self.places.iter().zip(gradient).zip(curvature) {
+        for ((&place, g), h) in self.places.iter().zip(gradient).zip(hessian) {
             let sum = &mut sums[place as usize];
             *sum = (sum.0 + g, sum.1 + h, sum.2 + 1.0);
         }

@@ -122,7 +122,7 @@ const NAMES: [&str; 10] = [
     "nodes.left",
     "nodes.right",
     "nodes.gains",
-    "nodes.curvatures",
+    "nodes.hessians",
     "nodes.rows",
     "sets.sizes",
     "sets.categories",
@@ -130,9 +130,9 @@ const NAMES: [&str; 10] = [
 
 fn numbers(columns: &mut Columns) -> [&mut Vec<f64>; 10] {
     let Columns {
-        sizes, leaves, features, left, right, gains, curvatures, rows, set_sizes, categories, ..
+        sizes, leaves, features, left, right, gains, hessians, rows, set_sizes, categories, ..
     } = columns;
-    [sizes, leaves, features, left, right, gains, curvatures, rows, set_sizes, categories]
+    [sizes, leaves, features, left, right, gains, hessians, rows, set_sizes, categories]
 }
 
 /// Trees as tensors of a file.

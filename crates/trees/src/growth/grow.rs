@@ -26,7 +26,7 @@ use rayon::prelude::*;
 
 use super::histogram::{Tile, build, subtract};
 use super::partition::partition;
-use super::quantise::{Units, curvature_of};
+use super::quantise::{Units, hessian_of};
 use super::search::{Bounds, Column, Cut, Here, Rules, Split, search};
 use super::spent::{Part, Spent};
 use super::{Growth, Order};
@@ -40,7 +40,7 @@ pub(crate) struct Task<'a> {
     pub(crate) growth: &'a Growth,
     /// Gradient and Hessian of every row, unrounded.
     pub(crate) gradient: &'a [f64],
-    pub(crate) curvature: &'a [f64],
+    pub(crate) hessian: &'a [f64],
     /// The same as integers.
     pub(crate) packed: &'a [u64],
     pub(crate) units: Units,
@@ -192,7 +192,7 @@ impl<'b> Grower<'_, 'b> {
             left: Next::Leaf(leaf as u32),
             right: Next::Leaf(self.leaves.len() as u32),
             gain: split.gain,
-            curvature: f64::from(curvature_of(left.here.total)) * self.task.units.curvature,
+            hessian: f64::from(hessian_of(left.here.total)) * self.task.units.hessian,
             rows: rows.len() as u32,
         });
         if let Some((parent, is_left)) = left.from {
@@ -246,10 +246,10 @@ impl<'b> Grower<'_, 'b> {
     /// True if the leaf is large enough to be split.
     fn worth_it(&self, leaf: usize) -> bool {
         let (open, growth) = (&self.leaves[leaf], self.task.growth);
-        let (_, curvature) = self.rules.sums(open.here.total);
+        let (_, hessian) = self.rules.sums(open.here.total);
         (growth.depth == 0 || open.depth < growth.depth)
             && open.rows.len() >= 2 * (growth.min_rows as usize).max(1)
-            && curvature >= 2.0 * growth.min_curvature
+            && hessian >= 2.0 * growth.min_hessian
     }
 
     /// Builds the histogram of leaf `small`, makes that of `large` out of the parent's, finds the best split of both.
@@ -348,7 +348,7 @@ impl<'b> Grower<'_, 'b> {
         let value = |open: &Open| {
             let rows = &scratch.rows[open.rows.clone()];
             let sum = |of: &[f64]| rows.iter().map(|&row| of[row as usize]).sum::<f64>();
-            task.rate * rules.leaf(sum(task.gradient), sum(task.curvature), open.here.bounds)
+            task.rate * rules.leaf(sum(task.gradient), sum(task.hessian), open.here.bounds)
         };
         let start = Instant::now();
         let values = leaves.par_iter().map(value).collect();

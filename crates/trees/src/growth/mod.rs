@@ -23,7 +23,7 @@ pub use spent::{Part, Spent};
 /// | `leaves` | 31 | 2 … 65536 | maximum number of leaves |
 /// | `depth` | 0 | 0 … | maximum depth; 0: no limit |
 /// | `min_rows` | 20 | 0 … | minimum rows per leaf |
-/// | `min_curvature` | 1e-3 | [0, ∞) | minimum Hessian sum of a leaf |
+/// | `min_hessian` | 1e-3 | [0, ∞) | minimum Hessian sum of a leaf |
 /// | `min_gain` | 0 | [0, ∞) | minimum loss reduction of a split |
 /// | `l1`, `l2` | 0 | [0, ∞) | penalty on \|leaf\| and on ½·leaf² |
 /// | `features` | 1 | (0, 1] | fraction of the features drawn for each tree |
@@ -40,7 +40,7 @@ pub struct Growth {
     /// Minimum rows per leaf.
     pub min_rows: u32,
     /// Minimum Hessian sum of a leaf.
-    pub min_curvature: f64,
+    pub min_hessian: f64,
     /// A split must lower the loss (its quadratic approximation) by more than this.
     pub min_gain: f64,
     /// Penalty on |leaf|.
@@ -91,7 +91,7 @@ impl Default for Growth {
             leaves: 31,
             depth: 0,
             min_rows: 20,
-            min_curvature: 1e-3,
+            min_hessian: 1e-3,
             min_gain: 0.0,
             l1: 0.0,
             l2: 0.0,
@@ -110,7 +110,7 @@ impl Growth {
             return wrong(format!("{} leaves", self.leaves), "2 to 65536 leaves");
         }
         let from_zero = [
-            ("min_curvature", self.min_curvature),
+            ("min_hessian", self.min_hessian),
             ("min_gain", self.min_gain),
             ("l1", self.l1),
             ("l2", self.l2),

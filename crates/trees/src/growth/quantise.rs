@@ -13,7 +13,7 @@ use toprank_core::{ModelError, ordered_sum};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Units {
     pub(crate) gradient: f64,
-    pub(crate) curvature: f64,
+    pub(crate) hessian: f64,
 }
 
 /// The sum of gradients in a packed sum.
@@ -24,19 +24,19 @@ pub(crate) fn gradient_of(packed: u64) -> i32 {
 
 /// The sum of Hessians in a packed sum: below 2³¹.
 #[inline]
-pub(crate) fn curvature_of(packed: u64) -> i32 {
+pub(crate) fn hessian_of(packed: u64) -> i32 {
     packed as i32
 }
 
 #[inline]
-fn pack_one(gradient: i32, curvature: i32) -> u64 {
-    (i64::from(gradient) << 32).wrapping_add(i64::from(curvature)) as u64
+fn pack_one(gradient: i32, hessian: i32) -> u64 {
+    (i64::from(gradient) << 32).wrapping_add(i64::from(hessian)) as u64
 }
 
 /// Packs gradient and Hessian of the rows listed; other words stay as they are.
 pub(crate) fn pack(
     gradient: &[f64],
-    curvature: &[f64],
+    hessian: &[f64],
     rows: &[u32],
     seed: u64,
     packed: &mut [u64],
@@ -44,29 +44,26 @@ pub(crate) fn pack(
     let mut column: Vec<f64> = rows.iter().map(|&row| gradient[row as usize].abs()).collect();
     let sum_gradient = ordered_sum(&column);
     column.clear();
-    column.extend(rows.iter().map(|&row| curvature[row as usize]));
-    let sum_curvature = ordered_sum(&column);
-    if !sum_gradient.is_finite() || !sum_curvature.is_finite() || column.iter().any(|h| *h < 0.0) {
+    column.extend(rows.iter().map(|&row| hessian[row as usize]));
+    let sum_hessian = ordered_sum(&column);
+    if !sum_gradient.is_finite() || !sum_hessian.is_finite() || column.iter().any(|h| *h < 0.0) {
         let bad = |&&row: &&u32| {
-            let (g, h) = (gradient[row as usize], curvature[row as usize]);
+            let (g, h) = (gradient[row as usize], hessian[row as usize]);
             !g.is_finite() || !h.is_finite() || h < 0.0
         };
         let what = rows.iter().find(bad).map_or("a sum that is not finite".into(), |&row| {
-            format!(
-                "row {row} has gradient {} and Hessian {}",
-                gradient[row as usize], curvature[row as usize]
-            )
+            format!("row {row} has gradient {} and Hessian {}", gradient[row as usize], hessian[row as usize])
         });
         return Err(ModelError::new(what, "finite gradients, and finite Hessians of at least 0"));
     }
-    let units = Units { gradient: unit(sum_gradient), curvature: unit(sum_curvature) };
-    let (per_gradient, per_curvature) = (1.0 / units.gradient, 1.0 / units.curvature);
+    let units = Units { gradient: unit(sum_gradient), hessian: unit(sum_hessian) };
+    let (per_gradient, per_hessian) = (1.0 / units.gradient, 1.0 / units.hessian);
     for &row in rows {
         let random = mix(seed ^ u64::from(row));
         let (up_g, up_h) = ((random >> 32) as f64 * EXP_M32, (random & 0xFFFF_FFFF) as f64 * EXP_M32);
         // Positive before the cast, so that truncating is rounding down.
         let g = (gradient[row as usize] * per_gradient + up_g + OFFSET) as i64 - OFFSET as i64;
-        let h = (curvature[row as usize] * per_curvature + up_h) as i32;
+        let h = (hessian[row as usize] * per_hessian + up_h) as i32;
         packed[row as usize] = pack_one(g as i32, h);
     }
     Ok(units)
@@ -100,10 +97,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(gradient: &[f64], curvature: &[f64], seed: u64) -> (Units, Vec<u64>) {
+    fn all(gradient: &[f64], hessian: &[f64], seed: u64) -> (Units, Vec<u64>) {
         let rows: Vec<u32> = (0..gradient.len() as u32).collect();
         let mut packed = vec![0; gradient.len()];
-        (pack(gradient, curvature, &rows, seed, &mut packed).unwrap(), packed)
+        (pack(gradient, hessian, &rows, seed, &mut packed).unwrap(), packed)
     }
 
     proptest! {
@@ -111,18 +108,18 @@ mod tests {
         fn any_sum_is_the_sum_of_its_parts_and_near_the_true_one(
             rows in prop::collection::vec((-1e6f64..1e6, 0.0f64..1e-3), 1..300), seed: u64, some: u64,
         ) {
-            let (gradient, curvature): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();
-            let (units, packed) = all(&gradient, &curvature, seed);
+            let (gradient, hessian): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();
+            let (units, packed) = all(&gradient, &hessian, seed);
             let chosen = |row: &usize| some >> (row % 64) & 1 == 1;
             let rows: Vec<usize> = (0..gradient.len()).filter(chosen).collect();
             let sum = rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(packed[row]));
             let g: i64 = rows.iter().map(|&row| i64::from(gradient_of(packed[row]))).sum();
-            let h: i64 = rows.iter().map(|&row| i64::from(curvature_of(packed[row]))).sum();
-            prop_assert_eq!((i64::from(gradient_of(sum)), i64::from(curvature_of(sum))), (g, h));
+            let h: i64 = rows.iter().map(|&row| i64::from(hessian_of(packed[row]))).sum();
+            prop_assert_eq!((i64::from(gradient_of(sum)), i64::from(hessian_of(sum))), (g, h));
             let n = rows.len() as f64;
             let near = |units: f64, found: i64, wanted: f64| (units * found as f64 - wanted).abs() <= n * units;
             prop_assert!(near(units.gradient, g, rows.iter().map(|&row| gradient[row]).sum()));
-            prop_assert!(near(units.curvature, h, rows.iter().map(|&row| curvature[row]).sum()));
+            prop_assert!(near(units.hessian, h, rows.iter().map(|&row| hessian[row]).sum()));
         }
     }
 
@@ -133,7 +130,7 @@ mod tests {
             let (units, packed) = all(&vec![sign * 0.999_999; n], &vec![0.999_999; n], 7);
             let sum = packed.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
             assert!((f64::from(gradient_of(sum)) * units.gradient - sign * 0.999_999 * n as f64).abs() < 1.0);
-            assert!(curvature_of(sum) > 1 << 28 && gradient_of(sum).unsigned_abs() > 1 << 28);
+            assert!(hessian_of(sum) > 1 << 28 && gradient_of(sum).unsigned_abs() > 1 << 28);
         }
     }
 
@@ -147,8 +144,8 @@ mod tests {
         let rest: i64 = packed[1..].iter().map(|&word| i64::from(gradient_of(word))).sum();
         let expected = 1e-7 * (n - 1) as f64;
         assert!((rest as f64 * units.gradient / expected - 1.0).abs() < 1e-3);
-        // A power of two as the unit: equal curvatures stay equal.
-        assert!(packed.iter().all(|&word| f64::from(curvature_of(word)) * units.curvature == 1.0));
+        // A power of two as the unit: equal Hessians stay equal.
+        assert!(packed.iter().all(|&word| f64::from(hessian_of(word)) * units.hessian == 1.0));
     }
 
     #[test]

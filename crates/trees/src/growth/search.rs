@@ -16,7 +16,7 @@ use std::cell::RefCell;
 
 use toprank_core::vectorised;
 
-use super::quantise::{Units, curvature_of, gradient_of};
+use super::quantise::{Units, gradient_of, hessian_of};
 use super::{Category, Growth};
 use crate::binning::FeatureBins;
 
@@ -25,28 +25,28 @@ use crate::binning::FeatureBins;
 pub(crate) struct Rules {
     pub(crate) l1: f64,
     pub(crate) l2: f64,
-    pub(crate) min_curvature: f64,
+    pub(crate) min_hessian: f64,
     pub(crate) units: Units,
     pub(crate) category: Category,
 }
 
 impl Rules {
     pub(crate) fn new(growth: &Growth, units: Units) -> Rules {
-        let Growth { l1, l2, min_curvature, category, .. } = *growth;
-        Rules { l1, l2, min_curvature, units, category }
+        let Growth { l1, l2, min_hessian, category, .. } = *growth;
+        Rules { l1, l2, min_hessian, units, category }
     }
 
-    /// Gradient and curvature of a packed sum.
+    /// Gradient and Hessian of a packed sum.
     pub(crate) fn sums(&self, packed: u64) -> (f64, f64) {
         (
             f64::from(gradient_of(packed)) * self.units.gradient,
-            f64::from(curvature_of(packed)) * self.units.curvature,
+            f64::from(hessian_of(packed)) * self.units.hessian,
         )
     }
 
     /// The value of a leaf with these sums: 0 if the denominator is 0.
-    pub(crate) fn leaf(&self, gradient: f64, curvature: f64, bounds: Bounds) -> f64 {
-        let denominator = curvature + self.l2;
+    pub(crate) fn leaf(&self, gradient: f64, hessian: f64, bounds: Bounds) -> f64 {
+        let denominator = hessian + self.l2;
         let shrunk = (gradient.abs() - self.l1).max(0.0);
         let value = if denominator > 0.0 { -gradient.signum() * shrunk / denominator } else { 0.0 };
         value.clamp(bounds.low, bounds.high)
@@ -62,8 +62,8 @@ impl Rules {
 
     /// True if the Hessian sum of a side is large enough for a leaf.
     fn enough(&self, packed: u64) -> bool {
-        let h = f64::from(curvature_of(packed)) * self.units.curvature;
-        h >= self.min_curvature && h + self.l2 > 0.0
+        let h = f64::from(hessian_of(packed)) * self.units.hessian;
+        h >= self.min_hessian && h + self.l2 > 0.0
     }
 }
 
@@ -241,13 +241,13 @@ fn categories(
 /// Sums up to every bin, and the approximate gain of every cut, with missing values right and left.
 struct Scan {
     gradient: [i32; 256],
-    curvature: [i32; 256],
+    hessian: [i32; 256],
     about: [[f32; 256]; 2],
 }
 
 thread_local! {
     static SCAN: RefCell<Scan> =
-        const { RefCell::new(Scan { gradient: [0; 256], curvature: [0; 256], about: [[0.0; 256]; 2] }) };
+        const { RefCell::new(Scan { gradient: [0; 256], hessian: [0; 256], about: [[0.0; 256]; 2] }) };
 }
 
 /// The gain of a cut is first computed in `f32`, 8 cuts at once, to a relative error of 1e-6: it consists of sums and
@@ -259,13 +259,13 @@ const SAFE_L2: std::ops::Range<f64> = 1e-20..1e15;
 /// Numeric features without l1, bounds and counts: the case that takes the time.
 fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Split> {
     // All in units: G²/(H + l2) = (unit_g²/unit_h)·g²/(h + l2/unit_h).
-    let Units { gradient, curvature } = rules.units;
-    let l2 = rules.l2 / curvature;
-    let mut least = rules.min_curvature / curvature;
+    let Units { gradient, hessian } = rules.units;
+    let l2 = rules.l2 / hessian;
+    let mut least = rules.min_hessian / hessian;
     if l2 == 0.0 {
         least = least.max(1.0);
     }
-    let total = (gradient_of(here.total), curvature_of(here.total));
+    let total = (gradient_of(here.total), hessian_of(here.total));
     if 2.0 * least > f64::from(total.1) {
         return None;
     }
@@ -275,7 +275,7 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
         let (gl, below_l, below_r) = (f64::from(gl), f64::from(hl) + l2, hr + l2);
         (gl * gl * below_r + gr * gr * below_l) / (below_l * below_r)
     };
-    let missing = (gradient_of(sums[bins]), curvature_of(sums[bins]));
+    let missing = (gradient_of(sums[bins]), hessian_of(sums[bins]));
     // Missing values to the right, and to the left if there are some.
     let sides = &[(0, 0), missing][..if sums[bins] == 0 { 1 } else { 2 }];
     let mut best: Option<(f64, usize, usize)> = None;
@@ -295,7 +295,7 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
                 }
                 for (lane, _) in values.iter().enumerate().filter(|(_, value)| **value >= near) {
                     let bin = group * LANES + lane;
-                    let value = gain_of((scan.gradient[bin] + shift.0, scan.curvature[bin] + shift.1));
+                    let value = gain_of((scan.gradient[bin] + shift.0, scan.hessian[bin] + shift.1));
                     if best.is_none_or(|(best, ..)| value > best) {
                         best = Some((value, bin, side));
                     }
@@ -303,13 +303,13 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
             }
         }
         best.map(|(_, bin, _)| {
-            (i64::from(scan.gradient[bin]) << 32).wrapping_add(i64::from(scan.curvature[bin])) as u64
+            (i64::from(scan.gradient[bin]) << 32).wrapping_add(i64::from(scan.hessian[bin])) as u64
         })
     })?;
     let (value, bin, side) = best?;
     let (g, h) = (f64::from(total.0), f64::from(total.1) + l2);
     let before = if h > 0.0 { g * g / h } else { 0.0 };
-    let gain = 0.5 * (value - before) * (gradient * gradient / curvature);
+    let gain = 0.5 * (value - before) * (gradient * gradient / hessian);
     if gain.is_nan() || gain <= 0.0 {
         return None;
     }
@@ -322,10 +322,10 @@ fn fast(sums: &[u64; 256], bins: usize, here: &Here, rules: &Rules) -> Option<Sp
 fn prefix(sums: &[u64; 256], bins: usize, scan: &mut Scan) -> usize {
     let mut sum = 0u64;
     let filled = bins.next_multiple_of(LANES);
-    for (bin, (g, h)) in scan.gradient.iter_mut().zip(&mut scan.curvature).enumerate().take(filled) {
+    for (bin, (g, h)) in scan.gradient.iter_mut().zip(&mut scan.hessian).enumerate().take(filled) {
         sum = sum.wrapping_add(if bin < bins { sums[bin] } else { 0 });
         *g = gradient_of(sum);
-        *h = curvature_of(sum);
+        *h = hessian_of(sum);
     }
     filled
 }
@@ -346,7 +346,7 @@ vectorised! {
     ) -> f32 {
         let mut most = [f32::NEG_INFINITY; LANES];
         let (g, _) = scan.gradient[..filled].as_chunks::<LANES>();
-        let (h, _) = scan.curvature[..filled].as_chunks::<LANES>();
+        let (h, _) = scan.hessian[..filled].as_chunks::<LANES>();
         let (values, _) = scan.about[side][..filled].as_chunks_mut::<LANES>();
         for ((g, h), values) in g.iter().zip(h).zip(values) {
             for lane in 0..LANES {
@@ -382,10 +382,10 @@ mod tests {
     fn case() -> impl Strategy<Value = (Vec<u64>, Rules)> {
         let bin = prop_oneof![1 => Just((0, 0)), 3 => (-1000i32..1000, 0i32..500)];
         let rules = (0.0f64..3.0, prop_oneof![Just(0.0), 0.1f64..40.0], any::<bool>());
-        (prop::collection::vec(bin, 2..256), rules).prop_map(|(bins, (l2, min_curvature, zero))| {
-            let units = Units { gradient: 0.25, curvature: 0.125 };
+        (prop::collection::vec(bin, 2..256), rules).prop_map(|(bins, (l2, min_hessian, zero))| {
+            let units = Units { gradient: 0.25, hessian: 0.125 };
             let l2 = if zero { 0.0 } else { l2 };
-            let rules = Rules { l1: 0.0, l2, min_curvature, units, category: Category::default() };
+            let rules = Rules { l1: 0.0, l2, min_hessian, units, category: Category::default() };
             (bins.into_iter().map(|(g, h)| word(g, h)).collect(), rules)
         })
     }
@@ -430,10 +430,10 @@ mod tests {
         fn no_set_of_few_categories_is_better_than_the_one_found(
             bins in prop::collection::vec((-50i32..50, 20i32..60), 2..8), missing in (-5i32..5, 0i32..9),
         ) {
-            // With equal regularisation of node and leaves, and curvature enough, one cut of the order is optimal.
+            // With equal regularisation of node and leaves, and Hessian enough, one cut of the order is optimal.
             let category = Category { smooth: 0.0, l2: 0.0, max: 255 };
-            let units = Units { gradient: 1.0, curvature: 1.0 };
-            let rules = Rules { l1: 0.0, l2: 0.0, min_curvature: 1.0, units, category };
+            let units = Units { gradient: 1.0, hessian: 1.0 };
+            let rules = Rules { l1: 0.0, l2: 0.0, min_hessian: 1.0, units, category };
             let mut words: Vec<u64> = bins.iter().map(|&(g, h)| word(g, h)).collect();
             words.push(word(missing.0, missing.1));
             let (sums, here) = padded(&words);
@@ -459,9 +459,9 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_is_minus_gradient_by_curvature_and_l2_and_shrinks_by_l1() {
-        let units = Units { gradient: 1.0, curvature: 1.0 };
-        let rules = Rules { l1: 1.5, l2: 2.0, min_curvature: 0.0, units, category: Category::default() };
+    fn a_leaf_is_minus_gradient_by_hessian_and_l2_and_shrinks_by_l1() {
+        let units = Units { gradient: 1.0, hessian: 1.0 };
+        let rules = Rules { l1: 1.5, l2: 2.0, min_hessian: 0.0, units, category: Category::default() };
         assert_eq!(rules.leaf(-5.0, 3.0, Bounds::NONE), (5.0 - 1.5) / (3.0 + 2.0));
         assert_eq!(rules.leaf(1.0, 3.0, Bounds::NONE), 0.0);
         assert_eq!(rules.leaf(-5.0, 3.0, Bounds { low: 0.1, high: 0.2 }), 0.2);
@@ -470,8 +470,8 @@ mod tests {
 
     #[test]
     fn an_increasing_feature_takes_no_split_that_decreases() {
-        let units = Units { gradient: 1.0, curvature: 1.0 };
-        let rules = Rules { l1: 0.0, l2: 0.0, min_curvature: 0.0, units, category: Category::default() };
+        let units = Units { gradient: 1.0, hessian: 1.0 };
+        let rules = Rules { l1: 0.0, l2: 0.0, min_hessian: 0.0, units, category: Category::default() };
         let (sums, here) = padded(&[word(-5, 2), word(5, 2), word(0, 0)]); // the score decreases from +2.5 to −2.5
         let feature = numeric(2);
         let try_it = |monotone| search(&sums, &Column { bins: &feature, monotone }, &here, &rules, None);
@@ -482,8 +482,8 @@ mod tests {
 
     #[test]
     fn counts_keep_small_sides_out() {
-        let units = Units { gradient: 1.0, curvature: 1.0 };
-        let rules = Rules { l1: 0.0, l2: 0.0, min_curvature: 0.0, units, category: Category::default() };
+        let units = Units { gradient: 1.0, hessian: 1.0 };
+        let rules = Rules { l1: 0.0, l2: 0.0, min_hessian: 0.0, units, category: Category::default() };
         let (sums, here) = padded(&[word(-9, 1), word(1, 1), word(2, 1), word(6, 1), word(0, 0)]);
         let mut counts = [0u32; 256];
         counts[..4].copy_from_slice(&[1, 2, 2, 1]);

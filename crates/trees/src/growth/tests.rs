@@ -14,7 +14,7 @@ struct Case {
     matrix: Matrix,
     data: Binned,
     gradient: Vec<f64>,
-    curvature: Vec<f64>,
+    hessian: Vec<f64>,
 }
 
 /// Rows of few distinct values, some missing, with gradients that integers hold exactly.
@@ -36,15 +36,15 @@ fn case(rows: usize, width: usize, levels: u64, seed: u64) -> Case {
             2.0 * part(row) - if value.is_nan() { 1.5 } else { f64::from(value) * 0.25 }
         })
         .collect();
-    let curvature = (0..rows).map(|row| 0.25 + part(row + rows)).collect();
-    Case { matrix, data, gradient, curvature }
+    let hessian = (0..rows).map(|row| 0.25 + part(row + rows)).collect();
+    Case { matrix, data, gradient, hessian }
 }
 
 /// The tree that one round grows, as the value of every row.
 fn grown(case: &Case, growth: &Growth) -> (Ensemble, Vec<f64>) {
     let settings = Boosting { rate: 1.0, growth: growth.clone(), ..Boosting::default() };
     let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
-    booster.round(&case.gradient, &case.curvature).unwrap();
+    booster.round(&case.gradient, &case.hessian).unwrap();
     let scores = booster.scores().to_vec();
     (booster.into_ensemble(), scores)
 }
@@ -63,10 +63,7 @@ struct Twin<'a> {
 
 impl Twin<'_> {
     fn sums(&self, rows: &[usize]) -> (f64, f64) {
-        (
-            rows.iter().map(|&r| self.case.gradient[r]).sum(),
-            rows.iter().map(|&r| self.case.curvature[r]).sum(),
-        )
+        (rows.iter().map(|&r| self.case.gradient[r]).sum(), rows.iter().map(|&r| self.case.hessian[r]).sum())
     }
 
     fn value(&self, rows: &[usize]) -> f64 {
@@ -93,7 +90,7 @@ impl Twin<'_> {
                     });
                     let enough = |side: &[usize]| {
                         side.len() >= (growth.min_rows as usize).max(1)
-                            && self.sums(side).1 >= growth.min_curvature
+                            && self.sums(side).1 >= growth.min_hessian
                     };
                     if !enough(&left) || !enough(&right) || (growth.depth > 0 && depth >= growth.depth) {
                         continue;
@@ -140,12 +137,12 @@ proptest! {
         rows in 2usize..160, width in 1usize..12, levels in 2u64..9, seed: u64,
         leaves in 2usize..9, depth in 0usize..4, min_rows in 0u32..12, by_depth: bool,
         l1 in prop_oneof![Just(0.0), 0.1f64..2.0], l2 in prop_oneof![Just(0.0), 0.1f64..5.0],
-        min_curvature in 0.0f64..6.0,
+        min_hessian in 0.0f64..6.0,
     ) {
         let case = case(rows, width, levels, seed);
         let growth = Growth {
             order: if by_depth { Order::Depth } else { Order::Leaf },
-            leaves, depth, min_rows, l1, l2, min_curvature, ..Growth::default()
+            leaves, depth, min_rows, l1, l2, min_hessian, ..Growth::default()
         };
         let (model, scores) = grown(&case, &growth);
         let plain = Twin { case: &case, growth: &growth }.grow();
@@ -200,7 +197,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
                 for _ in 0..4 {
                     let gradient: Vec<f64> =
                         booster.scores().iter().zip(&case.gradient).map(|(s, g)| s + g).collect();
-                    booster.round(&gradient, &case.curvature).unwrap();
+                    booster.round(&gradient, &case.hessian).unwrap();
                 }
                 let scores = booster.scores().to_vec();
                 // Rows that were not drawn have the score of the model, too.
@@ -260,7 +257,7 @@ fn a_run_taken_up_again_ends_in_the_same_trees() {
         for _ in 0..rounds {
             let gradient: Vec<f64> =
                 booster.scores().iter().zip(&case.gradient).map(|(s, g)| s + g).collect();
-            booster.round(&gradient, &case.curvature).unwrap();
+            booster.round(&gradient, &case.hessian).unwrap();
         }
     };
     let mut whole = Booster::new(&case.data, &[], 1, settings.clone()).unwrap();

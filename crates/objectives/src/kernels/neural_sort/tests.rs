@@ -179,7 +179,7 @@ fn three_items_by_hand() {
 }
 
 #[test]
-fn the_curvature_of_the_plain_form_bounds_the_second_derivative() {
+fn the_hessian_of_the_plain_form_bounds_the_second_derivative() {
     let mut sort = NeuralSort::default();
     for (scores, shares) in [&cases(10)[6], &cases(3)[6], &cases(60)[6]] {
         for temperature in [0.3, 1.0, 4.0] {

@@ -203,7 +203,7 @@ impl<'a> Block<'a> {
             let (left, right) = (next("left_child", left[at])?, next("right_child", right[at])?);
             nodes.push(Node {
                 gain: gains[at],
-                curvature: weights[at],
+                hessian: weights[at],
                 rows: rows[at] as u32,
                 ..Node::new(features[at], test, missing_left, left, right)
             });

@@ -329,8 +329,8 @@ impl JsonTree {
             let (left, right) = (next(left), next(right));
             Node::new(feature, Test::AtMost(condition.next_down()), default_left, left, right)
         };
-        let curvature = self.sum_hessian.get(at).copied().unwrap_or(0.0);
-        Ok(Node { gain: f64::from(gain), curvature: f64::from(curvature), ..node })
+        let hessian = self.sum_hessian.get(at).copied().unwrap_or(0.0);
+        Ok(Node { gain: f64::from(gain), hessian: f64::from(hessian), ..node })
     }
 
     /// Nodes with categories and their sets, by node.

@@ -205,7 +205,7 @@ fn json_tree(
                 let rows = rows.map(|(nodes, _)| nodes[node as usize] as f64);
                 let node = &tree.nodes[node as usize];
                 json.loss_changes[at] = single(node.gain);
-                json.sum_hessian[at] = single(rows.unwrap_or(node.curvature));
+                json.sum_hessian[at] = single(rows.unwrap_or(node.hessian));
                 json.split_indices[at] = node.feature;
                 let children = json.test(at, node)?;
                 json.left_children[at] = places.len() as i32;
