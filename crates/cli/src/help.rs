@@ -144,7 +144,7 @@ fn fitted(mut command: Command, path: &[String]) -> Command {
     let examples = match examples.first() {
         Some(first) if first.starts_with("Example") => {
             let some = examples.iter().take_while(|line| !line.is_empty()).take(EXAMPLES + 1);
-            some.copied().collect::<Vec<_>>().join("\n")
+            page::continued(&some.copied().collect::<Vec<_>>().join("\n"), page::width())
         }
         _ => String::new(),
     };
@@ -154,13 +154,12 @@ fn fitted(mut command: Command, path: &[String]) -> Command {
     let reads = !of_reading.is_empty();
     command = change(command, path, &mut |mut command| {
         if let Some(whole) = &whole {
-            command = command.after_long_help(page::unfolded(whole));
+            command = command.after_long_help(page::continued(&page::unfolded(whole), page::width()));
         }
         of_reading.iter().fold(command, |command, id| command.mut_arg(id, |arg| arg.hide_short_help(true)))
     });
-    let mut hidden = 0;
     loop {
-        let short = ending(&examples, hidden, reads, whole.is_some());
+        let short = ending(&examples, left_out(named(&command, path)), reads, whole.is_some());
         if !short.is_empty() {
             command = change(command, path, &mut |command| command.after_help(short.clone()));
         }
@@ -169,8 +168,13 @@ fn fitted(mut command: Command, path: &[String]) -> Command {
         command = change(command, path, &mut |command| {
             command.mut_arg(last.as_str(), |arg| arg.hide_short_help(true))
         });
-        hidden += 1;
     }
+}
+
+/// How many flags `-h` leaves to `--help`, those of reading data not counted.
+fn left_out(command: &Command) -> usize {
+    let flags = command.get_arguments().filter(|arg| arg.get_help_heading() != Some(reading::HEADING));
+    flags.filter(|arg| arg.is_hide_short_help_set() && !arg.is_hide_set()).count()
 }
 
 /// The end of the short help: examples, and what the whole help has beyond it.
@@ -237,6 +241,15 @@ mod tests {
         let (short, whole) = (help(&predict, "-h"), help(&predict, "--help"));
         assert!(!short.contains("--input-format") && short.contains("how data are read"), "{short}");
         assert!(whole.contains("--input-format") && whole.contains("--jsonl"), "{whole}");
+        let train = ["train".to_string()];
+        let flags = |text: &str| {
+            let own = text.split("Reading data:").next().unwrap_or_default();
+            own.lines().filter(|line| line.trim_start().starts_with('-')).count()
+        };
+        let (short, whole) = (help(&train, "-h"), help(&train, "--help"));
+        // The closing line of -h starts with "--help".
+        let missing = flags(&whole) - (flags(&short) - 1);
+        assert!(short.contains(&format!("--help also has: {missing} further flags")), "{missing}: {short}");
     }
 
     #[test]

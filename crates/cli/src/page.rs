@@ -208,9 +208,38 @@ pub fn unfolded(help: &str) -> String {
     text
 }
 
+/// Text in which commands that are wider than `width` continue on the next line by a backslash, before a flag where there is
+/// one, so that they can be copied. A command with a comment behind it stays as it is.
+pub fn continued(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let is_command = line.starts_with("  toprank ") && !line.contains('#');
+        let mut rest = line.to_string();
+        while is_command && rest.chars().count() > width {
+            let indent = rest.len() - rest.trim_start().len();
+            let fits = rest.char_indices().nth(width.saturating_sub(2)).map_or(rest.len(), |(at, _)| at);
+            let cut = |what: &str| rest[..fits].rfind(what).filter(|at| *at > indent);
+            let Some(at) = cut(" -").or_else(|| cut(" ")) else { break };
+            let _ = writeln!(out, "{} \\", &rest[..at]);
+            rest = format!("      {}", rest[at..].trim_start());
+        }
+        let _ = writeln!(out, "{rest}");
+    }
+    out.truncate(out.trim_end_matches('\n').len());
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_command_continues_by_a_backslash_before_a_flag() {
+        let text = "Examples:\n  toprank train --data train.txt --valid vali.txt -o model.toprank\n\nWords that are not a command stay as they are.";
+        let expected = "Examples:\n  toprank train --data train.txt \\\n      --valid vali.txt -o model.toprank\n\nWords that are not a command stay as they are.";
+        assert_eq!(continued(text, 40), expected);
+        assert_eq!(continued(text, 100), text);
+    }
 
     const PAGE: &str = "\
 Area under the curve of things that are counted, in words that are long enough

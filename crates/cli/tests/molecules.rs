@@ -56,7 +56,7 @@ fn molecules_are_split_learned_from_scored_and_judged() {
         "evaluate --data parts/test.csv --label label --scores scores.txt --metrics auprc,auroc,p@5 --json",
     ));
     assert!(judged.to_string().contains("auroc"), "{judged}");
-    shell.ok("predict model.toprank --data parts/test.csv --probability -o chances.txt --quiet");
+    shell.ok("predict model.toprank --data parts/test.csv --probability -o probabilities.txt --quiet");
     // Another way to write the same molecules, in a column of another name, gives the same scores.
     shell.file("one.csv", "smiles\nCc1ccnc(O)c1\nCCC(=O)N\n");
     shell.file("other.csv", "molecule\nOc1nccc(C)c1\nNC(=O)CC\n");

@@ -1,4 +1,4 @@
-//! Models of trees: trained, taken up, explained, and handed to other tools and back.
+//! Models of trees: trained, resumed, explained, and handed to other tools and back.
 
 mod common;
 

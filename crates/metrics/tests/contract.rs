@@ -74,7 +74,7 @@ fn orders(items: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-/// The plain twin of averaged ties: the mean over all orders of the items that agree with the scores.
+/// The reference implementation of averaged ties: the mean over all orders of the items that agree with the scores.
 fn mean_over_orders(measure: &Measure, case: &Case, weights: Option<&[f32]>) -> Option<f64> {
     let n = case.scores.len();
     let all = orders(&(0..n).collect::<Vec<_>>());

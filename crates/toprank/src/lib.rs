@@ -1,6 +1,6 @@
 //! toprank: train models to rank and judge rankings by the measure you report.
 //!
-//! This crate is the façade: it re-exports the rooms, so that one dependency is enough.
+//! This crate is the façade: it re-exports the other crates, so that one dependency is enough.
 
 pub use toprank_core as core;
 pub use toprank_data as data;

@@ -100,7 +100,7 @@ impl Export {
             run,
             common,
         }
-        .say()
+        .print()
     }
 
     /// The two sides of a recommender.
@@ -146,7 +146,7 @@ impl Export {
             run,
             common,
         }
-        .say()
+        .print()
     }
 }
 
@@ -162,7 +162,7 @@ struct Done<'a> {
 }
 
 impl Done<'_> {
-    fn say(&self) -> Result<(), Failure> {
+    fn print(&self) -> Result<(), Failure> {
         let parity = self.parity;
         if self.common.json {
             return print_json(&json!({

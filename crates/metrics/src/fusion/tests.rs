@@ -1,4 +1,4 @@
-//! Numbers of ranx, a plain twin, and the edges.
+//! Numbers of ranx, a reference implementation, and the edges.
 
 use super::*;
 use proptest::prelude::*;
@@ -101,7 +101,7 @@ fn what_the_table_does_not_know_is_refused() {
     assert!(parse("CombSUM").is_ok() && parse("comb-mnz").is_ok());
 }
 
-/// Plain twin: definitions read aloud, one document at a time.
+/// Reference implementation: definitions read aloud, one document at a time.
 fn plain(text: &str, runs: &[Vec<f64>], document: usize) -> f64 {
     let retrieved = |run: &[f64]| -> Vec<f64> { run.iter().copied().filter(|s| !s.is_nan()).collect() };
     let rank = |run: &[f64]| {

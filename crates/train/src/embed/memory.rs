@@ -24,7 +24,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Room for `most` of `rows` rows.
+    /// Space for `most` of `rows` rows.
     pub fn new(most: usize, width: usize, rows: usize) -> Memory {
         let places = if most == 0 { Vec::new() } else { vec![NOWHERE; rows] };
         Memory { most, width, places, ..Memory::default() }

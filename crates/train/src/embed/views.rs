@@ -13,7 +13,7 @@ use toprank_core::{Entry, Features, Param, ParamError, Stream, catalog};
 pub struct Views {
     /// Standard deviation of the noise.
     pub noise: f64,
-    /// Chance that a feature is masked.
+    /// Probability that a feature is masked.
     pub mask: f64,
     /// A view is compared with second views of rows only (two-way form), instead of with all other views.
     pub across: bool,
@@ -44,7 +44,7 @@ static FORMS: &[Entry<Option<Views>>] = &[
                 name: "mask",
                 default: "0.2",
                 range: "in [0, 1)",
-                about: "chance that a feature is masked",
+                about: "probability that a feature is masked",
             },
             Param {
                 name: "candidates",

@@ -254,9 +254,10 @@ impl Plan {
     }
 }
 
-pub(crate) type Way<'a> = Box<dyn Backward + 'a>;
+/// What a shard needs to turn gradients of its outputs into gradients of the parameters.
+pub(crate) type BackwardPass<'a> = Box<dyn Backward + 'a>;
 
-/// Outputs of every row of the plan, and the way back of every shard.
+/// Outputs of every row of the plan, and the backward pass of every shard.
 pub(crate) fn forward<'a>(
     model: &'a dyn Differentiable,
     parameters: &'a [f32],
@@ -264,7 +265,7 @@ pub(crate) fn forward<'a>(
     features: &dyn Features,
     noise: Stream,
     by_row: &mut Vec<f64>,
-) -> Result<Vec<Way<'a>>, TrainError> {
+) -> Result<Vec<BackwardPass<'a>>, TrainError> {
     by_row.clear();
     by_row.resize(plan.rows.len() * plan.outputs, 0.0);
     let mut parts = Vec::with_capacity(plan.shards());
@@ -274,7 +275,7 @@ pub(crate) fn forward<'a>(
         parts.push(part);
         rest = after;
     }
-    let ways: Vec<_> = parts
+    let passes: Vec<_> = parts
         .into_par_iter()
         .enumerate()
         .with_max_len(1)
@@ -288,7 +289,7 @@ pub(crate) fn forward<'a>(
         })
         .collect();
     trusted(features)?;
-    Ok(ways.into_iter().collect::<Result<_, _>>()?)
+    Ok(passes.into_iter().collect::<Result<_, _>>()?)
 }
 
 /// An error if rows that were fetched lie in a damaged part of their file: they read as missing.
@@ -299,26 +300,26 @@ pub(crate) fn trusted(features: &dyn Features) -> Result<(), TrainError> {
 /// From ∂loss/∂output of every row to `gradient`, over the shards in their order.
 pub(crate) fn backward(
     model: &dyn Differentiable,
-    ways: Vec<Way>,
+    passes: Vec<BackwardPass>,
     plan: &Plan,
     dscore: &[f64],
     shards: &mut Vec<Vec<f32>>,
     gradient: &mut [f32],
 ) -> Result<(), TrainError> {
-    if shards.len() < ways.len() {
-        shards.resize_with(ways.len(), Vec::new);
+    if shards.len() < passes.len() {
+        shards.resize_with(passes.len(), Vec::new);
     }
-    let count = ways.len();
-    let done: Vec<_> = ways
+    let count = passes.len();
+    let done: Vec<_> = passes
         .into_par_iter()
         .zip(shards.par_iter_mut())
         .enumerate()
         .with_max_len(1)
-        .map(|(k, (way, own))| {
+        .map(|(k, (pass, own))| {
             own.clear();
             own.resize(gradient.len(), 0.0);
             let rows = plan.rows_of(k);
-            way.backward(&dscore[rows.start * plan.outputs..rows.end * plan.outputs], own)
+            pass.backward(&dscore[rows.start * plan.outputs..rows.end * plan.outputs], own)
         })
         .collect();
     done.into_iter().collect::<Result<(), _>>()?;

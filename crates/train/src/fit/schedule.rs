@@ -45,7 +45,7 @@ impl Schedule {
             return base * (step + 1) as f64 / warm as f64;
         }
         let since = (step - warm) as f64;
-        // A run that goes on beyond its end stays where it ended.
+        // A run that continues beyond its end stays where it ended.
         let p = (since / total.saturating_sub(warm).max(1) as f64).min(1.0);
         base * match self.shape {
             Shape::Constant => 1.0,

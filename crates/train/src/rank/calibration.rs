@@ -296,7 +296,7 @@ mod tests {
         Calibration::fit(method, &List::new(scores, labels), &Policy::default()).unwrap()
     }
 
-    /// The plain twin: the loss over a grid that closes in.
+    /// The reference implementation: the loss over a grid that closes in.
     fn platt_plain(scores: &[f64], labels: &[f32]) -> (f64, f64) {
         let relevant = labels.iter().filter(|y| **y > 0.0).count() as f64;
         let others = labels.len() as f64 - relevant;
@@ -413,7 +413,7 @@ mod tests {
     }
 
     proptest! {
-        /// The plain twin of isotonic regression: p_i = max over starts of the min over ends of the mean between.
+        /// The reference implementation of isotonic regression: p_i = max over starts of the min over ends of the mean between.
         #[test]
         fn isotonic_is_the_min_max_of_means(
             labels in prop::collection::vec((any::<bool>(), 1u8..4), 2..25),

@@ -33,9 +33,9 @@ fn gathered(input: &ModelInput) -> Vec<f32> {
     x
 }
 
-struct Way(Vec<f32>);
+struct Pass(Vec<f32>);
 
-impl Backward for Way {
+impl Backward for Pass {
     fn backward(self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
         let width = gradient.len() - 1;
         for (x, g) in self.0.chunks(width).zip(dscore) {
@@ -70,7 +70,7 @@ impl Differentiable for Line {
         scores: &mut [f64],
     ) -> Result<Box<dyn Backward + 'a>, ModelError> {
         self.score(w, input, scores)?;
-        Ok(Box::new(Way(gathered(input))))
+        Ok(Box::new(Pass(gathered(input))))
     }
 
     fn score(&self, w: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {

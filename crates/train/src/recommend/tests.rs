@@ -1,4 +1,4 @@
-//! Promises of recommendation: the same bytes whatever happens, unbiased draws, full rankings as a plain twin makes them.
+//! Promises of recommendation: the same bytes whatever happens, unbiased draws, full rankings as a reference implementation makes them.
 
 use std::collections::BTreeSet;
 use std::path::Path;

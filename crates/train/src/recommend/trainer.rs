@@ -51,7 +51,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Zeros, or room for others.
+    /// Zeros, or a buffer for others.
     pub fn zeroed(
         model: &dyn EmbeddingModel,
         shape: &Shape,
@@ -228,7 +228,7 @@ impl<'a> Trainer<'a> {
     /// checkpoints do not depend on it.
     ///
     /// # Errors
-    /// As in [`Trainer::new`], or if there is no room.
+    /// As in [`Trainer::new`], or if there is not enough memory or disk space.
     pub fn new_in(
         config: &Config,
         data: &'a Interactions,
@@ -277,7 +277,7 @@ impl<'a> Trainer<'a> {
     /// What a user gets: the best on validation, else a copy of the last.
     ///
     /// # Errors
-    /// If there is no room for the copy where the tables are.
+    /// If there is not enough memory or disk space for the copy where the tables are.
     pub fn recommender(&self) -> Result<Recommender, TrainError> {
         let kept = match &self.best {
             Some(best) => Arc::clone(best),

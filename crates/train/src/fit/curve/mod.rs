@@ -1,5 +1,5 @@
 /*!
-Learning curves: what was measured while a model was trained, kept as the run goes on.
+Learning curves: what was measured while a model was trained, written while the run continues.
 
 A [`Curve`] holds the numbers (for plots, for a checkpoint); a [`CurveFile`] appends each [`Record`] to a file as CSV, as
 JSON lines or as TensorBoard events. A run that is resumed at step t finds its file cut back to the records of the first

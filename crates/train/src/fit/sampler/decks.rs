@@ -29,7 +29,7 @@ impl Decks {
     }
 
     /// What is dealt in round `round`: one of `pieces` pieces, almost equal in size, of the numbers 0..n. Each of
-    /// them alone is any set of its size with the same chance. A function of (seed, list, round).
+    /// them alone is any set of its size with the same probability. A function of (seed, list, round).
     pub fn piece(&mut self, q: u32, n: usize, pieces: u64, round: u64) -> &[u32] {
         let deck = &mut self.decks[q as usize];
         let shuffles = round / pieces;

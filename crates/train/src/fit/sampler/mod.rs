@@ -21,7 +21,7 @@ seen.sort_unstable();
 assert_eq!(seen, [0, 1, 2]); // every list once per pass
 ```
 
-**Unbiased.** Every list (or group of relevant pairs) has the same chance to be in a step, and [`Draws::importance`]
+**Unbiased.** Every list (or group of relevant pairs) is in a step with the same probability, and [`Draws::importance`]
 holds what then remains: over the draws of a step, the mean that objectives take is an unbiased estimate of the mean
 over all lists of the data, lists that are never drawn counting 0. What a *sample of a list* says about the list is the
 objective's side: the compositional objectives weigh samples by their strata, the others see a short list.

@@ -77,7 +77,7 @@ impl Weights {
     }
 
     /// Fills in what each draw of a step counts for, given how many draws of the pool's size one of this step stands
-    /// for (the inverse of its chance) and which part of its list it carries.
+    /// for (the inverse of its probability) and which part of its list it carries.
     ///
     /// Objectives return Σ_d w_d c_d L_d / Σ_d w_d over the draws; wanted is an estimate of Σ_q w_q L_q / W over all
     /// lists. A draw stands for `stands_for` of its kind, so c_d = stands_for · part_d · (Σ_d w_d) / W.

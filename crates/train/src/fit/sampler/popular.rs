@@ -28,13 +28,13 @@ impl Popular {
     /// Of items with these counts.
     pub fn new(counts: &[u32], power: f64) -> Popular {
         let mut total = 0.0;
-        let chance = |count: &u32| libm::pow(f64::from(*count) + 1.0, power);
+        let weight = |count: &u32| libm::pow(f64::from(*count) + 1.0, power);
         let ends = counts.iter().map(|count| {
-            total += chance(count);
+            total += weight(count);
             total
         });
         let ends: Vec<f64> = ends.collect();
-        let rarity = counts.iter().map(|count| total / chance(count)).collect();
+        let rarity = counts.iter().map(|count| total / weight(count)).collect();
         Popular { ends, rarity, hits: Vec::new(), points: 0 }
     }
 
