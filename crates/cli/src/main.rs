@@ -23,6 +23,7 @@ mod inspect;
 mod interrupt;
 mod judged;
 mod manual;
+mod means;
 mod page;
 mod pagerank;
 mod predict;
