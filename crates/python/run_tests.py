@@ -6,7 +6,7 @@ Without numpy and pytest it prints a note and does nothing.
 
     --library FILE          a library that is built already
     --no-default-features   build without networks, in a fraction of the time
-    --stubs                 write the stubs instead: after a new objective, metric, setting or signature
+    --stubs                 instead write the type stubs beside the sources, for editors; git ignores them, wheels have their own
 """
 
 import argparse

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command, CommandFactory};
 
-use crate::{Cli, page, reading};
+use crate::{Cli, GROUPS, page, reading};
 
 /// Lines and columns of the screen that `toprank --help` and every `-h` fit.
 const LINES: usize = 40;
@@ -13,41 +13,11 @@ const COLUMNS: usize = 100;
 /// Examples in `-h`.
 const EXAMPLES: usize = 3;
 
-/// Names of commands, and what they do.
+/// Lines of the help: variants of commands, and the text that they share, if they share one.
 type GroupLine = (&'static [&'static str], &'static str);
 
-/// The commands by what a person wants to do. Several on one line share a text.
-const GROUPS: &[(&str, &[GroupLine])] = &[
-    ("Evaluate", &[(&["evaluate"], ""), (&["compare"], ""), (&["threshold"], ""), (&["fuse"], "")]),
-    (
-        "Train",
-        &[
-            (&["train"], ""),
-            (&["tune"], ""),
-            (&["predict"], ""),
-            (&["explain"], ""),
-            (&["export"], ""),
-            (&["import"], ""),
-            (&["recommend"], ""),
-            (&["embed"], ""),
-            (&["retrieve"], ""),
-            (&["pagerank"], ""),
-        ],
-    ),
-    ("Data", &[(&["inspect"], ""), (&["convert"], ""), (&["split"], ""), (&["generate"], "")]),
-    (
-        "Explore",
-        &[
-            (&["quickstart"], ""),
-            (&["gradient"], ""),
-            (
-                &["metrics", "objectives", "models", "formats"],
-                "List what there is, or explain one: toprank metrics ndcg",
-            ),
-            (&["completions", "man"], "Print shell completions or manual pages"),
-        ],
-    ),
-];
+/// A heading and the lines under it.
+pub type Group = (&'static str, &'static [GroupLine]);
 
 const EXAMPLES_AND_MORE: &str = "\
 Example: toprank evaluate --data test.txt --scores scores.txt -m ndcg@10,map
@@ -107,8 +77,9 @@ fn groups(command: &Command) -> String {
     let mut text = String::new();
     for (group, lines) in GROUPS {
         text += &format!("{group}:\n");
-        for (names, more) in *lines {
-            let about = if more.is_empty() { about(names[0]) } else { (*more).to_string() };
+        for (variants, shared) in *lines {
+            let names: Vec<String> = variants.iter().map(|variant| variant.to_lowercase()).collect();
+            let about = if shared.is_empty() { about(&names[0]) } else { (*shared).to_string() };
             let names = format!("  {:<10}", names.join(", "));
             text += &format!("{names}  {}\n", clause(&about, COLUMNS - names.chars().count() - 2));
         }
@@ -260,7 +231,7 @@ mod tests {
         for command in Cli::command().get_subcommands() {
             let name = command.get_name();
             let named = GROUPS.iter().flat_map(|(_, lines)| *lines).flat_map(|(names, _)| *names);
-            assert_eq!(named.filter(|known| **known == name).count(), 1, "{name}");
+            assert_eq!(named.filter(|known| known.to_lowercase() == name).count(), 1, "{name}");
         }
     }
 }

@@ -23,6 +23,7 @@ mod inspect;
 mod interrupt;
 mod judged;
 mod manual;
+mod means;
 mod page;
 mod pagerank;
 mod predict;
@@ -69,35 +70,56 @@ struct Common {
     json: bool,
 }
 
-#[derive(Subcommand, Debug)]
-enum Command {
-    Quickstart(quickstart::Quickstart),
-    Evaluate(evaluate::Evaluate),
-    Compare(compare::Compare),
-    Fuse(fuse::Fuse),
-    Inspect(inspect::Inspect),
-    Convert(convert::Convert),
-    Split(split::Split),
-    Generate(generate::Generate),
-    Gradient(gradient::Gradient),
-    Train(Box<train::Train>),
-    Predict(predict::Predict),
-    Tune(tune::Tune),
-    Explain(explain::Explain),
-    Export(export::Export),
-    Import(export::Import),
-    #[command(name = "pagerank")]
-    PageRank(pagerank::PageRank),
-    Recommend(recommend::Recommend),
-    Embed(embed::Embed),
-    Retrieve(Box<retrieve::Retrieve>),
-    Threshold(threshold::Threshold),
-    Metrics(catalogs::Metrics),
-    Objectives(catalogs::Objectives),
-    Models(catalogs::Models),
-    Formats(catalogs::Formats),
-    Completions(manual::Completions),
-    Man(manual::Man),
+/// The commands by what a person wants to do, in the order of the help. Several on one line share a text there; else the first
+/// line of a command's own help is shown. A command takes its name from its variant.
+macro_rules! commands {
+    ($($group:literal: $($($name:ident($arguments:ty)),+ $(= $text:literal)?;)+)+) => {
+        #[derive(Subcommand, Debug)]
+        enum Command {
+            $($($($name($arguments),)+)+)+
+        }
+
+        impl Command {
+            fn run(&self, common: &Common) -> Result<(), Failure> {
+                match self {
+                    $($($(Command::$name(command) => command.run(common),)+)+)+
+                }
+            }
+        }
+
+        const GROUPS: &[help::Group] =
+            &[$(($group, &[$((&[$(stringify!($name)),+], concat!("", $($text)?))),+])),+];
+    };
+}
+
+commands! {
+    "Evaluate":
+        Evaluate(evaluate::Evaluate);
+        Compare(compare::Compare);
+        Threshold(threshold::Threshold);
+        Fuse(fuse::Fuse);
+    "Train":
+        Train(Box<train::Train>);
+        Tune(tune::Tune);
+        Predict(predict::Predict);
+        Explain(explain::Explain);
+        Export(export::Export);
+        Import(export::Import);
+        Recommend(recommend::Recommend);
+        Embed(embed::Embed);
+        Retrieve(Box<retrieve::Retrieve>);
+        Pagerank(pagerank::PageRank);
+    "Data":
+        Inspect(inspect::Inspect);
+        Convert(convert::Convert);
+        Split(split::Split);
+        Generate(generate::Generate);
+    "Explore":
+        Quickstart(quickstart::Quickstart);
+        Gradient(gradient::Gradient);
+        Metrics(catalogs::Metrics), Objectives(catalogs::Objectives), Models(catalogs::Models), Formats(catalogs::Formats)
+            = "List what there is, or explain one: toprank metrics ndcg";
+        Completions(manual::Completions), Man(manual::Man) = "Print shell completions or manual pages";
 }
 
 fn main() -> ExitCode {
@@ -122,39 +144,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
             .build_global()
             .map_err(Failure::failed)?;
     }
-    dispatch(cli)
-}
-
-fn dispatch(cli: &Cli) -> Result<(), Failure> {
-    let common = &cli.common;
-    match &cli.command {
-        Command::Quickstart(command) => command.run(common),
-        Command::Evaluate(command) => command.run(common),
-        Command::Compare(command) => command.run(common),
-        Command::Fuse(command) => command.run(common),
-        Command::Inspect(command) => command.run(common),
-        Command::Convert(command) => command.run(common),
-        Command::Split(command) => command.run(common),
-        Command::Generate(command) => command.run(common),
-        Command::Gradient(command) => command.run(common),
-        Command::Train(command) => command.run(common),
-        Command::Predict(command) => command.run(common),
-        Command::Tune(command) => command.run(common),
-        Command::Explain(command) => command.run(common),
-        Command::Export(command) => command.run(common),
-        Command::Import(command) => command.run(common),
-        Command::PageRank(command) => command.run(common),
-        Command::Recommend(command) => command.run(common),
-        Command::Embed(command) => command.run(common),
-        Command::Retrieve(command) => command.run(common),
-        Command::Threshold(command) => command.run(common),
-        Command::Metrics(command) => command.run(common),
-        Command::Objectives(command) => command.run(common),
-        Command::Models(command) => command.run(common),
-        Command::Formats(command) => command.run(common),
-        Command::Completions(command) => command.run(),
-        Command::Man(command) => command.run(),
-    }
+    cli.command.run(&cli.common)
 }
 
 /// Prints to standard output; a closed pipe is a [`Failure`] without a message.

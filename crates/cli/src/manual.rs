@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 
 use crate::failure::Failure;
-use crate::{Cli, print};
+use crate::{Cli, Common, print};
 
 /// Print shell completions
 #[derive(clap::Args, Debug)]
@@ -19,7 +19,7 @@ pub struct Completions {
 
 impl Completions {
     /// Prints them.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, _: &Common) -> Result<(), Failure> {
         let mut bytes = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "toprank", &mut bytes);
         print(&String::from_utf8_lossy(&bytes))
@@ -37,7 +37,7 @@ pub struct Man {
 
 impl Man {
     /// Prints or writes them.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self, _: &Common) -> Result<(), Failure> {
         if let Some(folder) = &self.output {
             std::fs::create_dir_all(folder)?;
             return Ok(clap_mangen::generate_to(Cli::command(), folder)?);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 
 use crate::failure::Failure;
-use crate::{Cli, Common, dispatch, note, print};
+use crate::{Cli, Common, note, print};
 
 /// Objectives to train and compare: a pairwise, a listwise and a compositional one.
 const OBJECTIVES: [&str; 3] = ["ranknet", "listnet", "song-v2"];
@@ -99,5 +99,5 @@ fn step(common: &Common, words: &[&str]) -> Result<(), Failure> {
         args.push("--quiet");
     }
     let cli = Cli::try_parse_from(args).map_err(Failure::usage)?;
-    dispatch(&cli)
+    cli.command.run(&cli.common)
 }

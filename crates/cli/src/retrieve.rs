@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::Dataset;
-use toprank::metrics::{Evaluation, Measure, bootstrap};
+use toprank::metrics::{Evaluation, Measure};
 use toprank::train::embed::{Best, Classes, Vectors};
 use toprank::train::{Embedder, Search};
 
 use crate::embed::{Wanted, absent, read};
 use crate::failure::Failure;
+use crate::means::Means;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table, counted, csv_cell};
@@ -180,40 +181,17 @@ impl Retrieve {
         [queries, rows]: [usize; 2],
         common: &Common,
     ) -> Result<(), Failure> {
-        let options = bootstrap::IntervalOptions::default();
-        let intervals: Vec<_> = evaluated
-            .results
-            .iter()
-            .map(|result| bootstrap::interval(&result.per_list, None, &options))
-            .collect();
+        let means = Means::new(&evaluated.results);
         if common.json || self.format == Style::Json {
-            let metrics: serde_json::Map<String, Value> =
-                evaluated.results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();
-            let bounds: serde_json::Map<String, Value> = evaluated
-                .results
-                .iter()
-                .zip(&intervals)
-                .map(|(result, interval)| {
-                    (result.name.clone(), json!({"low": interval.low, "high": interval.high}))
-                })
-                .collect();
             let used = evaluated.results.iter().map(|result| result.counts.used).max();
             return print_json(&json!({
-                "metrics": metrics, "intervals": bounds, "queries": queries, "used": used, "gallery": rows,
+                "metrics": means.values(), "intervals": means.intervals(), "queries": queries, "used": used, "gallery": rows,
                 "each_among_the_others": self.gallery.is_none(),
                 "part": self.part.map(|part| format!("{part:?}").to_lowercase()),
                 "policy": Policy::default(),
             }));
         }
-        let mut table = Table::new(["metric", "value", "95 % interval", "queries"]);
-        for (result, interval) in evaluated.results.iter().zip(&intervals) {
-            table.row([
-                result.name.clone(),
-                result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
-                format!("[{:.4}, {:.4}]", interval.low, interval.high),
-                result.counts.used.to_string(),
-            ]);
-        }
+        let table = means.table("queries");
         if self.format != Style::Table {
             return print(&table.render(self.format));
         }

@@ -290,6 +290,15 @@ pub struct Entry<T: ?Sized + 'static> {
     pub make: fn(&Spec) -> Result<Box<T>, ParamError>,
 }
 
+// By hand: derived, they would ask the same of `T`.
+impl<T: ?Sized + 'static> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized + 'static> Copy for Entry<T> {}
+
 /// One parameter of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {

@@ -1,5 +1,5 @@
-//! **How does a network score items and learn from ∂loss/∂score?** Linear models, multi-layer perceptrons, the context-aware
-//! ranker and a graph network, built from burn modules; a user's own module is trained in the same way.
+//! **How does a network score items and learn from ∂loss/∂score?** The table of networks
+//! ([`MODELS`]), built from burn modules; a user's own module is trained in the same way.
 //!
 //! Invariants:
 //! - a network is a function of one flat slice of parameters; each shard builds its own leaves from it;

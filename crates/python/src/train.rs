@@ -186,6 +186,11 @@ impl Model {
         py.detach(|| self.0.save(&path)).map_err(failed)
     }
 
+    /// True if an item's score depends on the other items of its list.
+    fn looks_at_lists(&self) -> bool {
+        self.0.looks_at_lists()
+    }
+
     /// What the file says about itself, as JSON.
     fn header(&self) -> PyResult<String> {
         serde_json::to_string(self.0.header()).map_err(refused)

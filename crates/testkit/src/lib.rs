@@ -1,10 +1,11 @@
 //! **What do tests share?** Real data sets where they are at hand, attacks that every reader must survive, replayed fuzz
-//! seeds, and an allocator that counts.
+//! seeds, an allocator that counts, and the files of the workspace.
 
 pub mod alloc;
 pub mod attacks;
 pub mod fuzz;
 pub mod real;
+pub mod tree;
 
 pub use attacks::{ATTACKS, Attack, Owes};
 pub use real::{real_data, real_file};

@@ -2,11 +2,8 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use toprank_testkit::tree::{root, texts};
 
 /// The value of a field of an entry: what stands between the outermost braces.
 fn field<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
@@ -29,17 +26,6 @@ fn titles() -> HashSet<String> {
         assert!(titles.insert(title.to_lowercase()), "{title} twice");
     }
     titles
-}
-
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs" || e == "md") {
-            found.push(path);
-        }
-    }
 }
 
 /// The titles in quotes in paragraphs that name a source.
@@ -66,15 +52,14 @@ fn every_paper_that_is_cited_is_in_the_bibliography() {
     let titles = titles();
     // A title may be cited without what follows its colon.
     let short: HashSet<&str> = titles.iter().filter_map(|title| title.split_once(':')).map(|t| t.0).collect();
-    let mut files = Vec::new();
-    sources(&root().join("crates"), &mut files);
+    let files = texts("crates", &["rs", "md"], &[]);
     let (mut count, mut missing) = (0, Vec::new());
-    for file in files.iter().filter(|file| file.components().any(|part| part.as_os_str() == "src")) {
-        for title in cited(&fs::read_to_string(file).expect("a source file")) {
+    for (file, text) in files.iter().filter(|(file, _)| file.contains("/src/")) {
+        for title in cited(text) {
             count += 1;
             let lower = title.to_lowercase();
             if !titles.contains(&lower) && !short.contains(lower.as_str()) {
-                missing.push(format!("{}: {title:?}", file.display()));
+                missing.push(format!("{file}: {title:?}"));
             }
         }
     }

@@ -37,7 +37,7 @@ too. Scores are raw; where the format stores leaves in single precision they dif
 Trees and numbered features are counted from 1, as `toprank inspect` does and as RankLib and LETOR files do; LightGBM, XGBoost,
 Solr and ONNX count by their own conventions.
 
-Networks (linear, mlp, context) are exported to ONNX with their feature transforms, so they take features as they were read. A
+Networks that score rows of features are exported to ONNX with their feature transforms, so they take features as they were read. A
 model that scores whole lists takes the items of one list per run. A recommender of the kind mf or two-tower becomes two files,
 one for users and one for items, and the dot product of their vectors is the score; an embedding gives vectors of length 1. The
 written file is read back and evaluated by a reference implementation on probe rows; --onnxruntime PYTHON also runs it in

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toprank::core::Policy;
-use toprank::metrics::{Measure, bootstrap};
+use toprank::metrics::Measure;
 use toprank::train::Recommender;
 use toprank::train::recommend::{BeyondAccuracy, Part};
 
 use crate::failure::Failure;
-use crate::table::{Style, Table, counted, csv_cell};
+use crate::means::Means;
+use crate::table::{Style, counted, csv_cell};
 use crate::{Common, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -106,24 +107,12 @@ impl Evaluate {
                 format!("SAMPLED: held-out items against {count} drawn unseen ones, not a full ranking")
             }
         };
-        let intervals: Vec<_> = results
-            .iter()
-            .map(|result| bootstrap::interval(&result.per_list, None, &bootstrap::IntervalOptions::default()))
-            .collect();
+        let means = Means::new(results);
         if common.json || self.format == Style::Json {
-            let metrics: serde_json::Map<String, Value> =
-                results.iter().map(|result| (result.name.clone(), json!(result.mean))).collect();
-            let bounds: serde_json::Map<String, Value> = results
-                .iter()
-                .zip(&intervals)
-                .map(|(result, interval)| {
-                    (result.name.clone(), json!({"low": interval.low, "high": interval.high}))
-                })
-                .collect();
             let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
             return print_json(&json!({
-                "metrics": metrics,
-                "intervals": bounds,
+                "metrics": means.values(),
+                "intervals": means.intervals(),
                 "users": found.users.len(),
                 "items": recommender.data().items.len(),
                 "part": format!("{:?}", self.on).to_lowercase(),
@@ -136,15 +125,7 @@ impl Evaluate {
                 "policy": Policy::default(),
             }));
         }
-        let mut table = Table::new(["metric", "value", "95 % interval", "users"]);
-        for (result, interval) in results.iter().zip(&intervals) {
-            table.row([
-                result.name.clone(),
-                result.mean.map_or("–".into(), |mean| format!("{mean:.4}")),
-                format!("[{:.4}, {:.4}]", interval.low, interval.high),
-                result.counts.used.to_string(),
-            ]);
-        }
+        let table = means.table("users");
         if self.format != Style::Table {
             return print(&table.render(self.format));
         }

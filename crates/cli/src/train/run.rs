@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toprank::train::fit::run::{RunFiles, checkpoint_of, run_to_file};
 use toprank::train::store::checkpoint;
-use toprank::train::{Config, Files, Outcome, Reached, Settings, TrainError, TrainerKind, TrainingLoop};
+use toprank::train::{Config, Outcome, Reached, SETTINGS, Settings, TrainError, TrainerKind, TrainingLoop};
 
 use super::screen::Screen;
 use crate::failure::Failure;
@@ -157,27 +157,18 @@ impl RunFlags {
     }
 }
 
-/// The files of settings, under names that mean the same from every folder.
+/// The settings that a config leaves out, files under names that mean the same from every folder. The output stays as it was
+/// given: `--resume` names it again.
 fn absolute_paths(settings: &Settings) -> Result<Settings, Failure> {
-    let files = |files: &Option<Files>| {
-        let absolute = |files: &Files| files.0.iter().map(|file| absolute(file)).collect::<Result<_, _>>();
-        files.as_ref().map(absolute).transpose().map(|files| files.map(Files))
-    };
-    let path = |path: &Option<String>| path.as_deref().map(absolute).transpose();
-    Ok(Settings {
-        data: files(&settings.data)?,
-        valid: files(&settings.valid)?,
-        test: files(&settings.test)?,
-        graphs: path(&settings.graphs)?,
-        from: path(&settings.from)?,
-        user_features: path(&settings.user_features)?,
-        item_features: path(&settings.item_features)?,
-        output: settings.output.clone(),
-        split: settings.split.clone(),
-        split_seed: settings.split_seed,
-        class: settings.class.clone(),
-        ..Settings::default()
-    })
+    let mut kept = Settings::default();
+    for setting in SETTINGS.iter().filter(|setting| setting.is_path) {
+        let Some(mut text) = settings.get(setting.key) else { continue };
+        if ["FILE", "FOLDER", "MODEL"].contains(&setting.metavar) && setting.key != "output" {
+            text = text.lines().map(absolute).collect::<Result<Vec<String>, Failure>>()?.join("\n");
+        }
+        kept.set(setting.key, &text)?;
+    }
+    Ok(kept)
 }
 
 /// A path that means the same from every folder; `-` is standard input.

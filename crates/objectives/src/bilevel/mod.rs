@@ -39,6 +39,7 @@ pub mod tpauc;
 
 use toprank_core::{List, Param, ParamError, Policy, Spec};
 
+use crate::catalog::family;
 use crate::compositional::tracker::{Cell, Estimate, Rates};
 use crate::compositional::{Rule, Strata, Tracker};
 use crate::kernels::scalar::sigmoid;
@@ -50,6 +51,21 @@ pub use crate::compositional::Set;
 pub(crate) use lower::{ABSOLUTE, DIFFERENTIABLE, ETA, FORM, TAU1, TAU2, THRESHOLD};
 pub use lower::{Block, Lower, ThresholdMethod};
 use lower::{Problem, Slopes, spread};
+
+family! { "bilevel (thresholds)":
+    k_song = "k-song": "NDCG at K by a threshold and tracked smooth ranks";
+    k_song::v1 = "k-song-v1": "Faster K-SONG: NDCG at K with MSVR trackers";
+    k_song::v2 = "k-song-v2": "Faster K-SONG: NDCG at K with quadratic trackers";
+    k_song::by_rank = "k-song-rank": "NDCG at K with a gate by rank instead of a threshold";
+    top_ap = "top-ap": "average precision at K by a threshold and tracked smooth ranks";
+    threshold_precision = "precision-threshold": "precision at K by a threshold";
+    threshold_precision::recall = "recall-threshold": "recall at K by a threshold";
+    precision_at_recall = "precision-at-recall": "precision at a recall by a threshold";
+    pauc = "pauc-bilevel": "one-way partial AUC over a range of false positive rates, by thresholds";
+    tpauc = "tpauc-bilevel": "two-way partial AUC by thresholds";
+    pap = "pap": "the K highest relevant items against the K highest others, by thresholds";
+    top_push = "top-push-bilevel": "top push by a threshold";
+}
 
 /// Thresholds of one set of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -46,6 +46,7 @@ pub mod tracker;
 
 use toprank_core::{List, ParamError, Policy, Spec};
 
+use crate::catalog::family;
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::Omega;
 use crate::objective::{Input, Needs, Objective, Out};
@@ -60,6 +61,24 @@ pub use strata::{Reference, Set, Strata};
 pub use surrogate::Surrogate;
 use tracker::{Cell, Estimate};
 pub use tracker::{Rule, Schedule, Tracker};
+
+family! { "compositional (X-risk)":
+    song = "song": "NDCG by tracked smooth ranks";
+    song::v1 = "song-v1": "Faster SONG: NDCG with the MSVR tracker";
+    song::v2 = "song-v2": "Faster SONG: NDCG with the quadratic tracker";
+    song::mini_batch = "song-minibatch": "SONG without a tracker (ablation)";
+    song::storm = "song-storm": "SONG with a STORM tracker (ablation)";
+    ap = "ap": "average precision by tracked smooth ranks";
+    soprc = "soprc": "AUPRC from biased batches, by the true fraction of relevant items";
+    listwise_ce = "listwise-ce": "softmax cross-entropy with a tracked normaliser";
+    precision = "precision": "precision at K by tracked smooth ranks";
+    precision::recall = "recall": "recall at K by tracked smooth ranks";
+    p_norm_push = "p-norm-push": "p-th power of how far other items are above";
+    auroc = "auroc": "AUROC: a surrogate over all pairs of a relevant and another item";
+    pauc_kl = "pauc-kl": "one-way partial AUC, KL form";
+    tpauc_kl = "tpauc-kl": "two-way partial AUC, KL form with three levels";
+    top_push_kl = "top-push-kl": "top push, KL form";
+}
 
 /// An anchor as the outer function sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]

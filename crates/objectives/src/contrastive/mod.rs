@@ -24,6 +24,20 @@ pub mod triplet;
 
 use toprank_core::Param;
 
+use crate::catalog::family;
+
+family! { "contrastive and retrieval":
+    global = "global-contrastive": "one relevant item against the tracked mean of all others (SogCLR)";
+    nca = "nca": "fraction of the softmax mass on relevant items, tracked";
+    log_nca = "log-nca": "logarithm of the fraction of the softmax mass on relevant items, tracked";
+    sup_con = "sup-con": "supervised contrastive loss with one tracked normaliser per list";
+    smooth_ap = "smooth-ap": "average precision of the batch with sigmoid ranks";
+    fast_ap = "fast-ap": "average precision of the batch from soft histograms";
+    pairs = "contrastive": "similarity of relevant items above one margin, of others below another";
+    triplet = "triplet": "relevant items more similar than others by a margin, with mining";
+    multi_similarity = "multi-similarity": "soft maxima over hard relevant items and hard others";
+}
+
 /// The parameter `temperature` of exponentials of similarities.
 pub(crate) const TEMPERATURE: Param = Param {
     name: "temperature",

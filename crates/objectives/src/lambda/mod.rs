@@ -13,5 +13,19 @@ pub mod ndcg_loss1;
 pub mod ndcg_loss2;
 pub mod ndcg_loss2pp;
 mod row;
+
+use crate::catalog::family;
+
+family! { "lambda":
+    lambdarank = "lambdarank": "logistic loss over pairs, weighted by how much a swap changes NDCG";
+    lambda_map = "lambda-map": "logistic loss over pairs, weighted by how much a swap changes average precision";
+    lambda_mrr = "lambda-mrr": "logistic loss over pairs, weighted by how much a swap changes the reciprocal rank";
+    lambda_err = "lambda-err": "logistic loss over pairs, weighted by how much a swap changes ERR";
+    lambda_p = "lambda-p": "logistic loss over pairs, weighted by how much a swap changes precision at K";
+    ndcg_loss1 = "ndcg-loss1": "LambdaLoss: each gain against all other items";
+    ndcg_loss2 = "ndcg-loss2": "LambdaLoss: pairs weighted by a tight bound on NDCG";
+    ndcg_loss2pp = "ndcg-loss2pp": "LambdaLoss: NDCG-Loss2 and LambdaRank together";
+}
+
 #[cfg(test)]
 mod testing;

@@ -20,3 +20,22 @@ pub mod smoothi;
 pub mod softrank;
 pub mod xe_ndcg;
 pub mod yetirank;
+
+use crate::catalog::family;
+
+family! { "listwise":
+    listnet = "listnet": "cross-entropy between the top-one probabilities of labels and scores";
+    listmle = "listmle": "likelihood of the order of the labels under the Plackett–Luce model";
+    p_listmle = "p-listmle": "ListMLE with weights that halve from position to position";
+    rankcosine = "rankcosine": "cosine of the angle between labels and scores";
+    xe_ndcg = "xe-ndcg": "cross-entropy with perturbed gains, a convex bound on NDCG";
+    approx_ndcg = "approx-ndcg": "NDCG with smooth ranks";
+    gumbel_ndcg = "gumbel-ndcg": "ApproxNDCG averaged over perturbed scores";
+    approx_mrr = "approx-mrr": "reciprocal rank with smooth ranks";
+    neural_ndcg = "neural-ndcg": "NDCG of a relaxed sort with Sinkhorn scaling";
+    neural_ndcg_stochastic = "neural-ndcg-stochastic": "NeuralNDCG averaged over perturbed scores";
+    pirank = "pirank": "NDCG@K of a relaxed sort, of which only K rows are computed";
+    smoothi = "smoothi": "NDCG@K by smooth rank indicators";
+    softrank = "softrank": "expected NDCG if scores are normally distributed";
+    yetirank = "yetirank": "logistic loss over adjacent items in random orders";
+}

@@ -26,11 +26,21 @@ pub mod tpauc;
 
 use toprank_core::{Param, ParamError, Spec};
 
+use crate::catalog::family;
 use crate::compositional::Strata;
 use crate::kernels::KernelWork;
 use crate::objective::{Input, Objective, Out};
 use crate::state::{Column, ListState};
 use crate::work::Work;
+
+family! { "min-max (duals)":
+    auroc = "auroc-minmax": "AUROC with the square loss, by the means of the classes";
+    auroc::margin = "auroc-margin": "AUROC, margin form: no gradient beyond the margin";
+    pauc_cvar = "pauc-cvar": "one-way partial AUC, CVaR form: the mean over the highest others";
+    tpauc = "tpauc-minmax": "two-way partial AUC: the lowest relevant items against the highest others";
+    top_push = "top-push": "relevant items against the highest other";
+    p_norm_push = "p-norm-push-minmax": "p-norm push by its conjugate, without trackers";
+}
 
 /// A list, or a draw from it, by classes.
 pub struct Classes<'a> {

@@ -11,5 +11,16 @@ mod mechanism;
 pub mod ranknet;
 pub mod ranksvm;
 pub mod squared_hinge;
+
+use crate::catalog::family;
+
+family! { "pairwise":
+    ranknet = "ranknet": "logistic loss over pairs with different labels";
+    ranksvm = "ranksvm": "hinge loss over pairs that are less than a margin apart";
+    squared_hinge = "squared-hinge": "squared hinge loss over pairs that are less than a margin apart";
+    margin = "margin": "squared hinge summed over pairs: the loss of supervised PageRank";
+    bpr = "bpr": "Bayesian personalised ranking: logistic loss over pairs of a relevant and another item";
+}
+
 #[cfg(test)]
 mod tests;

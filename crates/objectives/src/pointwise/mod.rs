@@ -9,7 +9,16 @@ pub mod squared;
 
 use toprank_core::Param;
 
+use crate::catalog::family;
 use crate::objective::{Input, Out};
+
+family! { "pointwise":
+    squared = "squared": "squared difference between score and label";
+    logistic = "logistic": "the score as log-odds of being relevant";
+    cross_entropy = "cross-entropy": "cross-entropy with a weight for relevant items";
+    focal = "focal": "cross-entropy that down-weights easy items";
+    ordinal = "ordinal": "ordinal regression: a logistic loss per grade threshold";
+}
 
 /// Sum over items or their mean.
 const SUM: Param = Param {

@@ -271,10 +271,9 @@ class Ranker(_Estimator):
     def predict(self, X: Any, *, group: Any = None, qid: Any = None) -> np.ndarray:
         """Returns one score per row, higher is better. Models that look at whole lists need group or qid."""
         self._fitted()
-        whole = "per-list" in self.config_["transforms"] or self.config_["model"].startswith("context")
-        if whole and group is None and qid is None and self.list_column is None:
+        if self.model_.looks_at_lists() and group is None and qid is None and self.list_column is None:
             raise ValueError(
-                "this model looks at whole lists (per-list transforms or context): expected qid or group; "
+                "this model looks at whole lists (its network or its transforms): expected qid or group; "
                 "if all rows are one list, group=[len(X)]"
             )
         return self._scores(X, group, qid)

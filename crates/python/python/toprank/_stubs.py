@@ -1,4 +1,5 @@
-"""Writes `__init__.pyi` from the package and its catalog: `python crates/python/run_tests.py --stubs` after a new signature."""
+"""Writes `__init__.pyi` from the package and its catalog: into every wheel (`crates/python/backend.py`), and beside the sources by
+`python crates/python/run_tests.py --stubs`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import toprank
 
 from ._catalog import Entry, table
 
-HEAD = '''# Written by `python crates/python/run_tests.py --stubs`.
+HEAD = '''# Written by toprank._stubs from the catalog.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
@@ -23,11 +24,6 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 '''
-
-
-def literal(kind: str) -> str:
-    names = [name for entry in table(kind).values() for name in (entry.name, *entry.aliases)]
-    return "Literal[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
 def keyword_of(param: str) -> str | None:
@@ -142,8 +138,6 @@ def klass(name: str, of: type) -> str:
 def stubs() -> str:
     """The text of `__init__.pyi`."""
     parts = [HEAD]
-    for name, kind in [("MetricName", "metrics"), ("ObjectiveName", "objectives")]:
-        parts.append(f"{name} = {literal(kind)}\n")
     for name in sorted(toprank.__all__):
         value = getattr(toprank, name)
         if inspect.isclass(value):

@@ -31,7 +31,7 @@ use crate::fit::optimiser::NEGLIGIBLE;
 use crate::fit::sampler;
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
-use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::rank::models::{self, Model};
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor, numbers, numbers_of};
@@ -272,17 +272,7 @@ fn check_size(goal: &Goal, relevant: &[u32]) -> Result<(), TrainError> {
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn state(&self) -> &LoopState {
-        &self.common
-    }
-
-    fn state_mut(&mut self) -> &mut LoopState {
-        &mut self.common
-    }
-
-    fn step_plan(&self) -> &dyn StepPlan {
-        &self.stages
-    }
+    accessors!(common, stages);
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let (loss, without_gradient) = self.gradient()?;

@@ -1,5 +1,20 @@
 //! What every training run shares: settings, the loop with its callbacks, batches, optimisers, schedules, averaging, curves.
 
+/// The entries of a table: each line has a module, which holds `PARAMS` and `make`, a name, whose page is `pages/NAME.md` beside the
+/// table, and what it is in one line.
+macro_rules! entries {
+    ($family:literal: $($($module:ident)::+ = $name:literal: $about:literal;)+) => {
+        &[$(toprank_core::Entry {
+            name: $name,
+            family: $family,
+            about: $about,
+            page: include_str!(concat!("pages/", $name, ".md")),
+            params: $($module)::+::PARAMS,
+            make: $($module)::+::make,
+        }),+]
+    };
+}
+
 pub mod average;
 pub mod clip;
 pub mod curve;

@@ -218,6 +218,24 @@ impl StepPlan for Rounds {
     }
 }
 
+/// The accessors of a [`TrainingLoop`]: the field of what all loops keep, and the field of its steps.
+macro_rules! accessors {
+    ($state:ident, $plan:ident) => {
+        fn state(&self) -> &$crate::fit::training_loop::LoopState {
+            &self.$state
+        }
+
+        fn state_mut(&mut self) -> &mut $crate::fit::training_loop::LoopState {
+            &mut self.$state
+        }
+
+        fn step_plan(&self) -> &dyn $crate::fit::training_loop::StepPlan {
+            &self.$plan
+        }
+    };
+}
+pub(crate) use accessors;
+
 /// What the loop needs to know of whatever is trained; what it does with it is in the provided methods.
 pub trait TrainingLoop {
     /// Settings, metric and position.

@@ -41,7 +41,7 @@ use super::scoring::{self, Scoring, Trees};
 use crate::error::TrainError;
 use crate::fit::engine::{Examples, trusted};
 use crate::fit::settings::Config;
-use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, StepPlan, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
 
@@ -157,17 +157,7 @@ impl<'a> Boost<'a> {
 }
 
 impl TrainingLoop for Boost<'_> {
-    fn state(&self) -> &LoopState {
-        &self.common
-    }
-
-    fn state_mut(&mut self) -> &mut LoopState {
-        &mut self.common
-    }
-
-    fn step_plan(&self) -> &dyn StepPlan {
-        &self.rounds
-    }
+    accessors!(common, rounds);
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let outputs = self.booster.ensemble().outputs;

@@ -31,10 +31,6 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
     ("recall", "", "recall@"),
     ("success", "", "lambda-mrr"),
     ("f1", "", "lambda-p@"),
-    ("rprec", "", "ap"),
-    ("rbp", "", "ap"),
-    ("iprec", "", "ap"),
-    ("11pt", "", "ap"),
     ("bpref", "", "ap"),
     ("auroc", "", "auroc"),
     ("pauc", "tpr", "tpauc-kl:surrogate=logistic"),
@@ -45,10 +41,10 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
     ("pap", "", "pap@"),
     ("top-push", "", "top-push"),
     ("p-norm-push", "", "p-norm-push"),
-    ("pairs", "", "ranknet"),
-    ("kendall", "", "ranknet"),
-    ("spearman", "", "ranknet"),
 ];
+
+/// Family of metrics → objective, for metrics without a line of their own.
+const FAMILY_SERVED_BY: &[(&str, &str)] = &[("relevance", "ap"), ("pairs", "ranknet")];
 
 /// The same for trees, looked at first. They see whole lists, so what others track is counted exactly.
 const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
@@ -129,7 +125,11 @@ fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
         ModelKind::Embedding => SERVED_BY_ON_EMBEDDINGS,
     };
     let mut lines = own.iter().chain(SERVED_BY);
-    let (.., line) = lines.find(|(metric, with, _)| *metric == entry.name && fits(with))?;
+    let own = lines.find(|(metric, with, _)| *metric == entry.name && fits(with)).map(|(.., line)| line);
+    let line = own.or_else(|| {
+        let families = FAMILY_SERVED_BY.iter().find(|(family, _)| *family == entry.family);
+        families.map(|(_, line)| line)
+    })?;
     let line = line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default());
     let values = line.split(':').map(|part| match part.strip_suffix("=*") {
         None => part.to_string(),
@@ -214,6 +214,23 @@ mod tests {
                 Goal::parse(&line, &Policy::default()).unwrap_or_else(|error| panic!("{line}: {error}"));
             }
         }
+    }
+
+    #[test]
+    fn a_metric_without_a_line_of_its_own_is_served_as_its_family_is() {
+        for (family, line) in FAMILY_SERVED_BY {
+            assert!(
+                toprank_metrics::METRICS.iter().any(|entry| entry.family == *family),
+                "no family {family}"
+            );
+            Goal::parse(line, &Policy::default()).unwrap();
+        }
+        for (metric, algorithm) in
+            [("rprec", "ap"), ("rbp:p=0.9", "ap"), ("11pt", "ap"), ("gm-map", "ap"), ("spearman", "ranknet")]
+        {
+            assert_eq!(choose(metric, None, ModelKind::Network).unwrap().algorithm, algorithm, "{metric}");
+        }
+        assert!(choose("rbp-residual", None, ModelKind::Network).is_err());
     }
 
     #[test]

@@ -17,7 +17,7 @@ Defaults that follow from the data, where the user sets nothing.
 | | `learning-rate` | `0.05` for trees | the same |
 | memory-mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
 
-Networks that look at whole lists (`context`) keep their sampler; those of graphs (`gin`) have no transforms.
+Networks that look at whole lists keep their sampler; those of graphs have no transforms.
 */
 
 use toprank_core::{Architecture, Lists, ParamError, Spec};

@@ -24,7 +24,7 @@ use crate::fit::flat::FlatParameters;
 use crate::fit::sampler;
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
-use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::rank::job::Learner;
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
@@ -135,17 +135,7 @@ impl<'a> Trainer<'a> {
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn state(&self) -> &LoopState {
-        &self.common
-    }
-
-    fn state_mut(&mut self) -> &mut LoopState {
-        &mut self.common
-    }
-
-    fn step_plan(&self) -> &dyn StepPlan {
-        &self.stages
-    }
+    accessors!(common, stages);
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let stage = self.stages.get_mut(self.common.position.stage);

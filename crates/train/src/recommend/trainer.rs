@@ -31,7 +31,7 @@ use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::fit::sampler::{self, Sampler};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::Stages;
-use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers, numbers_of};
 use crate::store::header::Reached;
@@ -307,17 +307,7 @@ impl<'a> Trainer<'a> {
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn state(&self) -> &LoopState {
-        &self.common
-    }
-
-    fn state_mut(&mut self) -> &mut LoopState {
-        &mut self.common
-    }
-
-    fn step_plan(&self) -> &dyn StepPlan {
-        &self.stages
-    }
+    accessors!(common, stages);
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let of = (self.common.position.stage, self.common.position.step);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{Features, Graphs, Lists};
-use toprank_data::transform::Pipeline;
+use toprank_data::transform::{Pipeline, Step};
 use toprank_data::{Dataset, GraphItems, Matrix};
 use toprank_trees::interop::{Imported, probe_rows};
 
@@ -126,6 +126,12 @@ impl Model {
     /// What gives its scores.
     pub fn scoring(&self) -> &Scoring {
         &self.scoring
+    }
+
+    /// True if an item's score depends on the other items of its list, so that rows must come with their lists.
+    pub fn looks_at_lists(&self) -> bool {
+        self.scoring.couples_items()
+            || self.header.transforms.steps.iter().any(|step| matches!(step, Step::PerList { .. }))
     }
 
     /// The features of its self-test, row after row, as they were read.

@@ -11,7 +11,7 @@ use super::file::{About, WalkFile, all_lists, judged_scores};
 use super::full_batch::{Adam, Found, Gbn, Gbp, Method, Oracle, Region, Theory, WalkOracle};
 use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
-use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, StepPlan, TrainingLoop};
+use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
 use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers};
 use crate::store::header::{Header, Reached};
@@ -192,17 +192,7 @@ fn method(config: &Config, start: &[f64]) -> Result<Box<dyn Method>, TrainError>
 }
 
 impl TrainingLoop for Trainer<'_> {
-    fn state(&self) -> &LoopState {
-        &self.common
-    }
-
-    fn state_mut(&mut self) -> &mut LoopState {
-        &mut self.common
-    }
-
-    fn step_plan(&self) -> &dyn StepPlan {
-        &self.rounds
-    }
+    accessors!(common, rounds);
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let trial = self.method.compute(&mut self.oracle)?;

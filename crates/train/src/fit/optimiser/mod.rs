@@ -82,48 +82,13 @@ pub trait OptimiserKind: Send + Sync {
 }
 
 /// Every optimiser.
-pub static OPTIMISERS: &[Entry<dyn OptimiserKind>] = &[
-    Entry {
-        name: "sgd",
-        family: "optimisers",
-        about: "a step down the gradient",
-        page: include_str!("pages/sgd.md"),
-        params: sgd::PARAMS,
-        make: sgd::make,
-    },
-    Entry {
-        name: "momentum",
-        family: "optimisers",
-        about: "a step down the moving average of gradients",
-        page: include_str!("pages/momentum.md"),
-        params: momentum::PARAMS,
-        make: momentum::make,
-    },
-    Entry {
-        name: "adam",
-        family: "optimisers",
-        about: "steps in units of each gradient's own size",
-        page: include_str!("pages/adam.md"),
-        params: adam::PARAMS,
-        make: adam::make,
-    },
-    Entry {
-        name: "adamw",
-        family: "optimisers",
-        about: "Adam with weight decay beside the step",
-        page: include_str!("pages/adamw.md"),
-        params: adam::decoupled::PARAMS,
-        make: adam::decoupled::make,
-    },
-    Entry {
-        name: "storm",
-        family: "optimisers",
-        about: "variance-reduced momentum from two evaluations a step (Faster SONG)",
-        page: include_str!("pages/storm.md"),
-        params: storm::PARAMS,
-        make: storm::make,
-    },
-];
+pub static OPTIMISERS: &[Entry<dyn OptimiserKind>] = entries! { "optimisers":
+    sgd = "sgd": "a step down the gradient";
+    momentum = "momentum": "a step down the moving average of gradients";
+    adam = "adam": "steps in units of each gradient's own size";
+    adam::decoupled = "adamw": "Adam with weight decay beside the step";
+    storm = "storm": "variance-reduced momentum from two evaluations a step (Faster SONG)";
+};
 
 /// Reads an optimiser as a user writes it, `adam:beta1=0.9:beta2=0.99`.
 ///

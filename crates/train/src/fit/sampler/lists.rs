@@ -44,7 +44,7 @@ impl Sampler for Open {
     }
 }
 
-/// Deals lists that have a judged item, every one once per pass; what is drawn of each is the caller's.
+/// Deals lists that have a judged item, every one once per epoch; what is drawn of each is the caller's.
 pub(super) struct Dealer {
     pool: Vec<u32>,
     passes: Passes,

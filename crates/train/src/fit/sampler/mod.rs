@@ -18,7 +18,7 @@ sampler.draw(0, &mut first);
 sampler.draw(1, &mut second);
 let mut seen = [first.lists, second.lists].concat();
 seen.sort_unstable();
-assert_eq!(seen, [0, 1, 2]); // every list once per pass
+assert_eq!(seen, [0, 1, 2]); // every list once per epoch
 ```
 
 **Unbiased.** Every list (or group of relevant pairs) is in a step with the same probability, and [`Draws::importance`]
@@ -74,48 +74,13 @@ pub trait SamplerKind: Send + Sync {
 }
 
 /// Every sampler.
-pub static SAMPLERS: &[Entry<dyn SamplerKind>] = &[
-    Entry {
-        name: "lists",
-        family: "samplers",
-        about: "whole lists, every list once per pass",
-        page: include_str!("pages/lists.md"),
-        params: lists::PARAMS,
-        make: lists::make,
-    },
-    Entry {
-        name: "slates",
-        family: "samplers",
-        about: "lists cut to a random sample of their items",
-        page: include_str!("pages/slates.md"),
-        params: slates::PARAMS,
-        make: slates::make,
-    },
-    Entry {
-        name: "strata",
-        family: "samplers",
-        about: "so many relevant and so many other items of each list: class-aware batches",
-        page: include_str!("pages/strata.md"),
-        params: strata::PARAMS,
-        make: strata::make,
-    },
-    Entry {
-        name: "pairs",
-        family: "samplers",
-        about: "every relevant item once per pass, with other items of its list (SONG)",
-        page: include_str!("pages/pairs.md"),
-        params: pairs::PARAMS,
-        make: pairs::make,
-    },
-    Entry {
-        name: "rows",
-        family: "samplers",
-        about: "every row once per pass, with all of its labels: ordinary mini-batches",
-        page: include_str!("pages/rows.md"),
-        params: rows::PARAMS,
-        make: rows::make,
-    },
-];
+pub static SAMPLERS: &[Entry<dyn SamplerKind>] = entries! { "samplers":
+    lists = "lists": "whole lists, every list once per epoch";
+    slates = "slates": "lists cut to a random sample of their items";
+    strata = "strata": "so many relevant and so many other items of each list: class-aware batches";
+    pairs = "pairs": "every relevant item once per epoch, with other items of its list (SONG)";
+    rows = "rows": "every row once per epoch, with all of its labels: ordinary mini-batches";
+};
 
 /// Reads a sampler as a user writes it, `pairs:batch=256:items=100`.
 ///

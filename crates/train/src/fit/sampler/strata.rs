@@ -117,7 +117,7 @@ impl StratifiedLists {
     }
 }
 
-/// Every list once per pass, its items drawn anew in every step.
+/// Every list once per epoch, its items drawn anew in every step.
 struct Open {
     dealer: Dealer,
     relevant: Places,

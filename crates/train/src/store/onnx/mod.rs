@@ -19,7 +19,7 @@ mod transforms;
 
 use toprank_core::stream::Random;
 use toprank_core::{Differentiable, Features, Lists, ModelError, Stream};
-use toprank_data::transform::{Pipeline, Step};
+use toprank_data::transform::Pipeline;
 use toprank_data::{Column, Dataset, Matrix};
 use toprank_onnx::{Array, Attribute, Graph, Kind, Program, Value};
 
@@ -95,8 +95,7 @@ impl Parity {
 /// If the model is no network, has no form in ONNX, or what was written says something else.
 pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
     let header = model.header();
-    let list_by_list = model.scoring().couples_items()
-        || header.transforms.steps.iter().any(|step| matches!(step, Step::PerList { .. }));
+    let list_by_list = model.looks_at_lists();
     let columns = columns(header);
     let mut graph = Graph::default();
     let features = graph.input("features", Kind::Float, &[None, Some(header.width)]);

@@ -6,11 +6,11 @@ use crate::classes::{Step, both_classes, steps};
 use crate::metric::{Better, Metric};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/top-push.md")]
+#[doc = include_str!("../pages/top-push.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct TopPush;
 
-#[doc = include_str!("pages/p-norm-push.md")]
+#[doc = include_str!("../pages/p-norm-push.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct PNormPush {
     /// The power.
@@ -28,7 +28,7 @@ pub enum Anchor {
     Relevant,
 }
 
-#[doc = include_str!("pages/pap.md")]
+#[doc = include_str!("../pages/pap.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct PapAtK {
     /// How many of each class; `None`: all.

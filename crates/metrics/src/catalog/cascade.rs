@@ -2,13 +2,13 @@
 
 use toprank_core::{Param, ParamError, Policy, Spec};
 
-use crate::at_cut::is_judged;
-use crate::dcg::places;
+use super::at_cut::is_judged;
+use super::dcg::places;
 use crate::gain::{gain_of, labels_with_gain};
 use crate::metric::{Better, Labels, Metric, relevant};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/err.md")]
+#[doc = include_str!("../pages/err.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedReciprocalRank {
     /// Places that count; `None`: all.
@@ -29,7 +29,7 @@ pub enum Stop {
     Label,
 }
 
-#[doc = include_str!("pages/rbp.md")]
+#[doc = include_str!("../pages/rbp.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Rbp {
     /// Probability of continuing to the next item (persistence).
@@ -38,7 +38,7 @@ pub struct Rbp {
     pub grades: bool,
 }
 
-#[doc = include_str!("pages/rbp-residual.md")]
+#[doc = include_str!("../pages/rbp-residual.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct RbpResidual {
     /// Probability of continuing to the next item (persistence).

@@ -6,14 +6,14 @@ use crate::gain::{Discounts, gain_of, ideal_dcg, labels_with_gain};
 use crate::metric::{Labels, Metric};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/dcg.md")]
+#[doc = include_str!("../pages/dcg.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Dcg {
     /// Places that count; `None`: all.
     pub cut: Option<u32>,
 }
 
-#[doc = include_str!("pages/ndcg.md")]
+#[doc = include_str!("../pages/ndcg.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Ndcg {
     /// Places that count; `None`: all.

@@ -2,11 +2,11 @@
 
 use toprank_core::Policy;
 
-use crate::dcg::places;
+use super::dcg::places;
 use crate::metric::{Metric, relevant};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/mrr.md")]
+#[doc = include_str!("../pages/mrr.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct ReciprocalRank {
     /// Places that count; `None`: all.

@@ -2,7 +2,7 @@
 
 use toprank_core::{Args, Param, ParamError, Policy, Spec};
 
-use crate::at_cut::{Precision, Recall};
+use super::at_cut::{Precision, Recall};
 use crate::classes::{Step, steps};
 use crate::metric::{Metric, TieRule, relevant};
 use crate::rank::Ranked;
@@ -10,7 +10,7 @@ use crate::rank::Ranked;
 /// A rate reached up to rounding counts as reached: 0.55 · 20 is not quite 11.
 const ROUNDING: f64 = 1.0 - 1e-9;
 
-#[doc = include_str!("pages/auprc.md")]
+#[doc = include_str!("../pages/auprc.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Auprc {
     /// Which area.
@@ -42,7 +42,7 @@ pub struct RecallAtPrecision {
     pub precision: f64,
 }
 
-#[doc = include_str!("pages/iprec.md")]
+#[doc = include_str!("../pages/iprec.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct InterpolatedPrecision {
     /// The recall.
@@ -77,7 +77,7 @@ impl Count {
     }
 }
 
-#[doc = include_str!("pages/11pt.md")]
+#[doc = include_str!("../pages/11pt.md")]
 #[derive(Clone, Debug)]
 pub struct ElevenPoint {
     /// The recalls.

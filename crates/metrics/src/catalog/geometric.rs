@@ -2,11 +2,11 @@
 
 use toprank_core::{Param, ParamError, Policy, Spec};
 
-use crate::average_precision::AveragePrecision;
+use super::average_precision::AveragePrecision;
 use crate::metric::{Average, Metric};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/gm-map.md")]
+#[doc = include_str!("../pages/gm-map.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct GeometricMap {
     /// Smallest value of a list.

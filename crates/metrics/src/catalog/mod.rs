@@ -1,13 +1,35 @@
-//! The table of metrics. A new metric is its code (a file of its own or that of its family), one page and one line here; the
-//! command's listing, its help and the contract tests read only this.
+//! The metrics and their table. A new metric is its file beside this one (or an addition to that of its family), its page and its
+//! lines here; the command's listing, its help and the contract tests read only the table.
+
+mod at_cut;
+mod average_precision;
+mod bpref;
+mod cascade;
+mod dcg;
+mod geometric;
+mod pairwise;
+mod precision_recall;
+mod push;
+mod reciprocal_rank;
+mod roc;
+
+pub use at_cut::{F1, Judged, Precision, RPrecision, Recall, Success};
+pub use average_precision::AveragePrecision;
+pub use bpref::Bpref;
+pub use cascade::{ExpectedReciprocalRank, Rbp, RbpResidual, Stop};
+pub use dcg::{Dcg, Ndcg};
+pub use geometric::GeometricMap;
+pub use pairwise::{Kendall, Pairs, Spearman};
+pub use precision_recall::{
+    Auprc, ElevenPoint, Form, InterpolatedPrecision, PrecisionAtRecall, RecallAtPrecision,
+};
+pub use push::{Anchor, PNormPush, PapAtK, TopPush};
+pub use reciprocal_rank::ReciprocalRank;
+pub use roc::{Auroc, PartialAuroc, Scale};
 
 use toprank_core::{Entry, Param};
 
 use crate::metric::Metric;
-use crate::{
-    Auroc, AveragePrecision, Bpref, Dcg, F1, Judged, Kendall, Ndcg, Pairs, PapAtK, PartialAuroc,
-    ReciprocalRank, Spearman, Success, TopPush, at_cut, cascade, geometric, precision_recall, push, roc,
-};
 
 /// The cut-off of `name@k`, shared by all metrics that have one.
 pub(crate) const CUT: Param = Param {
@@ -31,7 +53,7 @@ macro_rules! entry {
             name: $name,
             family: $family,
             about: $about,
-            page: include_str!(concat!("pages/", $name, ".md")),
+            page: include_str!(concat!("../pages/", $name, ".md")),
             params: $params,
             make: $make,
         }

@@ -5,15 +5,15 @@ use toprank_core::Policy;
 use crate::metric::{Metric, TieRule};
 use crate::rank::{Groups, Item, Ranked};
 
-#[doc = include_str!("pages/pairs.md")]
+#[doc = include_str!("../pages/pairs.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Pairs;
 
-#[doc = include_str!("pages/kendall.md")]
+#[doc = include_str!("../pages/kendall.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Kendall;
 
-#[doc = include_str!("pages/spearman.md")]
+#[doc = include_str!("../pages/spearman.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Spearman;
 

@@ -2,11 +2,11 @@
 
 use toprank_core::{Divisor, Policy};
 
-use crate::dcg::places;
+use super::dcg::places;
 use crate::metric::{Metric, relevant};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/map.md")]
+#[doc = include_str!("../pages/map.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct AveragePrecision {
     /// Places that count; `None`: all.

@@ -6,11 +6,11 @@ use crate::classes::{both_classes, steps};
 use crate::metric::{Metric, TieRule};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/auroc.md")]
+#[doc = include_str!("../pages/auroc.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Auroc;
 
-#[doc = include_str!("pages/pauc.md")]
+#[doc = include_str!("../pages/pauc.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct PartialAuroc {
     /// The region's range of false positive rates.

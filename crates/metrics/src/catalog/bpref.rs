@@ -2,11 +2,11 @@
 
 use toprank_core::Policy;
 
-use crate::at_cut::is_judged;
+use super::at_cut::is_judged;
 use crate::metric::Metric;
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/bpref.md")]
+#[doc = include_str!("../pages/bpref.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Bpref;
 

@@ -2,46 +2,46 @@
 
 use toprank_core::{Param, ParamError, Policy, Short, Spec};
 
-use crate::dcg::places;
+use super::dcg::places;
 use crate::metric::{Metric, Top, relevant};
 use crate::rank::Ranked;
 
-#[doc = include_str!("pages/p.md")]
+#[doc = include_str!("../pages/p.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Precision {
     /// Places that count; `None`: all retrieved items.
     pub cut: Option<u32>,
 }
 
-#[doc = include_str!("pages/recall.md")]
+#[doc = include_str!("../pages/recall.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Recall {
     /// Places that count; `None`: all retrieved items.
     pub cut: Option<u32>,
 }
 
-#[doc = include_str!("pages/success.md")]
+#[doc = include_str!("../pages/success.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Success {
     /// Places that count; `None`: all retrieved items.
     pub cut: Option<u32>,
 }
 
-#[doc = include_str!("pages/f1.md")]
+#[doc = include_str!("../pages/f1.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct F1 {
     /// Places that count; `None`: all retrieved items.
     pub cut: Option<u32>,
 }
 
-#[doc = include_str!("pages/judged.md")]
+#[doc = include_str!("../pages/judged.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct Judged {
     /// Places that count; `None`: all retrieved items.
     pub cut: Option<u32>,
 }
 
-#[doc = include_str!("pages/rprec.md")]
+#[doc = include_str!("../pages/rprec.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct RPrecision {
     /// Multiple of R at which precision is taken.
