@@ -242,7 +242,7 @@ class Ours:
             "train": files[0], "others": files[1:], "width": parts[0][0].shape[1], "objective": objective,
             "model": f"mlp:hidden={'-'.join(map(str, hidden))}:output={choice['output']}:start={START}",
             "rate": choice["rate"], "epochs": epochs, "seed": seed, "warm-up": warm_up, "optimiser": OPTIMISER,
-            "sampler": f"strata:relevant={relevant}:others={BATCH - relevant}:pass=all",
+            "sampler": f"strata:relevant={relevant}:others={BATCH - relevant}:epoch=all",
         }
         print(json.dumps(case), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()

@@ -21,7 +21,7 @@ RATE, RATE_FROM = "0.001", "0.0001"
 # of objectives that look at lists, objectives. K of an objective is about eight times that of the metric, as the training part is
 # eight times the test part (HIV: four times, as it is thinned). The class-aware sampler is the command's own for one label; with
 # twelve labels it would draw twelve times the molecules, so there all objectives see the same batches of rows.
-CLASSES, ROWS = "strata:relevant=32:others=96:pass=all", "rows:batch=128"
+CLASSES, ROWS = "strata:relevant=32:others=96:epoch=all", "rows:batch=128"
 SETS = {
     "hiv": (["--label", "label"], (8, 4), ["p@50", "auprc", "auroc"], CLASSES,
             [BASE, "precision-threshold@200", "precision@200", BASE + FROM, "precision-threshold@200" + FROM, "precision@200" + FROM,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"train": FILE, "others": [FILE, ...], "width": 6, "model": "mlp:hidden=64-32", "objective": "ap",
-//!  "sampler": "strata:relevant=32:others=96:pass=all", "rate": 0.003, "epochs": 20, "seed": 1, "warm-up": 0,
+//!  "sampler": "strata:relevant=32:others=96:epoch=all", "rate": 0.003, "epochs": 20, "seed": 1, "warm-up": 0,
 //!  "optimiser": "adamw:decay=3"}
 //! {"cpu": 0.0041, "steps": 69, "scores": [[...], ...]}
 //! ```

@@ -62,7 +62,7 @@ fn from_a_table_to_folds_a_model_probabilities_a_threshold_and_curves() {
         assert_eq!((fold["items"].as_u64(), fold["relevant"].as_u64()), (Some(80), Some(10)), "stratified");
     }
     assert_eq!(json(&shell.read("model.toprank.folds.json")), trained["folds"]);
-    assert_eq!(trained["config"]["sampler"], "strata:relevant=32:others=96:pass=all");
+    assert_eq!(trained["config"]["sampler"], "strata:relevant=32:others=96:epoch=all");
     assert_eq!(trained["calibrated"], true);
     assert!(!shell.has("model.toprank.checkpoint") && !shell.has("model.toprank.folds"), "nothing is left");
     // The out-of-fold scores give the pooled value.

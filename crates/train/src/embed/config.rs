@@ -44,5 +44,5 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
 /// The sampler of batches: so many rows of every drawn class, every row before any comes again.
 pub(crate) fn sampler(config: &Config) -> String {
     let (classes, rows) = (config.batch_classes(), config.class_rows());
-    format!("strata:batch={classes}:relevant={rows}:others=1:pass=relevant")
+    format!("strata:batch={classes}:relevant={rows}:others=1:epoch=relevant")
 }

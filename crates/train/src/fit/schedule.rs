@@ -78,7 +78,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
     Entry {
         name: "constant",
         family: "schedules",
-        about: "the same rate in every step",
+        about: "the same learning rate in every step",
         page: include_str!("pages/constant.md"),
         params: &[WARMUP],
         make: |spec| with(spec, Shape::Constant),
@@ -86,7 +86,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
     Entry {
         name: "step",
         family: "schedules",
-        about: "the rate falls by a factor, again and again",
+        about: "the learning rate is multiplied by a factor after each given fraction of the run",
         page: include_str!("pages/step.md"),
         params: &[
             Param {
@@ -113,14 +113,14 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
     Entry {
         name: "cosine",
         family: "schedules",
-        about: "half a cosine from the full rate to (almost) nothing",
+        about: "half a cosine from the full learning rate down to (almost) 0",
         page: include_str!("pages/cosine.md"),
         params: &[
             Param {
                 name: "floor",
                 default: "0",
                 range: "in [0, 1]",
-                about: "what is left at the end, as a share of the full rate",
+                about: "the learning rate at the end, as a fraction of the full one",
             },
             WARMUP,
         ],
@@ -132,7 +132,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
     Entry {
         name: "theory",
         family: "schedules",
-        about: "t^(-1/3), the rate of the convergence proofs",
+        about: "t^(-1/3), the decay of the convergence proofs",
         page: include_str!("pages/theory.md"),
         params: &[WARMUP],
         make: |spec| with(spec, Shape::Theory),

@@ -5,7 +5,7 @@ Defaults that follow from the data, where the user sets nothing.
 |---|---|---|---|
 | binary, multi-label | `transforms` | `missing:to=mean,standardise` | a list is the whole data set here: what is fitted to it must hold for a single new row |
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per epoch, with classes as frequent as in the data |
-| | | `strata:relevant=32:others=96:pass=all` for the others | rare positives in every batch, every row in every epoch |
+| | | `strata:relevant=32:others=96:epoch=all` for the others | rare positives in every batch, every row in every epoch |
 | binary, multi-label | `objective` | `auroc` | there are no queries to optimise for |
 | binary, multi-label | `learning-rate` | `0.01` for perceptrons | best on small sets that `bench/top` does not report, with every objective |
 | binary, multi-label | `optimiser` | `adamw:decay=3` for perceptrons | the same; relevant rows come often and are soon overfitted |
@@ -29,7 +29,7 @@ use super::models;
 use crate::fit::settings::Settings;
 
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
-const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:pass=all";
+const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:epoch=all";
 const METRIC_OF_LABELS: &str = "auroc";
 const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;

@@ -433,7 +433,7 @@ fn draws_of_choices_are_those_of_whole_lists() {
     for text in [
         "pairs:batch=32:group=3:items=7",
         "strata:batch=9:relevant=3:others=5",
-        "strata:batch=9:pass=all",
+        "strata:batch=9:epoch=all",
         "lists:batch=4",
     ] {
         let (_, kind) = sampler::parse(text).unwrap();
@@ -590,6 +590,6 @@ fn negatives_by_popularity_train_where_the_objective_can_count_them() {
     assert!(with("listnet", &uncorrected).is_ok());
     let strata = "strata:batch=9:relevant=3:others=5:popular=1";
     assert!(with("song", strata).is_ok());
-    let error = with("song", &format!("{strata}:pass=all")).unwrap_err().to_string();
+    let error = with("song", &format!("{strata}:epoch=all")).unwrap_err().to_string();
     assert!(error.contains("popular must be 0"), "{error}");
 }

@@ -3,7 +3,7 @@
 use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec};
 use toprank_objectives::Draws;
 
-use super::pass::{Passes, Weights, begin, end_of_list};
+use super::epoch::{Epochs, Weights, begin, end_of_list};
 use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
 
 pub(super) const PARAMS: &[Param] = &[BATCH];
@@ -47,7 +47,7 @@ impl Sampler for Open {
 /// Deals lists that have a judged item, every one once per epoch; what is drawn of each is the caller's.
 pub(super) struct Dealer {
     pool: Vec<u32>,
-    passes: Passes,
+    epochs: Epochs,
     weights: Weights,
     drawn: Vec<u32>,
 }
@@ -73,19 +73,19 @@ impl Dealer {
     }
 
     fn over(pool: Vec<u32>, batch: usize, weights: Weights, seed: u64) -> Dealer {
-        let passes = Passes::new(seed, pool.len(), pool.len().div_ceil(batch));
-        Dealer { pool, passes, weights, drawn: Vec::new() }
+        let epochs = Epochs::new(seed, pool.len(), pool.len().div_ceil(batch));
+        Dealer { pool, epochs, weights, drawn: Vec::new() }
     }
 
     pub fn steps_per_epoch(&self) -> u64 {
-        self.passes.steps()
+        self.epochs.steps()
     }
 
     /// `items` pushes the drawn items of a list to those of the draws.
     pub fn draw(&mut self, step: u64, out: &mut Draws, mut items: impl FnMut(u32, &mut Draws)) {
         begin(out);
         self.drawn.clear();
-        self.drawn.extend(self.passes.at(step).iter().map(|&place| self.pool[place as usize]));
+        self.drawn.extend(self.epochs.at(step).iter().map(|&place| self.pool[place as usize]));
         self.drawn.sort_unstable();
         for &q in &self.drawn {
             items(q, out);

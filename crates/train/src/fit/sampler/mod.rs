@@ -30,9 +30,9 @@ objective's side: the compositional objectives weigh samples by their strata, th
 mod bits;
 mod choose;
 mod decks;
+mod epoch;
 mod lists;
 mod pairs;
-mod pass;
 mod places;
 mod popular;
 mod rows;

@@ -3,7 +3,7 @@
 use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
 use toprank_objectives::Draws;
 
-use super::pass::{Passes, Weights, begin, end_of_list};
+use super::epoch::{Epochs, Weights, begin, end_of_list};
 use super::places::{Places, Shuffled};
 use super::strata::{CORRECT, Draw, Others, POPULAR};
 use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
@@ -86,7 +86,7 @@ impl Pairs {
             return None;
         }
         Some(Box::new(Open {
-            passes: Passes::new(seed, groups.len(), pairs.div_ceil(self.batch)),
+            epochs: Epochs::new(seed, groups.len(), pairs.div_ceil(self.batch)),
             groups,
             dealt: Shuffled::new(&relevant, Stream::new(seed, "sampler: pairs of a list")),
             others,
@@ -99,7 +99,7 @@ impl Pairs {
     }
 }
 
-/// Part `part` of the `of` parts into which the shuffled relevant items of a list are cut in each pass.
+/// Part `part` of the `of` parts into which the shuffled relevant items of a list are cut in each epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Group {
     list: u32,
@@ -109,8 +109,8 @@ struct Group {
 
 struct Open {
     groups: Vec<Group>,
-    passes: Passes,
-    /// Which relevant items of a list are in which group, pass by pass.
+    epochs: Epochs,
+    /// Which relevant items of a list are in which group, epoch by epoch.
     dealt: Shuffled,
     relevant: Places,
     others: Others,
@@ -124,14 +124,14 @@ struct Open {
 
 impl Sampler for Open {
     fn steps_per_epoch(&self) -> u64 {
-        self.passes.steps()
+        self.epochs.steps()
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {
         begin(out);
         self.drawn.clear();
         self.step.clear();
-        self.step.extend(self.passes.at(step).iter().map(|&g| self.groups[g as usize]));
+        self.step.extend(self.epochs.at(step).iter().map(|&g| self.groups[g as usize]));
         self.step.sort_unstable();
         for same_list in self.step.chunk_by(|a, b| a.list == b.list) {
             let q = same_list[0].list;
@@ -140,7 +140,7 @@ impl Sampler for Open {
                 // All of them, in whatever order.
                 out.items.extend_from_slice(self.relevant.inside(q));
             } else {
-                let order = self.dealt.of(&self.relevant, q, self.passes.pass(step));
+                let order = self.dealt.of(&self.relevant, q, self.epochs.epoch(step));
                 for group in same_list {
                     let at = |part: u32| part as usize * order.len() / group.of as usize;
                     out.items.extend_from_slice(&order[at(group.part)..at(group.part + 1)]);

@@ -77,32 +77,32 @@ impl Places {
     }
 }
 
-/// Places in a random order of their list, pass after pass. An order is made when its list is first asked for in a pass.
+/// Places in a random order of their list, epoch after epoch. An order is made when its list is first asked for in an epoch.
 #[derive(Debug)]
 pub(super) struct Shuffled {
     stream: Stream,
-    /// The places of all lists, each list in the order of its pass.
+    /// The places of all lists, each list in the order of its epoch.
     all: Vec<u32>,
-    /// The pass that the order of each list is of.
-    passes: Vec<Option<u64>>,
+    /// The epoch that the order of each list is of.
+    epochs: Vec<Option<u64>>,
 }
 
 impl Shuffled {
-    /// Orders of these places; they depend on the seed and purpose of the stream, the list and the pass.
+    /// Orders of these places; they depend on the seed and purpose of the stream, the list and the epoch.
     pub fn new(places: &Places, stream: Stream) -> Shuffled {
-        Shuffled { stream, all: places.all.clone(), passes: vec![None; places.lists()] }
+        Shuffled { stream, all: places.all.clone(), epochs: vec![None; places.lists()] }
     }
 
-    /// The places in list `q` in the order of this pass; `places` are those it was made of.
-    pub fn of(&mut self, places: &Places, q: u32, pass: u64) -> &[u32] {
+    /// The places in list `q` in the order of this epoch; `places` are those it was made of.
+    pub fn of(&mut self, places: &Places, q: u32, epoch: u64) -> &[u32] {
         let range = places.starts[q as usize] as usize..places.starts[q as usize + 1] as usize;
         let order = &mut self.all[range];
-        let present = &mut self.passes[q as usize];
-        if *present != Some(pass) {
-            // From the beginning: what a pass before left must not matter.
+        let present = &mut self.epochs[q as usize];
+        if *present != Some(epoch) {
+            // From the beginning: what an epoch before left must not matter.
             order.copy_from_slice(places.inside(q));
-            self.stream.of_list(q).at_step(pass).open().shuffle(order);
-            *present = Some(pass);
+            self.stream.of_list(q).at_step(epoch).open().shuffle(order);
+            *present = Some(epoch);
         }
         order
     }
@@ -118,10 +118,10 @@ mod tests {
         let places = Places::of(&lists, |_| true);
         let stream = Stream::new(3, "test");
         let mut shuffled = Shuffled::new(&places, stream);
-        for (q, pass) in [(0, 0), (2, 0), (0, 1), (0, 1), (2, 5), (0, 0), (1, 0)] {
+        for (q, epoch) in [(0, 0), (2, 0), (0, 1), (0, 1), (2, 5), (0, 0), (1, 0)] {
             let mut plain = places.inside(q).to_vec();
-            stream.of_list(q).at_step(pass).open().shuffle(&mut plain);
-            assert_eq!(shuffled.of(&places, q, pass), plain, "list {q}, pass {pass}");
+            stream.of_list(q).at_step(epoch).open().shuffle(&mut plain);
+            assert_eq!(shuffled.of(&places, q, epoch), plain, "list {q}, epoch {epoch}");
         }
     }
 

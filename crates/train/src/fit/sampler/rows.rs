@@ -3,7 +3,7 @@
 use toprank_core::{Lists, Param, ParamError, Policy, Spec};
 use toprank_objectives::Draws;
 
-use super::pass::{Passes, Weights, begin, end_of_list};
+use super::epoch::{Epochs, Weights, begin, end_of_list};
 use super::{BATCH, Sampler, SamplerKind, count, nothing_to_draw};
 
 const ROWS: Param = Param { default: "128", about: "rows per step", ..BATCH };
@@ -28,7 +28,7 @@ impl SamplerKind for Rows {
             return Err(nothing_to_draw("rows", lists, "lists with a judged item"));
         }
         Ok(Box::new(Open {
-            passes: Passes::new(seed, pool.len(), pool.len().div_ceil(self.batch)),
+            epochs: Epochs::new(seed, pool.len(), pool.len().div_ceil(self.batch)),
             pool,
             judged: readers.judged(lists.len()),
             readers,
@@ -91,7 +91,7 @@ impl Readers {
 struct Open {
     /// Rows with a judged item.
     pool: Vec<u32>,
-    passes: Passes,
+    epochs: Epochs,
     readers: Readers,
     judged: Vec<u32>,
     weights: Weights,
@@ -103,13 +103,13 @@ struct Open {
 
 impl Sampler for Open {
     fn steps_per_epoch(&self) -> u64 {
-        self.passes.steps()
+        self.epochs.steps()
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {
         begin(out);
         self.drawn.clear();
-        let rows = self.passes.at(step);
+        let rows = self.epochs.at(step);
         let stands_for = self.pool.len() as f64 / rows.len() as f64;
         for &place in rows {
             self.drawn.extend_from_slice(self.readers.of_row(self.pool[place as usize]));

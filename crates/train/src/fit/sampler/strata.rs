@@ -25,18 +25,18 @@ const OTHERS: Param = Param {
     about: "most other items drawn from a list",
 };
 
-const PASS: Param = Param {
-    name: "pass",
+const EPOCH: Param = Param {
+    name: "epoch",
     default: "lists",
     range: "lists, relevant or all",
-    about: "what a pass shows: every list once, also every relevant item, or every judged item",
+    about: "what an epoch shows: every list once, also every relevant item, or every judged item",
 };
 
-pub(super) const PARAMS: &[Param] = &[BATCH, RELEVANT, OTHERS, PASS, POPULAR, CORRECT];
+pub(super) const PARAMS: &[Param] = &[BATCH, RELEVANT, OTHERS, EPOCH, POPULAR, CORRECT];
 
-/// What a pass shows.
+/// What an epoch shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
+enum Epoch {
     Lists,
     Relevant,
     All,
@@ -47,11 +47,11 @@ pub(super) fn make(spec: &Spec) -> Result<Box<dyn SamplerKind>, ParamError> {
         batch: count(spec, &BATCH, 1)?,
         relevant: count(spec, &RELEVANT, 2)?,
         others: count(spec, &OTHERS, 1)?,
-        pass: match spec.args.get(PASS.name).unwrap_or(PASS.default) {
-            "lists" => Pass::Lists,
-            "relevant" => Pass::Relevant,
-            "all" => Pass::All,
-            other => return Err(ParamError::new(PASS.name, other, PASS.range)),
+        epoch: match spec.args.get(EPOCH.name).unwrap_or(EPOCH.default) {
+            "lists" => Epoch::Lists,
+            "relevant" => Epoch::Relevant,
+            "all" => Epoch::All,
+            other => return Err(ParamError::new(EPOCH.name, other, EPOCH.range)),
         },
         draw: Draw::from_spec(spec)?,
     }))
@@ -62,7 +62,7 @@ struct StratifiedLists {
     batch: usize,
     relevant: usize,
     others: usize,
-    pass: Pass,
+    epoch: Epoch,
     draw: Draw,
 }
 
@@ -80,7 +80,7 @@ impl SamplerKind for StratifiedLists {
         policy: &Policy,
         seed: u64,
     ) -> Result<Box<dyn Sampler>, ParamError> {
-        if self.pass != Pass::Lists {
+        if self.epoch != Epoch::Lists {
             self.draw.even()?;
         }
         let dealer = Dealer::of_choices("strata", self.batch, choices, seed)?;
@@ -92,7 +92,7 @@ impl SamplerKind for StratifiedLists {
 impl StratifiedLists {
     fn over(&self, dealer: Dealer, relevant: Places, others: Others, seed: u64) -> Box<dyn Sampler> {
         let most = (self.relevant, self.others);
-        if self.pass == Pass::Lists {
+        if self.epoch == Epoch::Lists {
             let stream = Stream::new(seed, "sampler: relevant items");
             return Box::new(Open { dealer, relevant, others, most, stream });
         }
@@ -102,8 +102,8 @@ impl StratifiedLists {
             (relevant, pieces(others.excluded.outside(q), most.1, 1))
         };
         let pieces: Vec<(u64, u64)> = (0..lists as u32).map(pieces).collect();
-        let rounds = |(relevant, others): &(u64, u64)| match self.pass {
-            Pass::Relevant => *relevant,
+        let rounds = |(relevant, others): &(u64, u64)| match self.epoch {
+            Epoch::Relevant => *relevant,
             _ => *relevant.max(others),
         };
         Box::new(Dealt {
@@ -147,7 +147,7 @@ impl Sampler for Open {
 /// Every list once per round; each class of a list is dealt out in pieces, round after round.
 struct Dealt {
     dealer: Dealer,
-    /// Rounds over the lists until every item that a pass shows was dealt.
+    /// Rounds over the lists until every item that an epoch shows was dealt.
     rounds: u64,
     relevant: Places,
     /// Relevant and unjudged items.

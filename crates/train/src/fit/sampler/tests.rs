@@ -20,8 +20,8 @@ const FORMS: &[&str] = &[
     "pairs:batch=4:group=2:items=2",
     "pairs:batch=1:group=3:items=all",
     "pairs:batch=all:group=all:items=1",
-    "strata:batch=3:relevant=2:others=2:pass=all",
-    "strata:batch=all:relevant=2:others=1:pass=relevant",
+    "strata:batch=3:relevant=2:others=2:epoch=all",
+    "strata:batch=all:relevant=2:others=1:epoch=relevant",
     "rows:batch=5",
     "rows:batch=all",
 ];
@@ -103,7 +103,7 @@ fn every_parameter_matters() {
         ("strata:batch=2:relevant=2:others=2", "strata:batch=3:relevant=2:others=2"),
         ("strata:batch=2:relevant=2:others=2", "strata:batch=2:relevant=3:others=2"),
         ("strata:batch=2:relevant=2:others=2", "strata:batch=2:relevant=2:others=1"),
-        ("strata:batch=2:relevant=2:others=2:pass=lists", "strata:batch=2:relevant=2:others=2:pass=all"),
+        ("strata:batch=2:relevant=2:others=2:epoch=lists", "strata:batch=2:relevant=2:others=2:epoch=all"),
         ("rows:batch=2", "rows:batch=3"),
         ("pairs:batch=4:group=2:items=2", "pairs:batch=6:group=2:items=2"),
         ("pairs:batch=4:group=2:items=2", "pairs:batch=4:group=5:items=2"),
@@ -124,15 +124,15 @@ fn every_parameter_matters() {
         vec![(0, 1, 1.0), (0, 7, 1.0), (0, 3, 1.0), (1, 1, 1.0), (1, 8, 1.0), (2, 1, 1.0), (2, 3, 1.0)];
     let choices = Choices::from_pairs(3, 12, pairs);
     for (one, other) in of_choices {
-        let pass = |form: &str| {
+        let epoch = |form: &str| {
             let mut sampler = parse(form).unwrap().1.open_choices(&choices, &Policy::default(), 5).unwrap();
             (0..6).map(|t| draw(&mut *sampler, t)).collect::<Vec<_>>()
         };
-        assert_ne!(pass(one), pass(other), "{one} and {other}");
+        assert_ne!(epoch(one), epoch(other), "{one} and {other}");
     }
     for (one, other) in table {
-        let pass = |form: &str| (0..6).map(|t| draw(&mut *open(form, &lists, 5), t)).collect::<Vec<_>>();
-        assert_ne!(pass(one), pass(other), "{one} and {other}");
+        let epoch = |form: &str| (0..6).map(|t| draw(&mut *open(form, &lists, 5), t)).collect::<Vec<_>>();
+        assert_ne!(epoch(one), epoch(other), "{one} and {other}");
     }
 }
 
@@ -160,7 +160,7 @@ fn data_with_nothing_to_draw_are_refused_with_what_is_missing() {
     let refuse = |form: &str, lists: &Lists| {
         parse(form).unwrap().1.open(lists, &Policy::default(), 1).err().map(|error| error.to_string())
     };
-    for form in ["lists", "slates", "strata", "strata:pass=all", "pairs", "rows"] {
+    for form in ["lists", "slates", "strata", "strata:epoch=all", "pairs", "rows"] {
         assert!(refuse(form, &Lists::default()).is_some());
         assert!(refuse(form, &unjudged).is_some());
     }
@@ -172,17 +172,17 @@ fn data_with_nothing_to_draw_are_refused_with_what_is_missing() {
 }
 
 #[test]
-fn every_list_comes_once_per_pass() {
+fn every_list_comes_once_per_epoch() {
     let lists = some_lists();
     let by_list = |form: &&&str| {
-        !["pairs", "rows"].iter().any(|name| form.starts_with(name)) && !form.contains("pass=")
+        !["pairs", "rows"].iter().any(|name| form.starts_with(name)) && !form.contains("epoch=")
     };
     for form in FORMS.iter().filter(by_list) {
         let mut sampler = open(form, &lists, 3);
         let steps = sampler.steps_per_epoch();
-        for pass in 0..4 {
+        for epoch in 0..4 {
             let mut seen: Vec<u32> =
-                (0..steps).flat_map(|t| draw(&mut *sampler, pass * steps + t).lists).collect();
+                (0..steps).flat_map(|t| draw(&mut *sampler, epoch * steps + t).lists).collect();
             seen.sort_unstable();
             assert_eq!(seen, [0, 3, 4, 5, 6], "{form}: all lists with a judged item");
         }
@@ -201,10 +201,10 @@ fn every_relevant_pair_comes_once_per_pass_and_never_alone_where_there_are_more(
     for form in FORMS.iter().filter(|form| form.starts_with("pairs")) {
         let mut sampler = open(form, &lists, 3);
         let steps = sampler.steps_per_epoch();
-        for pass in 0..20 {
+        for epoch in 0..20 {
             let mut seen = Vec::new();
             for t in 0..steps {
-                let draws = draw(&mut *sampler, pass * steps + t);
+                let draws = draw(&mut *sampler, epoch * steps + t);
                 for (d, &q) in draws.lists.iter().enumerate() {
                     let here: Vec<u32> =
                         items(&draws, d).iter().copied().filter(|item| relevant(q, item)).collect();
@@ -213,7 +213,7 @@ fn every_relevant_pair_comes_once_per_pass_and_never_alone_where_there_are_more(
                 }
             }
             seen.sort_unstable();
-            assert_eq!(seen, all, "{form}, pass {pass}");
+            assert_eq!(seen, all, "{form}, epoch {epoch}");
         }
     }
 }
@@ -282,13 +282,13 @@ fn labels_over_shared_rows() -> Lists {
     lists
 }
 
-/// How often each judged item comes in a pass.
-fn times_in_a_pass(form: &str, lists: &Lists, pass: u64) -> BTreeMap<(u32, u32), u32> {
+/// How often each judged item comes in an epoch.
+fn times_in_an_epoch(form: &str, lists: &Lists, epoch: u64) -> BTreeMap<(u32, u32), u32> {
     let mut sampler = open(form, lists, 3);
     let steps = sampler.steps_per_epoch();
     let mut times = BTreeMap::new();
     for t in 0..steps {
-        let draws = draw(&mut *sampler, pass * steps + t);
+        let draws = draw(&mut *sampler, epoch * steps + t);
         for (d, &q) in draws.lists.iter().enumerate() {
             for &item in items(&draws, d) {
                 *times.entry((q, item)).or_insert(0) += 1;
@@ -306,8 +306,8 @@ fn every_row_comes_once_per_pass_with_all_of_its_judged_labels() {
             .filter(|(q, item)| !lists.labels[lists.range(*q as usize)][*item as usize].is_nan())
             .collect();
         for form in ["rows:batch=5", "rows:batch=1", "rows:batch=all"] {
-            for pass in 0..3 {
-                let times = times_in_a_pass(form, &lists, pass);
+            for epoch in 0..3 {
+                let times = times_in_an_epoch(form, &lists, epoch);
                 assert_eq!(times.keys().copied().collect::<Vec<_>>(), judged, "{form}");
                 assert!(times.values().all(|&n| n == 1), "{form}");
             }
@@ -335,24 +335,24 @@ fn a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly() {
         let class = times.iter().filter(|((_, item), _)| (labels[*item as usize] > 0.0) == relevant);
         class.map(|(_, n)| *n).collect()
     };
-    for pass in 0..4 {
-        let relevant = times_in_a_pass("strata:relevant=2:others=4:pass=relevant", &binary, pass);
+    for epoch in 0..4 {
+        let relevant = times_in_an_epoch("strata:relevant=2:others=4:epoch=relevant", &binary, epoch);
         assert_eq!(of(&relevant, true), [1; 5], "every relevant item once");
-        let all = times_in_a_pass("strata:relevant=2:others=4:pass=all", &binary, pass);
+        let all = times_in_an_epoch("strata:relevant=2:others=4:epoch=all", &binary, epoch);
         assert_eq!(of(&all, false), [1; 18], "every other item once");
         let often = of(&all, true); // 5 rounds of 2 or 3 of 5
         assert!(often.len() == 5 && often.iter().all(|n| (2..=3).contains(n)), "{often:?}");
     }
-    assert_eq!(open("strata:relevant=2:others=4:pass=relevant", &binary, 1).steps_per_epoch(), 2);
-    assert_eq!(open("strata:relevant=2:others=4:pass=all", &binary, 1).steps_per_epoch(), 5);
+    assert_eq!(open("strata:relevant=2:others=4:epoch=relevant", &binary, 1).steps_per_epoch(), 2);
+    assert_eq!(open("strata:relevant=2:others=4:epoch=all", &binary, 1).steps_per_epoch(), 5);
     // Several labels: at least once each, in rounds over all lists.
     let lists = labels_over_shared_rows();
     for (form, steps) in [
-        ("strata:batch=2:relevant=2:others=3:pass=relevant", 2 * 2),
-        ("strata:batch=2:relevant=2:others=3:pass=all", 2 * 3),
+        ("strata:batch=2:relevant=2:others=3:epoch=relevant", 2 * 2),
+        ("strata:batch=2:relevant=2:others=3:epoch=all", 2 * 3),
     ] {
         assert_eq!(open(form, &lists, 1).steps_per_epoch(), steps, "{form}");
-        let times = times_in_a_pass(form, &lists, 2);
+        let times = times_in_an_epoch(form, &lists, 2);
         let shown = |q: u32, item: u32| times.contains_key(&(q, item));
         for q in 0..3u32 {
             for (item, label) in (0..).zip(&lists.labels[lists.range(q as usize)]) {
@@ -364,10 +364,10 @@ fn a_pass_of_strata_shows_every_item_it_promises_and_the_rest_evenly() {
 }
 
 #[test]
-fn batches_of_strata_hold_the_counts_that_were_asked_for_in_every_pass() {
+fn batches_of_strata_hold_the_counts_that_were_asked_for_in_every_epoch() {
     let labels: Vec<f32> = (0..1000).map(|i| f32::from(u8::from(i % 25 == 0))).collect();
     let lists = Lists::from_lengths(&[1000], labels);
-    let mut sampler = open("strata:relevant=8:others=24:pass=all", &lists, 3);
+    let mut sampler = open("strata:relevant=8:others=24:epoch=all", &lists, 3);
     for step in 0..3 * sampler.steps_per_epoch() {
         let draws = draw(&mut *sampler, step);
         let relevant = draws.items.iter().filter(|item| *item % 25 == 0).count();
@@ -436,7 +436,7 @@ fn items_of_a_stratum_are_drawn_equally_often() {
         near(rate, 2.0 / of.max(2) as f64, &format!("strata, list {q}, item {item}"));
     }
     // Dealt in pieces: of N items in m pieces each comes once in m rounds, so the rate is 1/m to within one round.
-    for ((q, item), rate) in rates("strata:batch=all:relevant=2:others=2:pass=all", &lists, steps) {
+    for ((q, item), rate) in rates("strata:batch=all:relevant=2:others=2:epoch=all", &lists, steps) {
         let labels = &lists.labels[lists.range(q as usize)];
         let (relevant, others) =
             (labels.iter().filter(|y| **y > 0.0).count(), labels.iter().filter(|y| **y <= 0.0).count());
@@ -525,8 +525,8 @@ fn the_mean_of_sampled_gradients_is_the_full_gradient() {
         // Samples: an objective that is linear in the inner mean, so that nothing but the draw can bias it.
         for form in [
             "strata:batch=2:relevant=2:others=2",
-            "strata:batch=2:relevant=2:others=2:pass=all",
-            "strata:batch=3:relevant=3:others=1:pass=relevant",
+            "strata:batch=2:relevant=2:others=2:epoch=all",
+            "strata:batch=3:relevant=3:others=1:epoch=relevant",
             "pairs:batch=4:group=2:items=2",
             "pairs:batch=6:group=3:items=1",
             "pairs:batch=1:group=2:items=all",
@@ -540,8 +540,8 @@ fn the_mean_of_sampled_gradients_is_the_full_gradient() {
     }
     // Class-aware batches of labels over shared rows; pairs of both classes and the mean over items.
     let lists = labels_over_shared_rows();
-    assert_unbiased("p-norm-push:p=1:gamma=1", "strata:batch=2:relevant=2:others=3:pass=all", &lists);
-    assert_unbiased("ranknet", "strata:batch=all:relevant=2:others=3:pass=all", &lists);
+    assert_unbiased("p-norm-push:p=1:gamma=1", "strata:batch=2:relevant=2:others=3:epoch=all", &lists);
+    assert_unbiased("ranknet", "strata:batch=all:relevant=2:others=3:epoch=all", &lists);
     assert_unbiased("squared", "rows:batch=5", &lists);
 }
 
@@ -552,7 +552,7 @@ fn seen_from_a_drawn_relevant_item_the_weighted_sample_is_the_list() {
     let lists = some_lists();
     for form in [
         "strata:batch=all:relevant=3:others=2",
-        "strata:batch=all:relevant=3:others=2:pass=all",
+        "strata:batch=all:relevant=3:others=2:epoch=all",
         "pairs:batch=4:group=2:items=2",
     ] {
         let mut sampler = open(form, &lists, 8);
@@ -602,7 +602,7 @@ fn another_list_changes_nothing_in_the_items_of_the_others() {
     for form in [
         "slates:batch=all:items=3",
         "strata:batch=all:relevant=2:others=2",
-        "strata:batch=all:relevant=2:others=2:pass=all",
+        "strata:batch=all:relevant=2:others=2:epoch=all",
         "pairs:batch=all:group=2:items=2",
     ] {
         let (mut fewer, mut more) = (open(form, &lists, 4), open(form, &more, 4));
@@ -618,7 +618,7 @@ fn another_list_changes_nothing_in_the_items_of_the_others() {
 #[test]
 fn steps_of_even_draws_carry_no_importance() {
     let lists = Lists::from_lengths(&[2; 7], [0.0, 1.0].repeat(7));
-    for form in ["lists:batch=3", "slates:batch=3:items=2", "strata:batch=2", "strata:batch=2:pass=all"] {
+    for form in ["lists:batch=3", "slates:batch=3:items=2", "strata:batch=2", "strata:batch=2:epoch=all"] {
         let mut sampler = open(form, &lists, 4);
         assert!((0..20).all(|step| draw(&mut *sampler, step).importance.is_empty()), "{form}");
     }

@@ -1,25 +1,26 @@
-//! Shuffled passes over a pool, cut into steps of almost equal size, and what a draw counts for.
+//! Shuffled epochs over a pool, cut into steps of almost equal size, and what a draw counts for.
 
 use std::ops::Range;
 
 use toprank_core::{Lists, Stream};
 use toprank_objectives::Draws;
 
-/// A pool that is dealt out in full, in a new order, pass after pass.
+/// A pool that is dealt out in full, in a new order, epoch after epoch.
 #[derive(Debug)]
-pub(super) struct Passes {
+pub(super) struct Epochs {
     stream: Stream,
     steps: u64,
     order: Vec<u32>,
-    /// The pass that `order` is of.
+    /// The epoch that `order` is of.
     present: Option<u64>,
 }
 
-impl Passes {
-    /// Passes of `steps` steps over the numbers 0..pool.
-    pub fn new(seed: u64, pool: usize, steps: usize) -> Passes {
+impl Epochs {
+    /// Epochs of `steps` steps over the numbers 0..pool.
+    pub fn new(seed: u64, pool: usize, steps: usize) -> Epochs {
         let steps = steps.clamp(1, pool.max(1)) as u64;
-        Passes {
+        Epochs {
+            // The purpose names the random stream: another text would draw other batches.
             stream: Stream::new(seed, "sampler: order of a pass"),
             steps,
             order: vec![0; pool],
@@ -31,19 +32,19 @@ impl Passes {
         self.steps
     }
 
-    /// The pass that a step belongs to.
-    pub fn pass(&self, step: u64) -> u64 {
+    /// The epoch that a step belongs to.
+    pub fn epoch(&self, step: u64) -> u64 {
         step / self.steps
     }
 
-    /// What comes in this step. Steps of a pass differ by at most one in size, so that none is a small remainder
+    /// What comes in this step. Steps of an epoch differ by at most one in size, so that none is a small remainder
     /// whose few lists would count more than the others.
     pub fn at(&mut self, step: u64) -> &[u32] {
-        let pass = self.pass(step);
-        if self.present != Some(pass) {
+        let epoch = self.epoch(step);
+        if self.present != Some(epoch) {
             (0..).zip(&mut self.order).for_each(|(number, place)| *place = number);
-            self.stream.at_step(pass).open().shuffle(&mut self.order);
-            self.present = Some(pass);
+            self.stream.at_step(epoch).open().shuffle(&mut self.order);
+            self.present = Some(epoch);
         }
         let range = self.cut(step % self.steps);
         &self.order[range]
@@ -117,12 +118,12 @@ mod tests {
     #[test]
     fn steps_of_a_pass_are_a_partition_and_differ_by_at_most_one() {
         for (pool, steps) in [(10, 3), (3, 3), (7, 1), (5, 4), (1, 1), (100, 7)] {
-            let mut passes = Passes::new(1, pool, steps);
-            for pass in 0..3 {
+            let mut epochs = Epochs::new(1, pool, steps);
+            for epoch in 0..3 {
                 let mut seen = Vec::new();
                 let mut sizes = Vec::new();
-                for t in 0..passes.steps() {
-                    let drawn = passes.at(pass * passes.steps() + t);
+                for t in 0..epochs.steps() {
+                    let drawn = epochs.at(epoch * epochs.steps() + t);
                     sizes.push(drawn.len());
                     seen.extend_from_slice(drawn);
                 }
@@ -135,18 +136,18 @@ mod tests {
 
     #[test]
     fn a_pass_has_its_own_order() {
-        let mut passes = Passes::new(1, 50, 1);
-        let first = passes.at(0).to_vec();
-        let second = passes.at(1).to_vec();
+        let mut epochs = Epochs::new(1, 50, 1);
+        let first = epochs.at(0).to_vec();
+        let second = epochs.at(1).to_vec();
         assert_ne!(first, second);
-        assert_eq!(passes.at(0), first);
-        assert_ne!(Passes::new(2, 50, 1).at(0), first);
+        assert_eq!(epochs.at(0), first);
+        assert_ne!(Epochs::new(2, 50, 1).at(0), first);
     }
 
     #[test]
     fn there_are_never_more_steps_than_things_to_draw() {
-        assert_eq!(Passes::new(1, 3, 100).steps(), 3);
-        assert_eq!(Passes::new(1, 0, 100).steps(), 1);
-        assert!(Passes::new(1, 0, 100).at(5).is_empty());
+        assert_eq!(Epochs::new(1, 3, 100).steps(), 3);
+        assert_eq!(Epochs::new(1, 0, 100).steps(), 1);
+        assert!(Epochs::new(1, 0, 100).at(5).is_empty());
     }
 }
