@@ -256,7 +256,11 @@ fn follow(method: &Method, data: &Data, rate: f64, seed: u64) -> Outcome<Vec<Loo
         if scores.iter().any(|score| !score.is_finite()) {
             return Ok(diverged(looks));
         }
-        exact.step(&Batch::all(train.lists, &scores), &mut exact.state(train.lists)?, &mut out)?;
+        let batch = Batch::all(train.lists, &scores);
+        match exact.step(&batch, &mut exact.state(train.lists)?, &mut out) {
+            Err(GoalError::NotFinite { .. }) => return Ok(diverged(looks)),
+            done => done?,
+        }
         let scores = score(trainer.model(), &parameters, valid)?;
         let ndcg = evaluate(valid.lists, &scores, &measures)?.results[0].mean.unwrap_or(f64::NAN);
         looks.push(Look { step: trainer.steps_done(), loss: out.loss, ndcg });
@@ -265,9 +269,7 @@ fn follow(method: &Method, data: &Data, rate: f64, seed: u64) -> Outcome<Vec<Loo
         }
         match trainer.run(&mut Pause(0), None) {
             Ok(_) => {}
-            Err(TrainError::NotFinite { .. } | TrainError::Goal(GoalError::Score { .. })) => {
-                return Ok(diverged(looks));
-            }
+            Err(TrainError::NotFinite { .. }) => return Ok(diverged(looks)),
             Err(error) => return Err(error.into()),
         }
     }

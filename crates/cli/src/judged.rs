@@ -254,7 +254,9 @@ impl Basis {
             (_, GoalError::Param(error)) => return Failure::usage(error),
             (
                 Basis::Data { dataset, .. },
-                GoalError::Score { list, item, .. } | GoalError::Label { list, item, .. },
+                GoalError::Score { list, item, .. }
+                | GoalError::NotFinite { list, item, .. }
+                | GoalError::Label { list, item, .. },
             ) => Some(dataset.lists.range(*list).start + item),
             (Basis::Data { dataset, .. }, GoalError::Long { list, .. }) => {
                 Some(dataset.lists.range(*list).start)

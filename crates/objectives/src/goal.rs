@@ -253,7 +253,10 @@ impl Goal {
         Ok(())
     }
 
-    /// Loss, gradient and Hessian diagonal of one step over a data set or a batch of it; updates the state.
+    /// Loss, gradient and Hessian diagonal of one step over a data set or a batch of it, all finite; updates the state.
+    ///
+    /// # Errors
+    /// If a score is not finite, a result would not be finite, or lengths do not fit. The state is then as it was before the step.
     pub fn step(&self, batch: &Batch, state: &mut State, out: &mut Gradients) -> Result<(), GoalError> {
         crate::driver::step(self, batch, state, out)
     }
@@ -360,6 +363,22 @@ pub enum GoalError {
         item: usize,
         /// What was found.
         found: f64,
+    },
+    /// Finite scores whose loss, or what it is computed from, is beyond the range of 64-bit floats. The state is as it was before
+    /// the step.
+    #[error(
+        "list {list}: the {what} is not a finite number; the list's score farthest from 0 is {score:e} (item {item}), expected \
+         scores, labels and weights for which the objective stays within the range of 64-bit floats"
+    )]
+    NotFinite {
+        /// The list, from 0.
+        list: usize,
+        /// Loss, gradient, Hessian diagonal or state.
+        what: &'static str,
+        /// The item with the largest |score| of the list, from 0.
+        item: usize,
+        /// Its score.
+        score: f64,
     },
     /// A label the objective cannot use.
     #[error("list {list}, item {item}: the label is {found}, expected {expected}")]

@@ -113,7 +113,8 @@ impl Objective {
         ))
     }
 
-    /// Loss and gradient alone, for scores of 32 bits: the type of most networks.
+    /// Loss and gradient alone, for scores of 32 bits: the type of most networks. A gradient beyond the range of 32 bits is an
+    /// error, after which the state has taken the step.
     fn step32<'py>(
         &mut self,
         py: Python<'py>,
@@ -129,6 +130,12 @@ impl Objective {
         done?;
         let Some(Prepared { out, .. }) = &self.prepared else { return Err(not_prepared()) };
         let gradient: Vec<f32> = out.gradient.iter().map(|&gradient| gradient as f32).collect();
+        if let Some(bad) = gradient.iter().position(|gradient| !gradient.is_finite()) {
+            return Err(refused(format!(
+                "entry {bad}: the gradient is {:e}, expected one within the range of 32-bit floats; give scores of 64 bits",
+                out.gradient[bad]
+            )));
+        }
         Ok((out.loss, gradient.into_pyarray(py)))
     }
 

@@ -132,3 +132,33 @@ def test_scores_of_the_kernels_type_are_not_copied():
     found = subprocess.run([sys.executable, "-c", STEP_MANY], check=True, capture_output=True, text=True).stdout
     # Memory grows by the gradient that is given away; a copy of the scores would be as much again.
     assert 0.9 < float(found) < 1.5, f"{found} of the gradient"
+
+
+@pytest.mark.parametrize("name", list(toprank.objectives()))
+@pytest.mark.parametrize("size", [1e150, 1e200, 1e300, np.finfo(np.float64).max])
+def test_scores_of_any_size_give_finite_numbers_or_an_exception(name, size):
+    scores = np.array([0.5, -size, 0.25, size, size, -size, 0.0])
+    try:
+        found = toprank.gradient(name, scores, LABELS, group=SIZES)
+    except ValueError as error:
+        assert size > 1e150 or name.startswith("p-norm-push")
+        assert "is not a finite number" in str(error) and "list" in str(error) and "item" in str(error)
+    else:
+        assert np.isfinite(found.loss) and np.all(np.isfinite(found.gradient)) and np.all(np.isfinite(found.hessian))
+
+
+def test_a_step_that_fails_leaves_the_state_and_the_count_of_steps():
+    goal = toprank.Objective("song").prepare(LABELS, group=SIZES)
+    goal.step(SCORES)
+    before = goal.state_dict()
+    words = r"list 1: the state of the objective is not a finite number; .* is 1e200 \(item 2\)"
+    with pytest.raises(ValueError, match=words):
+        goal.step([0.3, 0.1, -0.2, 0.4, 0.0, 0.5, 1e200])
+    assert goal.state_dict() == before
+
+
+def test_a_gradient_beyond_32_bits_is_refused():
+    goal = toprank.Objective("squared-hinge:sum=true").prepare(LABELS, group=SIZES)
+    scores = np.array([0, 3e38, 0, 0, 0, 0, 0], dtype=np.float32)
+    with pytest.raises(ValueError, match="entry 1: the gradient is .*, expected one within the range of 32-bit floats"):
+        goal._goal.step32(scores, None, True)

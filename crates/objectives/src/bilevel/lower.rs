@@ -19,7 +19,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use crate::compositional::{Set, Strata};
 use crate::kernels::order::{OrderWork, descending};
-use crate::kernels::scalar::sigmoid;
+use crate::kernels::scalar::{sigmoid, within};
 use crate::objective::Input;
 
 /// One threshold of a list.
@@ -155,12 +155,19 @@ pub(crate) fn spread(scores: &[f64], input: &Input, strata: &Strata) -> f64 {
     let above = input.policy.relevant.above();
     let weigh = |j: usize| weights[usize::from(input.list.labels[j] > above)] * input.stands_for(j);
     let origin = scores.first().copied().unwrap_or(0.0);
-    let all = || scores.iter().enumerate().map(|(j, s)| (s - origin, weigh(j)));
-    let mean: f64 = all().map(|(x, w)| w * x).sum();
-    let variance: f64 = all().map(|(x, w)| w * (x - mean) * (x - mean)).sum();
+    let of = |unit: f64| {
+        let all = || scores.iter().enumerate().map(|(j, s)| (s * unit - origin * unit, weigh(j)));
+        let mean: f64 = all().map(|(x, w)| w * x).sum();
+        let variance: f64 = all().map(|(x, w)| w * (x - mean) * (x - mean)).sum();
+        variance.sqrt() / unit
+    };
+    let mut spread = of(1.0);
+    if !spread.is_finite() {
+        // The squares overflow. A power of 2 changes no digit.
+        spread = of(0.5f64.powi(600));
+    }
     let largest = scores.iter().fold(0.0, |top: f64, s| top.max(s.abs()));
     // Scores that differ by rounding only have no spread.
-    let spread = variance.sqrt();
     if spread > 1e-13 * largest { spread } else { 1.0 }
 }
 
@@ -340,7 +347,7 @@ impl<'a> Problem<'a> {
             reach *= 4.0;
             high += reach;
         }
-        let mut lambda = start.clamp(low, high);
+        let mut lambda = within(start, low, high);
         for _ in 0..200 {
             let Slopes { first, second } = self.slopes(lambda);
             if first > 0.0 {

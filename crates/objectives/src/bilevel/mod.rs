@@ -42,7 +42,7 @@ use toprank_core::{List, Param, ParamError, Policy, Spec};
 use crate::catalog::family;
 use crate::compositional::tracker::{Cell, Estimate, Rates};
 use crate::compositional::{Rule, Strata, Tracker};
-use crate::kernels::scalar::sigmoid;
+use crate::kernels::scalar::{sigmoid, within};
 use crate::objective::{Input, Needs, Objective, Out};
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
@@ -398,7 +398,7 @@ impl<U: Upper> Bilevel<U> {
             let [places] = work.places.cut([problem.len()]);
             return problem.quantile(places, &mut work.kernel.order);
         }
-        lambda - (self.lower.eta * unit * *cells.z / problem.balance()).clamp(-unit, unit)
+        lambda - within(self.lower.eta * unit * *cells.z / problem.balance(), -unit, unit)
     }
 }
 

@@ -56,6 +56,10 @@ pub(crate) struct Adjoint<'a, 'b> {
     pub hessian: Option<&'b mut [f64]>,
 }
 
+/// Range of the scores in units of τ up to which a Huber is the difference of two squared hinges: so much of their sixteen
+/// digits is lost.
+const HUBER_RANGE: f64 = 1e8;
+
 impl Inner {
     /// True if means are kept as logarithms.
     pub fn is_log(self) -> bool {
@@ -79,6 +83,15 @@ impl Inner {
             Inner::Of(Surrogate::Huber { temperature }) => Some(Hinge { squared: true, margin: temperature }),
             _ => None,
         }
+    }
+
+    /// True if the difference of the two squared hinges of a Huber loses its digits: it is then summed pair by pair.
+    fn cancels(self, scores: &[f64]) -> bool {
+        let Inner::Of(Surrogate::Huber { temperature }) = self else { return false };
+        let (low, high) = scores
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), s| (low.min(*s), high.max(*s)));
+        high - low > HUBER_RANGE * temperature
     }
 
     /// Value, slope and positive second derivative of ℓ, or of the exponent ψ.
@@ -113,7 +126,8 @@ impl Inner {
         if self.is_log() {
             return self.forward_log(terms, at_zero, means, work);
         }
-        if let Some(hinge) = self.hinge() {
+        let pair_by_pair = self.cancels(terms.scores);
+        if let Some(hinge) = self.hinge().filter(|_| !pair_by_pair) {
             let mut sums = Sums { value: means.value, slope: means.slope, curve: means.curve };
             hinge.forward(terms.scores, terms.omega, terms.anchors, &mut work.hinge, &mut sums);
             if let Inner::Of(Surrogate::Huber { temperature }) = self {
@@ -153,10 +167,11 @@ impl Inner {
         if self.is_log() {
             return self.backward_log(terms, a, means, out, work);
         }
-        if let Inner::Of(Surrogate::Huber { temperature }) = self {
+        let pair_by_pair = self.cancels(scores);
+        if let (Inner::Of(Surrogate::Huber { temperature }), false) = (self, pair_by_pair) {
             return backward_huber(temperature, terms, a, out, work);
         }
-        if let Some(hinge) = self.hinge() {
+        if let Some(hinge) = self.hinge().filter(|_| !pair_by_pair) {
             let seconds = (&*means.slope, &*means.curve);
             let hessian = out.hessian.as_deref_mut();
             return hinge.backward(
@@ -396,6 +411,7 @@ mod tests {
                 ("equal", vec![0.5; n]),
                 ("offset", base.iter().map(|s| s + 1e6).collect()),
                 ("spread", base.iter().map(|s| s * 1e6).collect()),
+                ("far apart", base.iter().map(|s| s * 1e30).collect()),
                 ("outlier", outlier),
             ];
             let anchors: Vec<u32> = (0..m).map(|i| (i * (n / m)) as u32).collect();

@@ -71,3 +71,21 @@ pub fn log_add_exp(a: f64, b: f64) -> f64 {
     let (high, low) = if a >= b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
+
+/// The number from `low` to `high` that is next to x. Unlike `clamp` it takes bounds that scores of any size can make of
+/// themselves: a bound that is NaN is none, and of crossed bounds it gives one.
+///
+/// ```
+/// use toprank_objectives::kernels::scalar::within;
+/// assert_eq!((within(3.0, 0.0, 1.0), within(3.0, 0.0, f64::NAN), within(-3.0, 1.0, 0.0)), (1.0, 3.0, 1.0));
+/// ```
+#[inline]
+pub fn within(x: f64, low: f64, high: f64) -> f64 {
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
+    }
+}

@@ -7,7 +7,7 @@ use crate::simd::fma;
 /// Largest |z| that [`exp_all`] accepts.
 pub const EXP_RANGE: f64 = 700.0;
 
-/// e^z for |z| ≤ [`EXP_RANGE`], relative error below 4e-16 (and 2e-16·|z|, the error of z itself).
+/// e^z for |z| ≤ [`EXP_RANGE`], NaN for NaN; relative error below 4e-16 (and 2e-16·|z|, the error of z itself).
 ///
 /// ```text
 /// z = k ln 2 + r, |r| ≤ ln(2)/2:   e^z = 2^k Σ_{m ≤ 13} r^m/m!
@@ -20,7 +20,7 @@ pub(crate) fn exp<const FUSED: bool>(z: f64) -> f64 {
     // ln 2 in two parts; the first has 32 bits, so k times it is exact.
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    debug_assert!(z.abs() <= EXP_RANGE && LN_2_HIGH + LN_2_LOW == LN_2);
+    debug_assert!((z.abs() <= EXP_RANGE || z.is_nan()) && LN_2_HIGH + LN_2_LOW == LN_2);
     let shifted = z * LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (z - k * LN_2_HIGH) - k * LN_2_LOW;
@@ -55,7 +55,7 @@ pub(crate) fn twice_artanh<const FUSED: bool>(z: f64) -> f64 {
 }
 
 vectorised! {
-    /// Replaces every z by e^z; each |z| ≤ [`EXP_RANGE`].
+    /// Replaces every z by e^z; each |z| ≤ [`EXP_RANGE`], or NaN.
     ///
     /// ```
     /// let mut z = [0.0, 1.0];

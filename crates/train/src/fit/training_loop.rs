@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use toprank_core::ParamError;
 use toprank_metrics::{Better, Measure};
+use toprank_objectives::GoalError;
 
 use super::curve::Record;
 use super::settings::Config;
@@ -324,12 +325,27 @@ pub trait TrainingLoop {
         self.position().finished
     }
 
+    /// The error of a step in which `what` is not finite: it names the lists of the batch, or the one list that is known.
+    fn not_finite(&self, what: &'static str, list: Option<usize>) -> TrainError {
+        let mut lists = self.batch_lists();
+        if lists.is_empty() {
+            lists.extend(list.map(|list| list as u32));
+        }
+        TrainError::NotFinite { step: self.steps_done(), what, lists }
+    }
+
     /// One step, and the end of an epoch where it was the last of one; its loss and learning rate.
     fn step(&mut self, callbacks: &mut dyn Callbacks, started: Instant) -> Result<(f64, f64), TrainError> {
-        let Computed { loss, norm, without_gradient, keeps_previous } = self.compute()?;
+        let Computed { loss, norm, without_gradient, keeps_previous } =
+            self.compute().map_err(|error| match error {
+                TrainError::Goal(GoalError::NotFinite { what, list, .. }) => {
+                    self.not_finite(what, Some(list))
+                }
+                TrainError::Goal(GoalError::Score { list, .. }) => self.not_finite("score", Some(list)),
+                other => other,
+            })?;
         if !loss.is_finite() || !norm.is_finite() {
-            let what = if loss.is_finite() { "gradient" } else { "loss" };
-            return Err(TrainError::NotFinite { step: self.steps_done(), what, lists: self.batch_lists() });
+            return Err(self.not_finite(if loss.is_finite() { "gradient" } else { "loss" }, None));
         }
         let learning_rate = self.step_plan().learning_rate(self.position(), self.config());
         self.commit(learning_rate)?;
