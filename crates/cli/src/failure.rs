@@ -6,7 +6,18 @@ use toprank::core::{ListsError, ParamError};
 use toprank::data::{Fault, ReadError};
 use toprank::train::TrainError;
 
-/// The exit codes, as `toprank --help` documents them.
+/// Every exit code: its number, its name, and when a command ends with it. `toprank --help`, the manual page and the README
+/// show this table.
+pub const EXIT_CODES: &[(u8, &str, &str)] = &[
+    (0, "done", "The work is done; also if the reader of standard output stopped early, as head does."),
+    (Exit::Failed as u8, "failed", "The work could not be done: a file cannot be opened or written, a disk is full, training diverged."),
+    (Exit::Usage as u8, "wrong usage", "The command line or a config file is wrong, or would write over an input."),
+    (Exit::Data as u8, "bad data", "The content of a file is wrong or damaged, or two files do not fit together."),
+    (101, "bug", "A bug of toprank: please report it."),
+    (Exit::Interrupted as u8, "interrupted", "Interrupted by Ctrl-C; a training run left a checkpoint to resume from."),
+];
+
+/// The exit codes of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The work could not be done: a file cannot be opened, a disk is full.
@@ -48,6 +59,13 @@ impl Failure {
     /// The user interrupted it; what was done is kept.
     pub fn interrupted(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Interrupted, message)
+    }
+
+    /// A file, a folder or standard output cannot be written or read. There is no conversion from the system's error alone: it
+    /// does not say which file it is about.
+    pub fn file(name: impl fmt::Display, error: &std::io::Error) -> Failure {
+        let broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
+        Failure { broken_pipe, ..Failure::failed(format!("{name}: {error}")) }
     }
 
     /// The work could not be done.
@@ -93,9 +111,3 @@ impl From<ListsError> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
-        let broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
-        Failure { broken_pipe, ..Failure::failed(error) }
-    }
-}

@@ -10,6 +10,7 @@ use toprank::train::{Data, Model};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::say;
 use crate::table::counted;
 
 /// What to do with rows whose graph cannot be read.
@@ -199,7 +200,7 @@ pub fn expanded(paths: &[String]) -> Result<Vec<String>, Failure> {
 pub fn note_columns(data: &Dataset, path: &str, quiet: bool) {
     let words = columns_in_words(data);
     if !quiet && !words.is_empty() {
-        eprintln!("note: {path}: {words}");
+        say(format_args!("note: {path}: {words}"));
     }
 }
 
@@ -250,10 +251,10 @@ pub fn note_left_out(data: &Dataset, path: &str, quiet: bool) {
         return;
     }
     let rows = counted(left_out.len(), "row");
-    eprintln!("note: {path}: {rows} left out, whose graph cannot be read:");
-    left_out.iter().take(MOST_NAMED).for_each(|error| eprintln!("  {error}"));
+    say(format_args!("note: {path}: {rows} left out, whose graph cannot be read:"));
+    left_out.iter().take(MOST_NAMED).for_each(|error| say(format_args!("  {error}")));
     if left_out.len() > MOST_NAMED {
-        eprintln!("  … and {} more", left_out.len() - MOST_NAMED);
+        say(format_args!("  … and {} more", left_out.len() - MOST_NAMED));
     }
 }
 

@@ -62,7 +62,12 @@ impl Tune {
         let space = Space::from_toml(&text).map_err(|e| Failure::usage(format!("{file}: {e}")))?;
         let folder = self.output.clone().unwrap_or_else(|| self.config.with_extension(""));
         std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+            .map_err(|error| Failure::file(folder.display(), &error))?;
+        guard_settings(&space.fixed)?;
+        // Said now, not after the search.
+        ["best.toml", "results.jsonl", "results.svg"]
+            .iter()
+            .try_for_each(|name| inputs::refuse(&folder.join(name)))?;
         let path = folder.join("results.jsonl");
         let done = read_trials(&path)?;
         if !done.is_empty() {
@@ -213,8 +218,9 @@ fn read_trials(path: &Path) -> Result<Vec<Trial>, Failure> {
     };
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     if whole < text.len() {
-        let kept = std::fs::OpenOptions::new().write(true).open(path)?;
-        kept.set_len(whole as u64)?;
+        let kept = std::fs::OpenOptions::new().write(true).open(path);
+        kept.and_then(|file| file.set_len(whole as u64))
+            .map_err(|error| Failure::file(path.display(), &error))?;
     }
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {

@@ -77,6 +77,7 @@ pub(crate) struct Draft(tempfile::NamedTempFile);
 impl Draft {
     /// A draft in `folder` of the file at `path`: readable by whom that file is, or by whom the user's mask allows.
     pub(crate) fn new(folder: &Path, path: &Path) -> io::Result<Draft> {
+        crate::inputs::refuse_write(path)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".toprank-");
         #[cfg(unix)]

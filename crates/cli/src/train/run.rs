@@ -11,6 +11,7 @@ use toprank::train::{Config, Files, Outcome, Reached, Settings, TrainError, Trai
 
 use super::screen::Screen;
 use crate::failure::Failure;
+use crate::inputs::guard_settings;
 use crate::reading::Reading;
 use crate::{Common, note};
 
@@ -120,6 +121,7 @@ impl RunFlags {
             reading: reading.absolute()?,
             own,
         };
+        guard_settings(&origin.paths)?;
         Ok(Some(Begun { settings, config, origin, resumed: false, every }))
     }
 
@@ -153,6 +155,7 @@ impl RunFlags {
         })?;
         let output = Some(model.display().to_string());
         let paths = Settings { output, ..origin.paths };
+        guard_settings(&paths)?;
         Ok(Some((config, Origin { paths, curves: self.curves.clone().or(origin.curves), ..origin })))
     }
 }
