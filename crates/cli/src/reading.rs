@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use toprank::data::error::show_names;
+use toprank::data::formats::Words;
 use toprank::data::graph_items::GraphKind;
 use toprank::data::mapped::MappedDataset;
 use toprank::data::{Absent, Column, Dataset, ReadOptions, files, formats};
@@ -103,6 +104,15 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The library's options for a command that writes the data again: columns without a use are kept, unless they are to be
+    /// dropped.
+    pub fn whole(&self, drop: bool) -> ReadOptions {
+        ReadOptions {
+            words: if drop { Words::Ignored } else { Words::Kept },
+            ..self.options(Vec::new())
+        }
+    }
+
     /// The library's options, with further columns to keep.
     pub fn options(&self, keep: Vec<String>) -> ReadOptions {
         let flags = self.clone();

@@ -48,11 +48,7 @@ impl Style {
     fn cell(self, cell: &Cell) -> Cow<'_, str> {
         let text = self.text(&cell.text);
         if !cell.best && cell.mark.is_empty() {
-            // Owned or borrowed from the cell, not from `text`.
-            return match text {
-                Cow::Borrowed(_) => Cow::Borrowed(&cell.text),
-                Cow::Owned(text) => Cow::Owned(text),
-            };
+            return text;
         }
         let mark = self.text(cell.mark);
         match self {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toprank::data::sink;
+use toprank::data::{inputs, sink};
 use toprank::train::embed::TuningClasses;
 use toprank::train::fit::tune::{Space, Trial, Tunable, tune};
 use toprank::train::rank::run::TuningData;
@@ -12,6 +12,7 @@ use toprank::train::walk::TuningGraphs;
 use toprank::train::{Callbacks, Settings, Start, TrainError, TrainerKind};
 
 use crate::failure::Failure;
+use crate::inputs::guard_settings;
 use crate::interrupt;
 use crate::pagerank::GraphReading;
 use crate::progress::Progress;
