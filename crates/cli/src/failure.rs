@@ -10,11 +10,27 @@ use toprank::train::TrainError;
 /// show this table.
 pub const EXIT_CODES: &[(u8, &str, &str)] = &[
     (0, "done", "The work is done; also if the reader of standard output stopped early, as head does."),
-    (Exit::Failed as u8, "failed", "The work could not be done: a file cannot be opened or written, a disk is full, training diverged."),
-    (Exit::Usage as u8, "wrong usage", "The command line or a config file is wrong, or would write over an input."),
-    (Exit::Data as u8, "bad data", "The content of a file is wrong or damaged, or two files do not fit together."),
+    (
+        Exit::Failed as u8,
+        "failed",
+        "The work could not be done: a file cannot be opened or written, a disk is full, training diverged.",
+    ),
+    (
+        Exit::Usage as u8,
+        "wrong usage",
+        "The command line or a config file is wrong, or would write over an input.",
+    ),
+    (
+        Exit::Data as u8,
+        "bad data",
+        "The content of a file is wrong or damaged, or two files do not fit together.",
+    ),
     (101, "bug", "A bug of toprank: please report it."),
-    (Exit::Interrupted as u8, "interrupted", "Interrupted by Ctrl-C; a training run left a checkpoint to resume from."),
+    (
+        Exit::Interrupted as u8,
+        "interrupted",
+        "Interrupted by Ctrl-C; a training run left a checkpoint to resume from.",
+    ),
 ];
 
 /// The exit codes of errors.
@@ -68,6 +84,11 @@ impl Failure {
         Failure { broken_pipe, ..Failure::failed(format!("{name}: {error}")) }
     }
 
+    /// The same with the file that it is about.
+    pub fn about(self, file: impl fmt::Display) -> Failure {
+        Failure { message: format!("{file}: {}", self.message), ..self }
+    }
+
     /// The work could not be done.
     pub fn failed(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Failed, message)
@@ -110,4 +131,3 @@ impl From<ListsError> for Failure {
         Failure::data(error)
     }
 }
-

@@ -27,7 +27,7 @@ const WRITTEN: &[&str] = &[
     "to",
 ];
 
-/// Protects the files that the arguments name as inputs, and refuses outputs that are one of them. Files in folders, and
+/// Protects the files that the arguments name as inputs, and refuses outputs that are one of them or cannot be written. Files in folders, and
 /// files named after an output, are refused when they are written.
 pub fn guard(matches: &ArgMatches) -> Result<(), Failure> {
     let root = Cli::command();
@@ -46,9 +46,35 @@ pub fn guard(matches: &ArgMatches) -> Result<(), Failure> {
     for arg in written {
         for value in values(matches, arg) {
             inputs::refuse(Path::new(&value))?;
+            // A run to be resumed must have begun, which is checked with its checkpoint.
+            if arg.get_id() != "resume" {
+                writable(Path::new(&value), value_name(arg) == "FOLDER")?;
+            }
         }
     }
     Ok(())
+}
+
+/// Said before the work begins: a file needs a folder that exists, and one is not the other. A folder is made if needed.
+fn writable(path: &Path, as_folder: bool) -> Result<(), Failure> {
+    let shown = path.display();
+    if as_folder {
+        return match path.exists() && !path.is_dir() {
+            true => Err(Failure::usage(format!("{shown}: a file; expected a folder"))),
+            false => Ok(()),
+        };
+    }
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{shown}: a folder; expected a file name")));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.exists()) {
+        Some(folder) => Err(Failure::failed(format!(
+            "{shown}: the folder {} does not exist; make it first, or name another one",
+            folder.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The same for a training run, whose files may be named by a config file or a checkpoint.
@@ -66,7 +92,9 @@ pub fn guard_settings(paths: &Settings) -> Result<(), Failure> {
     for (key, file) in single.iter().filter_map(|(key, file)| Some((key, file.as_ref()?))) {
         protect(file, key);
     }
-    Ok(paths.output.iter().try_for_each(|output| inputs::refuse(Path::new(output)))?)
+    let Some(output) = paths.output.as_deref().map(Path::new) else { return Ok(()) };
+    inputs::refuse(output)?;
+    writable(output, false)
 }
 
 /// The arguments of a command that name files.

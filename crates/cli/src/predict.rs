@@ -116,7 +116,9 @@ impl Predict {
         }
         let mut predictor = Predictor::new(&model, &data, opened, absent)?;
         if self.probability {
-            predictor = predictor.probabilities()?;
+            predictor = predictor
+                .probabilities()
+                .map_err(|error| Failure::from(error).about(self.model.display()))?;
         }
         let form = match (self.trec_run, self.top) {
             (false, None) => Form::Scores,

@@ -107,10 +107,7 @@ impl Reading {
     /// The library's options for a command that writes the data again: columns without a use are kept, unless they are to be
     /// dropped.
     pub fn whole(&self, drop: bool) -> ReadOptions {
-        ReadOptions {
-            words: if drop { Words::Ignored } else { Words::Kept },
-            ..self.options(Vec::new())
-        }
+        ReadOptions { words: if drop { Words::Ignored } else { Words::Kept }, ..self.options(Vec::new()) }
     }
 
     /// The library's options, with further columns to keep.

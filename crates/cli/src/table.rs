@@ -129,7 +129,8 @@ impl Table {
     }
 
     fn aligned(&self, style: Style, preset: comfy_table::TableStyle) -> String {
-        let cells = |cells: &[Cell]| cells.iter().map(|cell| style.cell(cell).into_owned()).collect::<Vec<_>>();
+        let cells =
+            |cells: &[Cell]| cells.iter().map(|cell| style.cell(cell).into_owned()).collect::<Vec<_>>();
         let mut table = comfy_table::Table::new();
         table
             .load_style(preset)
@@ -184,7 +185,8 @@ pub fn catalog_help<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str, &'a
 /// such a text gets an apostrophe in front; numbers are left as they are.
 pub fn csv_cell(text: &str) -> String {
     let text = visible(text);
-    let formula = text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) && text.parse::<f64>().is_err();
+    let formula =
+        text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) && text.parse::<f64>().is_err();
     let text = if formula { Cow::Owned(format!("'{text}")) } else { text };
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
 }
@@ -235,6 +237,7 @@ pub fn counted(number: usize, word: &str) -> String {
     match word.strip_suffix('y') {
         _ if number == 1 => format!("1 {word}"),
         Some(stem) => format!("{number} {stem}ies"),
+        None if word.ends_with('s') => format!("{number} {word}es"),
         None => format!("{number} {word}s"),
     }
 }
@@ -300,7 +303,8 @@ mod tests {
             ("\u{1b}", "\\u{1b}", "\\u{1b}", "\\\\u{1b}", "\\textbackslash{}u\\{1b\\}"),
         ];
         for (name, table, csv, markdown, latex) in cases {
-            let all = [Style::Table, Style::Csv, Style::Markdown, Style::Latex].map(|style| shown(name, style));
+            let all =
+                [Style::Table, Style::Csv, Style::Markdown, Style::Latex].map(|style| shown(name, style));
             assert_eq!(all, [table, csv, markdown, latex]);
         }
     }

@@ -15,7 +15,9 @@ use crate::failure::Failure;
 /// Prints to standard output; a closed pipe is a [`Failure`] without a message.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(visible_lines(text).as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::file("standard output", &error))
+    out.write_all(visible_lines(text).as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::file("standard output", &error))
 }
 
 /// Prints a JSON value, indented, with a newline.

@@ -18,7 +18,7 @@ use crate::pagerank::GraphReading;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table};
-use crate::train::run::Origin;
+use crate::train::run::{Origin, read_toml};
 use crate::{Common, embed, note, print, print_json, recommend};
 
 const AFTER_HELP: &str = "\
@@ -58,12 +58,10 @@ impl Tune {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
         let file = self.config.display();
-        let text =
-            std::fs::read_to_string(&self.config).map_err(|e| Failure::failed(format!("{file}: {e}")))?;
+        let text = read_toml(&self.config)?;
         let space = Space::from_toml(&text).map_err(|e| Failure::usage(format!("{file}: {e}")))?;
         let folder = self.output.clone().unwrap_or_else(|| self.config.with_extension(""));
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::file(folder.display(), &error))?;
+        std::fs::create_dir_all(&folder).map_err(|error| Failure::file(folder.display(), &error))?;
         guard_settings(&space.fixed)?;
         // Said now, not after the search.
         ["best.toml", "results.jsonl", "results.svg"]

@@ -58,9 +58,7 @@ pub fn protect(path: &Path, named_by: &str) {
 /// An error if the file at `path` is an input of this command.
 pub fn refuse(path: &Path) -> Result<(), ReadError> {
     match named_by(path) {
-        Some(found) => {
-            Err(ReadError::options(&path.display().to_string(), found, "another file to write"))
-        }
+        Some(found) => Err(ReadError::options(&path.display().to_string(), found, "another file to write")),
         None => Ok(()),
     }
 }

@@ -272,7 +272,9 @@ pub(crate) fn plain(text: &str) -> String {
         match c {
             '$' => out.push_str("\\$"),
             '\u{FFFE}' | '\u{FFFF}' => out.push(' '),
-            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => out.push(' '),
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
+                out.push(' ')
+            }
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }

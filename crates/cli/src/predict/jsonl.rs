@@ -87,7 +87,9 @@ fn rows(
         return Ok((id, values));
     }
     let expected = || "{\"id\": …, \"features\": [[…], …]}".to_string();
-    let Any { id, features } = serde_json::from_slice(line).map_err(|e| (e.to_string(), expected()))?;
+    // A line of the input is the first line for the parser.
+    let found = |error: serde_json::Error| error.to_string().replace(" at line 1 column ", " at column ");
+    let Any { id, features } = serde_json::from_slice(line).map_err(|error| (found(error), expected()))?;
     for (item, row) in features.iter().enumerate() {
         match row {
             Value::Array(row) => {
