@@ -68,7 +68,7 @@ pub struct Predict {
     #[arg(long, conflicts_with_all = ["data", "output", "trec_run", "top"])]
     jsonl: bool,
     /// With --jsonl: end at the first line that cannot be scored instead of answering it with an error
-    #[arg(long, requires = "jsonl")]
+    #[arg(long, requires = "jsonl", conflicts_with = "data")]
     strict: bool,
     #[command(flatten)]
     reading: Reading,

@@ -35,7 +35,7 @@ fn no_command_writes_over_a_file_that_it_reads_under_any_name() {
     shell.file("c.toml", "data = \"v.txt\"\noutput = \"hard.txt\"\n");
     shell.file("q.qrels", "q 0 d1 1\n");
     shell.file("a.run", "q Q0 d1 1 0.5 t\n");
-    shell.sh("mkdir tuned; printf 'data = \"v.txt\"\\n[space]\\ntrees = [1, 2]\\n' > tuned/best.toml");
+    shell.sh("mkdir tuned; printf 'data = \"v.txt\"\\nmodel = \"trees\"\\n[space]\\ntrees = [1, 2]\\n' > tuned/best.toml");
     let model = shell.bytes("m.toprank");
     for (args, written, read) in [
         ("train --data v.txt --model trees --trees 1 -o v.txt", "v.txt", "--data"),
@@ -178,7 +178,8 @@ fn names_in_files_reach_no_terminal_as_control_characters() {
         let error = shell.fails(code, args);
         assert_eq!(obeyed(&error), [], "toprank {args}\n{error:?}");
     }
-    let error = shell.fails(2, "convert evil.csv out.txt");
+    shell.file("words.csv", &format!("qid,label,x,{evil}\n1,1,2,a\n1,0,3,b\n"));
+    let error = shell.fails(2, "convert words.csv out.txt");
     assert!(error.contains("\\u{1b}[31m") && obeyed(&error).is_empty(), "{error:?}");
 }
 
