@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::judged::{Basis, Judged, Labels, Ranking};
 use crate::reading::Reading;
 use crate::rules::{Measures, Rules};
-use crate::table::{Style, Table, catalog_help, csv_cell};
+use crate::table::{Cell, Style, Table, catalog_help, csv_cell};
 use crate::{Common, note, print, print_json};
 
 /// Compare two or more rankings: verdicts, tests, intervals, effect sizes
@@ -231,10 +231,11 @@ impl Shown<'_> {
 
     /// One line per metric and pair.
     fn verdicts(&self, style: Style) -> String {
+        // Behind % everything is a comment in LaTeX; only a new line would end it.
         let line = |text: String| match style {
-            Style::Markdown => format!("- {text}\n"),
-            Style::Latex => format!("% {text}\n"),
-            _ => text + "\n",
+            Style::Markdown => format!("- {}\n", style.text(&text)),
+            Style::Latex => format!("% {}\n", Style::Table.text(&text)),
+            _ => format!("{}\n", style.text(&text)),
         };
         self.each()
             .flat_map(|(found, metric)| found.pairs.iter().map(move |pair| found.verdict(pair, metric)))
@@ -247,20 +248,18 @@ impl Shown<'_> {
         let mut table = Table::new(std::iter::once("run").chain(self.each().map(|(_, metric)| metric)));
         for (r, run) in self.runs.iter().enumerate() {
             let cell = |(found, _): (&Comparison, &str)| {
-                let Some(mean) = found.runs[r].mean else { return "–".to_string() };
+                let Some(mean) = found.runs[r].mean else { return Cell::from("–") };
                 let means = found.runs.iter().filter_map(|run| run.mean);
                 let best = match found.better {
                     Better::Higher => means.fold(f64::NEG_INFINITY, f64::max),
                     Better::Lower => means.fold(f64::INFINITY, f64::min),
                 };
-                let text = format!("{mean:.4}");
-                let text = if mean == best { style.bold(&text) } else { text };
                 let pair = found.pairs.iter().find(|pair| pair.first_run == 0 && pair.second_run == r);
                 let p = pair.and_then(|pair| decides(&pair.tests)?.p_corrected);
                 let dagger = if p.is_some_and(|p| p <= 1.0 - found.level) { "†" } else { "" };
-                text + dagger
+                Cell::marked(format!("{mean:.4}"), mean == best, dagger)
             };
-            table.row(std::iter::once(run.name.clone()).chain(self.each().map(cell)));
+            table.row(std::iter::once(Cell::from(run.name.clone())).chain(self.each().map(cell)));
         }
         table.render(style)
     }

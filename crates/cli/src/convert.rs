@@ -9,7 +9,7 @@ use toprank::data::{Dataset, Run, Source, formats, read_run, sink, write_run};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::reading::Reading;
+use crate::reading::{Reading, read_files};
 use crate::{Common, note};
 
 /// Read a data file and write it in another format (by extension; .gz and .zst pack)
@@ -31,6 +31,9 @@ pub struct Convert {
     /// Write a run: the data's lists ranked by these scores, one number a line
     #[arg(long, value_name = "FILE")]
     scores: Option<String>,
+    /// Leave out columns without a use, such as texts, which the format to write may have no place for
+    #[arg(long)]
+    drop: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -44,14 +47,16 @@ impl Convert {
         }
         if self.scores.is_none() && self.is_mapped() {
             let spinner = Progress::spinner(common.quiet, format!("writing {to}"));
-            let options = self.reading.options(Vec::new());
+            let options = self.reading.whole(self.drop);
             let Converted { lists, entries, features, .. } =
                 mapped::convert(&Source::path(&self.from), &options, &self.to)?;
             drop(spinner);
             note(common, format!("wrote {lists} lists, {entries} items, {features} features to {to}"));
             return Ok(());
         }
-        let dataset = self.reading.read(&self.from, Vec::new(), common.quiet)?;
+        // A run holds names and scores only.
+        let options = self.reading.whole(self.drop || self.scores.is_some());
+        let dataset = read_files(std::slice::from_ref(&self.from), &options, common.quiet)?;
         if let Some(scores) = &self.scores {
             let scores = scores_of_entries(&Source::path(scores), &dataset)?;
             return write_ranking(&ranking(&dataset, &scores, &self.from)?, &self.to, common);

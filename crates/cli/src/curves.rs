@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use toprank::data::inputs;
 use toprank::train::{CurveFile, Record};
 
 use crate::failure::Failure;
@@ -22,6 +23,7 @@ impl Curves {
         let steps = records.last().map_or(0, |record| record.step);
         // The folder itself is what TensorBoard is shown.
         let paths = [folder.join("curve.csv"), folder.join("curve.jsonl"), folder.to_path_buf()];
+        paths.iter().try_for_each(|path| inputs::refuse(path))?;
         let files = paths.iter().map(|path| CurveFile::open(path, metrics, steps));
         Ok(Curves {
             folder: folder.to_path_buf(),

@@ -6,7 +6,34 @@ use toprank::core::{ListsError, ParamError};
 use toprank::data::{Fault, ReadError};
 use toprank::train::TrainError;
 
-/// The exit codes, as `toprank --help` documents them.
+/// Every exit code: its number, its name, and when a command ends with it. `toprank --help`, the manual page and the README
+/// show this table.
+pub const EXIT_CODES: &[(u8, &str, &str)] = &[
+    (0, "done", "The work is done; also if the reader of standard output stopped early, as head does."),
+    (
+        Exit::Failed as u8,
+        "failed",
+        "The work could not be done: a file cannot be opened or written, a disk is full, training diverged.",
+    ),
+    (
+        Exit::Usage as u8,
+        "wrong usage",
+        "The command line or a config file is wrong, or would write over an input.",
+    ),
+    (
+        Exit::Data as u8,
+        "bad data",
+        "The content of a file is wrong or damaged, or two files do not fit together.",
+    ),
+    (101, "bug", "A bug of toprank: please report it."),
+    (
+        Exit::Interrupted as u8,
+        "interrupted",
+        "Interrupted by Ctrl-C; a training run left a checkpoint to resume from.",
+    ),
+];
+
+/// The exit codes of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The work could not be done: a file cannot be opened, a disk is full.
@@ -50,6 +77,18 @@ impl Failure {
         Failure::new(Exit::Interrupted, message)
     }
 
+    /// A file, a folder or standard output cannot be written or read. There is no conversion from the system's error alone: it
+    /// does not say which file it is about.
+    pub fn file(name: impl fmt::Display, error: &std::io::Error) -> Failure {
+        let broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
+        Failure { broken_pipe, ..Failure::failed(format!("{name}: {error}")) }
+    }
+
+    /// The same with the file that it is about.
+    pub fn about(self, file: impl fmt::Display) -> Failure {
+        Failure { message: format!("{file}: {}", self.message), ..self }
+    }
+
     /// The work could not be done.
     pub fn failed(message: impl fmt::Display) -> Failure {
         Failure::new(Exit::Failed, message)
@@ -90,12 +129,5 @@ impl From<TrainError> for Failure {
 impl From<ListsError> for Failure {
     fn from(error: ListsError) -> Failure {
         Failure::data(error)
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
-        let broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
-        Failure { broken_pipe, ..Failure::failed(error) }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use toprank::data::inputs;
+
 use crate::failure::Failure;
 
 /// A folder and the files in it that the command may write.
@@ -18,10 +20,11 @@ impl<'a> Filled<'a> {
         ours: &'a dyn Fn(&str) -> bool,
         force: bool,
     ) -> Result<Filled<'a>, Failure> {
-        let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", folder.display()));
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder.display(), &error))?;
         let filled = Filled { folder, ours };
         let there = filled.there();
+        // Also what is only in the way of the new files would be removed.
+        there.iter().try_for_each(|path| inputs::refuse(path))?;
         if force || there.is_empty() {
             return Ok(filled);
         }
@@ -47,7 +50,8 @@ impl<'a> Filled<'a> {
 
     fn there(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.folder).into_iter().flatten().flatten();
-        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        // A link to a file counts as the file: writing would replace what it points to.
+        let files = entries.filter(|entry| entry.path().is_file());
         let ours = files.filter(|entry| (self.ours)(&entry.file_name().to_string_lossy()));
         let mut paths: Vec<PathBuf> = ours.map(|entry| self.folder.join(entry.file_name())).collect();
         paths.sort();

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command, CommandFactory};
 
+use crate::failure::EXIT_CODES;
 use crate::{Cli, GROUPS, page, reading};
 
 /// Lines and columns of the screen that `toprank --help` and every `-h` fit.
@@ -22,8 +23,7 @@ pub type Group = (&'static str, &'static [GroupLine]);
 const EXAMPLES_AND_MORE: &str = "\
 Example: toprank evaluate --data test.txt --scores scores.txt -m ndcg@10,map
 Every command takes --json, --quiet and --threads N; COMMAND -h is short, COMMAND --help complete.
-Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad data, 130 interrupted.";
+Files may be plain, .gz or .zst; - is standard input. NO_COLOR turns colours off.";
 
 /// The command line, with the help of what `args` ask for made to fit; without a wish for help as it was declared.
 pub fn command(args: &[OsString]) -> Command {
@@ -36,7 +36,8 @@ pub fn command(args: &[OsString]) -> Command {
         return Cli::command();
     }
     let command = Cli::command();
-    let template = format!("{{about}}\n\nUsage: {{usage}}\n\n{}{EXAMPLES_AND_MORE}\n", groups(&command));
+    let (groups, codes) = (groups(&command), exit_codes());
+    let template = format!("{{about}}\n\nUsage: {{usage}}\n\n{groups}{EXAMPLES_AND_MORE}\n{codes}\n");
     let mut path: Vec<&str> = Vec::new();
     let mut at = &command;
     while let Some(sub) = named.get(path.len()).and_then(|name| at.find_subcommand(name)) {
@@ -45,6 +46,12 @@ pub fn command(args: &[OsString]) -> Command {
     }
     let path: Vec<String> = path.into_iter().map(String::from).collect();
     fitted(command.help_template(template), &path)
+}
+
+/// The exit codes in one line.
+fn exit_codes() -> String {
+    let codes: Vec<String> = EXIT_CODES.iter().map(|(code, name, _)| format!("{code} {name}")).collect();
+    format!("Exit codes: {}.", codes.join(", "))
 }
 
 /// Changes the command that the words name.

@@ -1,7 +1,8 @@
 //! The toprank command: **what does a person type and see?**
 //!
 //! Invariants: no formula lives here; results go to standard output, everything else to standard error; the exit
-//! code is 0 (done), 1 (failed), 2 (usage) or 3 (bad data).
+//! code is one of `failure::EXIT_CODES`; nothing that a file holds reaches a terminal as a control character; a command
+//! goes on if nobody can read its notes; no command writes over what it reads.
 
 mod catalogs;
 mod class_plots;
@@ -19,6 +20,7 @@ mod generate;
 mod gradient;
 mod heap;
 mod help;
+mod inputs;
 mod inspect;
 mod interrupt;
 mod judged;
@@ -35,6 +37,7 @@ mod retrieve;
 mod rules;
 mod split;
 mod table;
+mod terminal;
 mod threshold;
 mod train;
 mod tune;
@@ -45,6 +48,7 @@ use std::process::ExitCode;
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
+use terminal::{note, print, print_json, say};
 
 /// Read ranking data, train models that rank, evaluate any ranking.
 #[derive(Parser, Debug)]
@@ -126,11 +130,11 @@ fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let matches = help::command(&args).get_matches_from(args);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match run(&cli) {
+    match inputs::guard(&matches).and_then(|()| run(&cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.broken_pipe => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {}", failure.message);
+            say(format_args!("error: {}", failure.message));
             ExitCode::from(failure.exit as u8)
         }
     }
@@ -145,24 +149,4 @@ fn run(cli: &Cli) -> Result<(), Failure> {
             .map_err(Failure::failed)?;
     }
     cli.command.run(&cli.common)
-}
-
-/// Prints to standard output; a closed pipe is a [`Failure`] without a message.
-fn print(text: &str) -> Result<(), Failure> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
-}
-
-/// Prints a JSON value, indented, with a newline.
-fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    print(&(serde_json::to_string_pretty(value).map_err(Failure::failed)? + "\n"))
-}
-
-/// Prints a note on standard error.
-fn note(common: &Common, words: impl std::fmt::Display) {
-    if !common.quiet {
-        eprintln!("note: {words}");
-    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 
-use crate::failure::Failure;
+use crate::failure::{EXIT_CODES, Failure};
 use crate::{Cli, Common, print};
 
 /// Print shell completions
@@ -26,6 +26,13 @@ impl Completions {
     }
 }
 
+/// The command with its exit codes, which stand at the end of the manual page.
+fn command() -> clap::Command {
+    let line = |(code, name, about): &(u8, &str, &str)| format!("  {code:<3}  {name}: {about}\n");
+    let codes: String = EXIT_CODES.iter().map(line).collect();
+    Cli::command().after_long_help(format!("Exit codes:\n{codes}"))
+}
+
 /// Print the manual page, or write the pages of all commands into a folder
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example: toprank man | man -l -")]
@@ -39,11 +46,12 @@ impl Man {
     /// Prints or writes them.
     pub fn run(&self, _: &Common) -> Result<(), Failure> {
         if let Some(folder) = &self.output {
-            std::fs::create_dir_all(folder)?;
-            return Ok(clap_mangen::generate_to(Cli::command(), folder)?);
+            let failed = |error: std::io::Error| Failure::file(folder.display(), &error);
+            std::fs::create_dir_all(folder).map_err(failed)?;
+            return clap_mangen::generate_to(command(), folder).map_err(failed);
         }
         let mut bytes = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut bytes)?;
+        clap_mangen::Man::new(command()).render(&mut bytes).map_err(Failure::failed)?;
         print(&String::from_utf8_lossy(&bytes))
     }
 }

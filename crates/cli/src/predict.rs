@@ -40,7 +40,7 @@ file.
 
 With --jsonl each line of standard input is one list, {\"id\": …, \"features\": [[…], …]}, with features in the order of the
 model (`toprank inspect MODEL`) or by name, [{\"bm25\": 1.5, …}, …]; null or an omitted name is missing. Each line is answered at
-once: {\"id\": …, \"scores\": […]}.";
+once: {\"id\": …, \"scores\": […]}, or {\"id\": …, \"error\": \"…\"} if it cannot be scored; --strict ends there with exit code 3.";
 
 /// Score data with a model: scores, a TREC run, or the best items of each list
 #[derive(clap::Args, Debug)]
@@ -67,6 +67,9 @@ pub struct Predict {
     /// Score one list per line of standard input, as JSON, and answer each at once
     #[arg(long, conflicts_with_all = ["data", "output", "trec_run", "top"])]
     jsonl: bool,
+    /// With --jsonl: end at the first line that cannot be scored instead of answering it with an error
+    #[arg(long, requires = "jsonl", conflicts_with = "data")]
+    strict: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -88,7 +91,7 @@ impl Predict {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let model = Model::load(&self.model)?;
         if self.jsonl {
-            return jsonl::answer(&model, self.probability);
+            return jsonl::answer(&model, self.probability, self.strict);
         }
         let to_stdout = self.output == Path::new("-");
         if common.json && to_stdout && self.trec_run {
@@ -113,7 +116,9 @@ impl Predict {
         }
         let mut predictor = Predictor::new(&model, &data, opened, absent)?;
         if self.probability {
-            predictor = predictor.probabilities()?;
+            predictor = predictor
+                .probabilities()
+                .map_err(|error| Failure::from(error).about(self.model.display()))?;
         }
         let form = match (self.trec_run, self.top) {
             (false, None) => Form::Scores,
@@ -178,7 +183,7 @@ impl Predict {
         drop(spinner);
         match self.top {
             Some(_) => Ok(("top", output.top_as_json(&all))),
-            None => Ok(("scores", output.rows_as_json(&all)?)),
+            None => Ok(("scores", output.rows_as_json(&all).map_err(Failure::usage)?)),
         }
     }
 

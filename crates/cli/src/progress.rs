@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use toprank::core::text::visible;
 
 /// A bar or spinner that is cleared when it is dropped.
 pub struct Progress(ProgressBar);
@@ -14,7 +15,7 @@ impl Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
-        let bar = ProgressBar::new_spinner().with_message(words);
+        let bar = ProgressBar::new_spinner().with_message(visible(&words).into_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         Progress(bar)
     }
@@ -24,7 +25,7 @@ impl Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
-        let bar = ProgressBar::new(0).with_message(words);
+        let bar = ProgressBar::new(0).with_message(visible(&words).into_owned());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
             bar.set_style(style);
         }
@@ -33,7 +34,7 @@ impl Progress {
 
     /// Changes the message.
     pub fn say(&self, words: String) {
-        self.0.set_message(words);
+        self.0.set_message(visible(&words).into_owned());
     }
 
     /// `done` of `total` parts are finished.

@@ -1,6 +1,6 @@
 //! `toprank quickstart`: from data to a comparison of models, on generated data, each command as a user would type it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Parser;
 
@@ -38,13 +38,13 @@ impl Quickstart {
             ));
         }
         std::fs::create_dir_all(&self.output)
-            .map_err(|error| Failure::failed(format!("{}: {error}", self.output.display())))?;
+            .map_err(|error| Failure::file(self.output.display(), &error))?;
         let at = |name: &str| self.output.join(name).display().to_string();
         let (lists, seed) = (self.lists.to_string(), self.seed.to_string());
         let folder = at("data");
         let mut generate = vec!["generate", "letor", "--lists", &lists, "--seed", &seed, "-o", &folder];
-        // The folder is quickstart's own: an earlier run is replaced.
-        if Path::new(&folder).exists() {
+        // The data of an earlier run are replaced; without one, data in this folder are not quickstart's own.
+        if self.output.join("ranknet.toprank").exists() {
             generate.push("--force");
         }
         step(common, &generate)?;

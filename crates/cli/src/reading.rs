@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use toprank::data::error::show_names;
+use toprank::data::formats::Words;
 use toprank::data::graph_items::GraphKind;
 use toprank::data::mapped::MappedDataset;
 use toprank::data::{Absent, Column, Dataset, ReadOptions, files, formats};
@@ -10,6 +11,7 @@ use toprank::train::{Data, Model};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::say;
 use crate::table::counted;
 
 /// What to do with rows whose graph cannot be read.
@@ -102,6 +104,12 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The library's options for a command that writes the data again: columns without a use are kept, unless they are to be
+    /// dropped.
+    pub fn whole(&self, drop: bool) -> ReadOptions {
+        ReadOptions { words: if drop { Words::Ignored } else { Words::Kept }, ..self.options(Vec::new()) }
+    }
+
     /// The library's options, with further columns to keep.
     pub fn options(&self, keep: Vec<String>) -> ReadOptions {
         let flags = self.clone();
@@ -199,7 +207,7 @@ pub fn expanded(paths: &[String]) -> Result<Vec<String>, Failure> {
 pub fn note_columns(data: &Dataset, path: &str, quiet: bool) {
     let words = columns_in_words(data);
     if !quiet && !words.is_empty() {
-        eprintln!("note: {path}: {words}");
+        say(format_args!("note: {path}: {words}"));
     }
 }
 
@@ -250,10 +258,10 @@ pub fn note_left_out(data: &Dataset, path: &str, quiet: bool) {
         return;
     }
     let rows = counted(left_out.len(), "row");
-    eprintln!("note: {path}: {rows} left out, whose graph cannot be read:");
-    left_out.iter().take(MOST_NAMED).for_each(|error| eprintln!("  {error}"));
+    say(format_args!("note: {path}: {rows} left out, whose graph cannot be read:"));
+    left_out.iter().take(MOST_NAMED).for_each(|error| say(format_args!("  {error}")));
     if left_out.len() > MOST_NAMED {
-        eprintln!("  … and {} more", left_out.len() - MOST_NAMED);
+        say(format_args!("  … and {} more", left_out.len() - MOST_NAMED));
     }
 }
 

@@ -8,7 +8,7 @@ use toprank::data::{Source, formats};
 
 use crate::failure::Failure;
 use crate::folder::Filled;
-use crate::reading::{Reading, expanded};
+use crate::reading::{Reading, expanded, read_files};
 use crate::table::{Style, Table, catalog_help};
 use crate::{Common, print, print_json};
 
@@ -31,6 +31,9 @@ pub struct Split {
     /// Replace the parts of an earlier split in the folder
     #[arg(long)]
     force: bool,
+    /// Leave out columns without a use, such as texts, which the format to write may have no place for
+    #[arg(long)]
+    drop: bool,
     /// Format to write (see `toprank formats`) [default: that of the data file]
     #[arg(long = "to", value_name = "FORMAT")]
     to_format: Option<String>,
@@ -65,7 +68,7 @@ impl Split {
         let spec = parse(&self.method)?;
         let folder = Filled::open(&self.output, &is_part, self.force)?;
         let files = expanded(&self.data)?;
-        let dataset = self.reading.read_all(&files, Vec::new(), common.quiet)?;
+        let dataset = read_files(&files, &self.reading.whole(self.drop), common.quiet)?;
         let parts = plan(&dataset, &spec, self.seed)?;
         let source = Source::path(files.first().map_or("-", String::as_str));
         let own = self.reading.input_format.as_deref().or(formats::by_extension(&source).map(|f| f.name));

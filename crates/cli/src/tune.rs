@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toprank::data::sink;
+use toprank::data::{inputs, sink};
 use toprank::train::embed::TuningClasses;
 use toprank::train::fit::tune::{Space, Trial, Tunable, tune};
 use toprank::train::rank::run::TuningData;
@@ -12,12 +12,13 @@ use toprank::train::walk::TuningGraphs;
 use toprank::train::{Callbacks, Settings, Start, TrainError, TrainerKind};
 
 use crate::failure::Failure;
+use crate::inputs::guard_settings;
 use crate::interrupt;
 use crate::pagerank::GraphReading;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table};
-use crate::train::run::Origin;
+use crate::train::run::{Origin, read_toml};
 use crate::{Common, embed, note, print, print_json, recommend};
 
 const AFTER_HELP: &str = "\
@@ -57,12 +58,15 @@ impl Tune {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
         let file = self.config.display();
-        let text =
-            std::fs::read_to_string(&self.config).map_err(|e| Failure::failed(format!("{file}: {e}")))?;
+        let text = read_toml(&self.config)?;
         let space = Space::from_toml(&text).map_err(|e| Failure::usage(format!("{file}: {e}")))?;
         let folder = self.output.clone().unwrap_or_else(|| self.config.with_extension(""));
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(&folder).map_err(|error| Failure::file(folder.display(), &error))?;
+        guard_settings(&space.fixed)?;
+        // Said now, not after the search.
+        ["best.toml", "results.jsonl", "results.svg"]
+            .iter()
+            .try_for_each(|name| inputs::refuse(&folder.join(name)))?;
         let path = folder.join("results.jsonl");
         let done = read_trials(&path)?;
         if !done.is_empty() {
@@ -213,8 +217,9 @@ fn read_trials(path: &Path) -> Result<Vec<Trial>, Failure> {
     };
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     if whole < text.len() {
-        let kept = std::fs::OpenOptions::new().write(true).open(path)?;
-        kept.set_len(whole as u64)?;
+        let kept = std::fs::OpenOptions::new().write(true).open(path);
+        kept.and_then(|file| file.set_len(whole as u64))
+            .map_err(|error| Failure::file(path.display(), &error))?;
     }
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {

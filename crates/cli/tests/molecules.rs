@@ -44,7 +44,7 @@ const SMALL: &str = "--model gin:layers=2:hidden=8:dropout=0.1 --rate 0.01 --pat
 #[test]
 fn molecules_are_split_learned_from_scored_and_judged() {
     let shell = shell();
-    assert!(shell.read("parts/train.csv").starts_with("label,smiles\n"));
+    assert!(shell.read("parts/train.csv").starts_with("label,smiles,note\n"));
     let trained = json(
         &shell.ok(&format!("{RUN} --objective auprc {SMALL} --epochs 12 --seed 1 -o model.toprank --json")),
     );

@@ -143,7 +143,7 @@ fn each_line_of_json_is_answered_by_the_scores_of_its_list() {
     ] {
         let (answers, error) = shell.fails_with_input(
             3,
-            &format!("{model} --jsonl"),
+            &format!("{model} --jsonl --strict"),
             &format!("{{\"features\": []}}\n{line}\n"),
         );
         assert_eq!(answers, "{\"scores\":[]}\n", "what came before is answered");

@@ -1,5 +1,5 @@
 //! **What do all crates share?** Lists of scored and labelled items, the policy that defines metrics in edge cases, the grammar and
-//! entries of every catalog, the traits of models, graphs as items, the matrix product, random streams, and sums in a fixed order.
+//! entries of every catalog, the traits of models, graphs as items, the matrix product, random streams, sums in a fixed order, and text made safe to show.
 //!
 //! Invariants:
 //! - nothing here reads a file or names a metric;
@@ -16,6 +16,7 @@ pub mod policy;
 mod simd;
 pub mod stream;
 pub mod sum;
+pub mod text;
 
 pub use catalog::{Args, Entry, Param, ParamError, Spec};
 pub use choices::Choices;

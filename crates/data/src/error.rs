@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use toprank_core::text::{visible, visible_lines};
+
 /// Why something could not be read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -123,19 +125,21 @@ impl ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Inner { file, line, column, found, expected, advice, .. } = &*self.0;
+        // Names and cells of a file must not reach a terminal as they are.
+        let [file, found, expected] = [file, found, expected].map(|text| visible(text));
         write!(f, "{file}:")?;
         if let Some(line) = line {
             write!(f, "{line}:")?;
         }
         if let Some(column) = column {
-            write!(f, " column {column}:")?;
+            write!(f, " column {}:", visible(column))?;
         }
         write!(f, " {found}")?;
         if !expected.is_empty() {
             write!(f, "; expected {expected}.")?;
         }
         if !advice.is_empty() {
-            write!(f, "\n{advice}")?;
+            write!(f, "\n{}", visible_lines(advice))?;
         }
         Ok(())
     }
@@ -169,7 +173,7 @@ pub fn show_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let cut = |name: &str| {
         let mut shown: String =
-            name.chars().take(LONGEST).flat_map(char::escape_debug).take(LONGEST).collect();
+            visible(&name.chars().take(LONGEST).collect::<String>()).chars().take(LONGEST).collect();
         if name.chars().nth(LONGEST).is_some() {
             shown.push('…');
         }

@@ -397,9 +397,16 @@ fn rows_one_after_the_other(
     let scores = all_or_none(parts, "starting scores", |data| data.init_scores.as_ref())?;
     let init_scores = scores.map(|all| all.into_iter().flatten().copied().collect());
     let mut extra = Vec::new();
-    for (k, (name, _)) in parts[0].data.extra.iter().enumerate() {
+    let has = |part: &Part, name: &str| part.data.extra.iter().any(|(there, _)| there == name);
+    for part in parts.iter() {
+        if let Some((name, _)) = part.data.extra.iter().find(|(name, _)| !has(&parts[0], name)) {
+            let found = format!("column {name}, which {} does not have", parts[0].file);
+            return Err(part.refuse(found, "the same columns in every file"));
+        }
+    }
+    for (name, _) in &parts[0].data.extra {
         let of = |part: &Part| {
-            part.data.extra.get(k).filter(|(there, _)| there == name).map(|(_, texts)| texts.clone())
+            part.data.extra.iter().find(|(there, _)| there == name).map(|(_, texts)| texts.clone())
         };
         let texts: Option<Vec<Names>> = parts.iter().map(of).collect();
         let Some(texts) = texts else {
@@ -487,10 +494,14 @@ mod tests {
     #[test]
     fn files_that_do_not_fit_together_are_refused() {
         let plain = ReadOptions::default();
-        let error = |files: &[(&str, &str)]| {
+        let kept = ReadOptions { words: crate::formats::Words::Kept, ..ReadOptions::default() };
+        let refused = |files: &[(&str, &str)], options: &ReadOptions| {
             let (_folder, paths) = folder(files);
-            read_all(&paths, &plain).unwrap_err().to_string()
+            read_all(&paths, options).unwrap_err().to_string()
         };
+        let error = |files: &[(&str, &str)]| refused(files, &plain);
+        let more = refused(&[("a.csv", "x,label\n1,1\n"), ("b.csv", "x,label,title\n1,0,t\n")], &kept);
+        assert!(more.contains("b.csv: column title, which"), "{more}");
         let twice = error(&[("a.txt", "1 qid:a 1:1\n"), ("b.txt", "0 qid:a 1:1\n")]);
         assert!(twice.contains("list a, which is also in") && twice.contains("--regroup"), "{twice}");
         let lacking = error(&[("a.csv", "x,z,label\n1,1,1\n"), ("b.csv", "x,label\n1,0\n")]);

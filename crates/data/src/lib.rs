@@ -20,6 +20,7 @@ pub mod graph_items;
 pub mod group;
 #[cfg(feature = "parquet")]
 mod guard;
+pub mod inputs;
 pub mod inspect;
 pub mod judged;
 pub mod lines;

@@ -77,6 +77,7 @@ pub(crate) struct Draft(tempfile::NamedTempFile);
 impl Draft {
     /// A draft in `folder` of the file at `path`: readable by whom that file is, or by whom the user's mask allows.
     pub(crate) fn new(folder: &Path, path: &Path) -> io::Result<Draft> {
+        crate::inputs::refuse_write(path)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".toprank-");
         #[cfg(unix)]
@@ -86,7 +87,7 @@ impl Draft {
             let mode = fs::metadata(path).map_or(0o666, |there| there.permissions().mode());
             builder.permissions(fs::Permissions::from_mode(mode));
         }
-        let file = builder.tempfile_in(folder)?;
+        let file = builder.tempfile_in(folder).map_err(without_draft)?;
         drafts().push(file.path().to_path_buf());
         Ok(Draft(file))
     }
@@ -108,6 +109,12 @@ impl Draft {
         }
         Ok(())
     }
+}
+
+/// The system's error alone: the name of a draft says nothing to a user.
+fn without_draft(error: io::Error) -> io::Error {
+    let own = std::error::Error::source(&error).and_then(|own| own.downcast_ref::<io::Error>());
+    own.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Removes every file that is not whole yet. For a handler of interrupts, just before the process ends.

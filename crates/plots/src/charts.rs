@@ -264,13 +264,18 @@ fn padded(values: impl Iterator<Item = f64>, fraction: f64) -> (f64, f64) {
     (low - width * fraction, high + width * fraction)
 }
 
-/// Text without markup: the drawing library reads `$…$` as mathematics, and XML has no control characters.
+/// Text without markup: the drawing library reads `$…$` as mathematics, XML has no control characters, and a name must not turn
+/// the direction of the text around it.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '$' => out.push_str("\\$"),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push(' '),
+            '\u{FFFE}' | '\u{FFFF}' => out.push(' '),
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
+                out.push(' ')
+            }
+            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

@@ -11,6 +11,7 @@ use toprank::data::{Column, Dataset, Matrix, Source};
 use toprank::train::{Model, TrainError};
 
 use crate::failure::Failure;
+use crate::terminal::json_text;
 
 /// A usual line: plain rows of numbers.
 #[derive(Deserialize)]
@@ -32,8 +33,9 @@ const NOT_CALIBRATED: &str =
 /// What is wrong with a line: what was found, what was expected.
 type Wrong = (String, String);
 
-/// Answers every line of standard input, with probabilities if they are wanted.
-pub fn answer(model: &Model, probability: bool) -> Result<(), Failure> {
+/// Answers every line of standard input, with probabilities if they are wanted. A line that cannot be scored is answered with
+/// what is wrong with it, and the next one is served; `strict`: it ends the command.
+pub fn answer(model: &Model, probability: bool, strict: bool) -> Result<(), Failure> {
     if probability && model.header().calibration.is_empty() {
         return Err(Failure::usage(NOT_CALIBRATED));
     }
@@ -49,14 +51,21 @@ pub fn answer(model: &Model, probability: bool) -> Result<(), Failure> {
             let scores = scores(model, values, probability)?;
             respond(id, scores, model.header().outputs)
         });
-        match answer {
-            Ok(answer) => {
-                out.write_all(answer.as_bytes())?;
-                // The other side may wait for this answer before it sends the next line.
-                out.flush()?;
+        let id = answer.is_err().then(|| id_of(line)).flatten();
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err((found, expected)) => {
+                let error = lines.error(found, expected);
+                if strict {
+                    return Err(error.into());
+                }
+                line_of(id, "error", error.to_string().into())
             }
-            Err((found, expected)) => return Err(lines.error(found, expected).into()),
-        }
+        };
+        // The other side may wait for this answer before it sends the next line.
+        out.write_all(answer.as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(|error| Failure::file("standard output", &error))?;
     }
     Ok(())
 }
@@ -78,7 +87,9 @@ fn rows(
         return Ok((id, values));
     }
     let expected = || "{\"id\": …, \"features\": [[…], …]}".to_string();
-    let Any { id, features } = serde_json::from_slice(line).map_err(|e| (e.to_string(), expected()))?;
+    // A line of the input is the first line for the parser.
+    let found = |error: serde_json::Error| error.to_string().replace(" at line 1 column ", " at column ");
+    let Any { id, features } = serde_json::from_slice(line).map_err(|error| (found(error), expected()))?;
     for (item, row) in features.iter().enumerate() {
         match row {
             Value::Array(row) => {
@@ -177,16 +188,26 @@ fn respond(id: Option<Value>, scores: Vec<f64>, outputs: usize) -> Result<String
         let found = format!("item {} with the score {}", place % items.max(1) + 1, scores[place]);
         return Err((found, "features that give a finite score".into()));
     }
-    let mut answer = Map::new();
-    if let Some(id) = id {
-        answer.insert("id".into(), id);
-    }
     let scores: Value = match outputs {
         1 => scores.into(),
         _ => (0..items)
             .map(|item| (0..outputs).map(|output| scores[output * items + item]).collect::<Vec<f64>>())
             .collect(),
     };
-    answer.insert("scores".into(), scores);
-    Ok(format!("{}\n", Value::Object(answer)))
+    Ok(line_of(id, "scores", scores))
+}
+
+/// An answer: the id of its line, if it has one, and what there is to say.
+fn line_of(id: Option<Value>, name: &str, value: Value) -> String {
+    let id = id.map(|id| ("id".to_string(), id));
+    let answer: Map<String, Value> = id.into_iter().chain([(name.to_string(), value)]).collect();
+    json_text(&Value::Object(answer).to_string()) + "\n"
+}
+
+/// The id of a line that cannot be scored, so that its sender knows which one it was.
+fn id_of(line: &[u8]) -> Option<Value> {
+    match serde_json::from_slice(line) {
+        Ok(Value::Object(mut line)) => line.remove("id"),
+        _ => None,
+    }
 }

@@ -134,13 +134,15 @@ pub(crate) fn read(origin: &Origin, seed: u64, quiet: bool) -> Result<Interactio
         reading.read_all(&files.0, Vec::new(), quiet)
     };
     let Some(train) = &paths.data else { return Err(Failure::usage("no data: expected --data")) };
+    let files = train.0.join(", ");
     let train = read(train)?;
-    let mut data = if paths.valid.is_none() && paths.test.is_none() {
-        Interactions::split(&train, paths.split.as_deref().unwrap_or("leave-last"), seed)?
+    let parts = if paths.valid.is_none() && paths.test.is_none() {
+        Interactions::split(&train, paths.split.as_deref().unwrap_or("leave-last"), seed)
     } else {
         let [valid, test] = [&paths.valid, &paths.test].map(|files| files.as_ref().map(read).transpose());
-        Interactions::given(&train, valid?.as_ref(), test?.as_ref())?
+        Interactions::given(&train, valid?.as_ref(), test?.as_ref())
     };
+    let mut data = parts.map_err(|error| Failure::from(error).about(files))?;
     data.user_features = features(origin, "user", paths.user_features.as_ref(), &data.users)?;
     data.item_features = features(origin, "item", paths.item_features.as_ref(), &data.items)?;
     Ok(data)

@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toprank::train::fit::run::{RunFiles, checkpoint_of, run_to_file};
 use toprank::train::store::checkpoint;
-use toprank::train::{Config, Outcome, Reached, SETTINGS, Settings, TrainError, TrainerKind, TrainingLoop};
+use toprank::train::{
+    Config, Embedder, Files, Model, Outcome, Reached, Recommender, SETTINGS, Settings, TrainError, TrainerKind,
+    TrainingLoop, WalkFile,
+};
 
 use super::screen::Screen;
 use crate::failure::Failure;
+use crate::inputs::guard_settings;
 use crate::reading::Reading;
 use crate::{Common, note};
 
@@ -69,11 +73,18 @@ pub struct Begun {
     every: Duration,
 }
 
+/// The text of a TOML file.
+pub fn read_toml(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path.display(), &error))?;
+    String::from_utf8(bytes).map_err(|_| {
+        Failure::data(format!("{}: bytes that are not UTF-8; expected a TOML file", path.display()))
+    })
+}
+
 /// Settings of the flags over those of the config file.
 pub fn settings(flags: &Settings, config: Option<&Path>) -> Result<Settings, Failure> {
     let Some(path) = config else { return Ok(flags.clone()) };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+    let text = read_toml(path)?;
     let file =
         Settings::from_toml(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     Ok(flags.clone().over(file))
@@ -120,6 +131,7 @@ impl RunFlags {
             reading: reading.absolute()?,
             own,
         };
+        guard_settings(&origin.paths)?;
         Ok(Some(Begun { settings, config, origin, resumed: false, every }))
     }
 
@@ -138,7 +150,8 @@ impl RunFlags {
         let path = checkpoint_of(model);
         let (shown, checkpoint) = (model.display(), path.display());
         if !path.exists() {
-            if model.exists() {
+            let kinds = [Model::is_one, Recommender::is_one, Embedder::is_one, WalkFile::is_one];
+            if kinds.iter().any(|is_one| is_one(model)) {
                 note(common, format!("{shown} is finished: there is nothing to resume"));
                 return Ok(None);
             }
@@ -153,6 +166,7 @@ impl RunFlags {
         })?;
         let output = Some(model.display().to_string());
         let paths = Settings { output, ..origin.paths };
+        guard_settings(&paths)?;
         Ok(Some((config, Origin { paths, curves: self.curves.clone().or(origin.curves), ..origin })))
     }
 }

@@ -15,7 +15,7 @@ impl Toprank {
         Toprank { folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -135,6 +135,14 @@ impl Toprank {
         // It may have ended by itself in the meantime.
         let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
         child.wait().expect("it ends").code()
+    }
+
+    /// Runs a line of the shell, in which `$TOPRANK` is the binary.
+    #[cfg(unix)]
+    pub fn sh(&self, line: &str) -> Output {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).env("TOPRANK", env!("CARGO_BIN_EXE_toprank"));
+        shell.current_dir(self.folder.path()).stdin(Stdio::null()).output().expect("sh runs")
     }
 
     /// True if there is such a file.

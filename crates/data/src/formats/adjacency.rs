@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use hashbrown::HashSet;
 
 use super::entries::{Entries, names_of};
-use super::sheet::unsupported;
+use super::sheet::{no_further_columns, unsupported};
 use super::{Format, ReadOptions};
 use crate::dataset::Dataset;
 use crate::error::ReadError;
@@ -89,6 +89,7 @@ fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
     if data.lists.output.is_some() || data.features.width() > 0 || data.times.is_some() {
         return Err(unsupported("adjacency lines hold users and items only"));
     }
+    no_further_columns(data, "adjacency lines")?;
     if data.lists.labels.iter().any(|&label| label != 1.0) {
         return Err(unsupported("adjacency lines hold no ratings; write interactions instead"));
     }

@@ -52,7 +52,8 @@ impl Columns {
         if let Some(&column) = projection.iter().find(|&&column| holds(column).is_none()) {
             let found = format!("type {}", schema.field(column).data_type());
             let expected = "numbers, booleans, decimals, dates, text or a dictionary of these";
-            return Err(ReadError::data(file, found, expected).in_column(names[column].as_str()));
+            let error = ReadError::data(file, found, expected).in_column(names[column].as_str());
+            return Err(error.advice("Leave the column out with --ignore."));
         }
         Ok(Columns { table: Table::new(file, names, roles, options.regroup), projection })
     }

@@ -23,8 +23,8 @@ use std::io::{self, Write};
 use super::cell;
 use super::entries::{Entries, names_of};
 use super::records::Records;
-use super::sheet::unsupported;
-use super::{Format, ReadOptions};
+use super::sheet::{no_further_columns, unsupported};
+use super::{Format, ReadOptions, Words};
 use crate::dataset::Dataset;
 use crate::error::{ReadError, show, show_names};
 use crate::lines::Lines;
@@ -246,6 +246,14 @@ fn plan_of(
         time: place(&options.time, TIME)?,
         width,
     };
+    let used = [Some(places.user), Some(places.item), places.rating, places.time];
+    let others: Vec<&str> =
+        (0..width).filter(|place| !used.contains(&Some(*place))).map(|place| names[place].as_str()).collect();
+    if options.words == Words::Kept && !others.is_empty() {
+        let found = format!("columns that interactions cannot hold: {}", show_names(others));
+        return Err(ReadError::options(file, found, "user, item, rating and time only")
+            .advice("Leave them out with --drop, or read a table with --input-format csv."));
+    }
     Ok((places, names))
 }
 
@@ -253,6 +261,7 @@ fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
     if data.lists.output.is_some() || data.features.width() > 0 {
         return Err(unsupported("interactions have no features and one output; write a table instead"));
     }
+    no_further_columns(data, "interactions")?;
     let mut csv = ::csv::Writer::from_writer(out);
     let header = ["user_id", "item_id", "rating", "timestamp"];
     csv.write_record(&header[..if data.times.is_some() { 4 } else { 3 }])?;

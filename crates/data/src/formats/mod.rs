@@ -109,6 +109,9 @@ pub enum Words {
     Ignored,
     /// Categorical features.
     Categories,
+    /// Kept as text ([`Dataset::extra`]), as is every other column without a role: nothing of a table is lost, or it is an
+    /// error that names the columns.
+    Kept,
 }
 
 /// Options of all readers; each reader uses those that mean something to it.

@@ -16,7 +16,7 @@ Which column of a table plays which role: decided here once for CSV, TSV, Parque
 | ignored     | `ignore`        | none; they have no role at all                                             |
 | features    | `features`      | every numeric column that has a name and no other role                     |
 | categories  | `categorical`   | Arrow dictionary columns of text; every text with `words: categories`      |
-| kept text   | `keep`          | none                                                                       |
+| kept text   | `keep`          | none; every column without a role with `words: kept`                       |
 
 The first name of a line of this table that is there is taken. `labels`, `features`, `categorical` and `keep` take
 names and patterns with `*`. A pattern passes over columns with another role; a name given in full does not.
@@ -137,6 +137,17 @@ impl Roles {
         if multi {
             // By default recognised, so no features; but each label is its own list over all rows.
             (roles.list, roles.list_weight, roles.time) = (None, None, None);
+        }
+        if options.words == Words::Kept {
+            let used = roles.columns();
+            let free = |column: &usize| !table.ignores(*column) && used.binary_search(column).is_err();
+            let others: Vec<usize> = (0..names.len()).filter(free).collect();
+            if let Some(nameless) = others.iter().find(|&&column| names[column].is_empty()) {
+                let found = format!("column {}, which has no name and cannot be kept", nameless + 1);
+                let error = ReadError::options(file, found, "a name for every column");
+                return Err(error.advice("Name it, or leave out all columns without a use with --drop."));
+            }
+            roles.keep.extend(others);
         }
         Ok(roles)
     }

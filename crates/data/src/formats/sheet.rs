@@ -18,6 +18,7 @@ use std::io;
 
 use super::roles;
 use crate::dataset::Dataset;
+use crate::error::show_names;
 use crate::group::Interner;
 
 /// What a column of the sheet holds.
@@ -54,6 +55,17 @@ pub(crate) struct Sheet<'a> {
 /// This content does not fit this format.
 pub(crate) fn unsupported(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, what.into())
+}
+
+/// For formats without a place for columns of text: an error that names them.
+pub(crate) fn no_further_columns(data: &Dataset, format: &str) -> io::Result<()> {
+    if data.extra.is_empty() {
+        return Ok(());
+    }
+    let names = show_names(data.extra.iter().map(|(name, _)| name.as_str()));
+    Err(unsupported(format!(
+        "columns for which {format} have no place: {names}; write CSV or Parquet, or leave them out with --drop"
+    )))
 }
 
 impl<'a> Sheet<'a> {

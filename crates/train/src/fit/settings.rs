@@ -17,7 +17,7 @@ assert!(error.to_string().contains("a setting of `toprank recommend train`"), "{
 */
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{ParamError, Policy};
+use toprank_core::{ParamError, Policy, catalog};
 use toprank_metrics::Measure;
 use toprank_objectives::Goal;
 
@@ -525,9 +525,14 @@ impl Settings {
     /// # Errors
     /// If it is not TOML, or has a key that is no setting.
     pub fn from_toml(text: &str) -> Result<Settings, ParamError> {
-        toml::from_str(text).map_err(|error| {
-            let keys = Settings::keys().join(", ");
-            ParamError::new("the config", error.to_string().trim(), &format!("TOML with some of {keys}"))
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            // Where only a name is wrong, the nearest ones help more than all of them.
+            let known = |key: &str| SETTINGS.iter().any(|s| s.key == key || s.aliases.contains(&key));
+            let table: toml::Table = toml::from_str(text).unwrap_or_default();
+            match table.keys().find(|key| !known(key)) {
+                Some(key) => catalog::unknown("setting", key, Settings::keys()),
+                None => ParamError::new("the config", error.to_string().trim(), "TOML, such as epochs = 20"),
+            }
         })
     }
 

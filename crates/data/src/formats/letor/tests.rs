@@ -448,7 +448,10 @@ fn what_text_cannot_hold_is_refused_not_dropped() {
         error.to_string()
     };
     let weights = refused(|d| d.lists.item_weights = Some(vec![2.0]));
-    assert_eq!(weights, "item weights, for which LETOR text has no place; write CSV or Parquet");
+    assert_eq!(
+        weights,
+        "item weights, for which LETOR text has no place; write CSV or Parquet, or leave the column out with --ignore"
+    );
     let list = refused(|d| d.list_names = Some(["two words"].into_iter().collect()));
     assert_eq!(list, "list name \"two words\", which a qid cannot be; write CSV or Parquet");
     let item = refused(|d| d.item_names = Some(["a\nb"].into_iter().collect()));

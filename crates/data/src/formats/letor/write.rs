@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 
 use crate::dataset::{Dataset, Matrix};
+use crate::formats::sheet::no_further_columns;
 use crate::names::Names;
 
 /// Writes `label qid:Q index:value … # docid = NAME`, floats with the fewest digits that read back the same.
@@ -91,11 +92,13 @@ fn check(dataset: &Dataset) -> io::Result<()> {
         ("times", dataset.times.is_some()),
         ("positions", dataset.positions.is_some()),
         ("initial scores", dataset.init_scores.is_some()),
-        ("further columns", !dataset.extra.is_empty()),
         ("categories", dataset.columns.iter().any(|column| column.levels.is_some())),
     ];
+    no_further_columns(dataset, "lines of LETOR text")?;
     if let Some((what, _)) = lost.iter().find(|(_, there)| *there) {
-        return refuse(format!("{what}, for which LETOR text has no place; write CSV or Parquet"));
+        return refuse(format!(
+            "{what}, for which LETOR text has no place; write CSV or Parquet, or leave the column out with --ignore"
+        ));
     }
     for name in dataset.list_names.iter().flat_map(Names::iter) {
         if name.is_empty() || name.contains([' ', '\t', '\n', '\r', '#']) {

@@ -1,0 +1,68 @@
+//! What reaches a terminal: results on standard output, everything else on standard error.
+//!
+//! Every text passes through here, and names that come from files cannot do more than be read: control characters and
+//! characters that turn the direction of a text are shown as escapes, also where the output is a file or a pipe.
+
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+
+use serde::Serialize;
+use toprank::core::text::{is_unsafe, visible_lines};
+
+use crate::Common;
+use crate::failure::Failure;
+
+/// Prints to standard output; a closed pipe is a [`Failure`] without a message.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(visible_lines(text).as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::file("standard output", &error))
+}
+
+/// Prints a JSON value, indented, with a newline.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(json_text(&serde_json::to_string_pretty(value).map_err(Failure::failed)?) + "\n"))
+}
+
+/// JSON text in which characters that are unsafe to show are written as `\u…`, so that any parser reads the same strings.
+pub fn json_text(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Line breaks of JSON are its layout; inside of strings they are escaped already.
+        if c == '\n' || !is_unsafe(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
+}
+
+/// Prints a line on standard error. A full disk or a closed terminal there is no reason to give up the work.
+pub fn say(line: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(&line.to_string()));
+}
+
+/// Prints a note on standard error.
+pub fn note(common: &Common, words: impl fmt::Display) {
+    if !common.quiet {
+        say(format_args!("note: {words}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_that_is_safe_to_show_means_the_same() {
+        let value = serde_json::json!({"a\u{202e}b": "\u{1b}[2J\u{9b}\u{e0041}\n", "c": [1, "東"]});
+        let text = json_text(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.contains(|c| c != '\n' && is_unsafe(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+}
