@@ -9,7 +9,9 @@ let data = files::read_all(&files, &ReadOptions::default()).unwrap();
 
 Rows stand in the order of the files and, within a file, in its order; a list may only be in two of them with
 `regroup`, which brings its rows together. Tables must have the same feature columns, in any order. A text that calls
-features by number may state fewer of them than another one. Binary files become one list, files of several labels keep
+features by number may state fewer of them than another one. The levels of a categorical column are those of all files, in
+bytewise order (where all files declare the same ones in another order, as ARFF and memory-mapped files can, in that order):
+tables give the same codes however the rows are distributed over the files. Binary files become one list, files of several labels keep
 one list per label, interactions are joined by the names of users and items.
 */
 
@@ -173,7 +175,7 @@ fn all_or_none<'a, T>(
     Ok(parts.iter().map(|part| of(&part.data)).collect())
 }
 
-/// The features of all parts, with the categories of all of them.
+/// The features of all parts, with the levels of all of them, in an order that does not depend on the order of the parts.
 fn common_columns(parts: &[Part]) -> Result<Vec<Column>, ReadError> {
     let numbered = |column: &Column| column.name.parse::<u32>().is_ok();
     let widest = parts.iter().max_by_key(|part| part.data.columns.len()).unwrap_or(&parts[0]);

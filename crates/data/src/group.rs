@@ -70,6 +70,27 @@ impl Interner {
         names.shrink();
         names
     }
+
+    /// The names in bytewise order, and for each number the place of its name among them. They depend on which names
+    /// there are, not on the order in which they came.
+    ///
+    /// ```
+    /// let mut levels = toprank_data::group::Interner::default();
+    /// assert_eq!([levels.number("red"), levels.number("blue")], [0, 1]);
+    /// let (names, places) = levels.into_sorted();
+    /// assert_eq!(names.iter().collect::<Vec<_>>(), ["blue", "red"]);
+    /// assert_eq!(places, [1, 0]);
+    /// ```
+    pub fn into_sorted(self) -> (Names, Vec<u32>) {
+        let names = self.names;
+        let mut order: Vec<u32> = (0..names.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| names.get(number as usize));
+        let mut places = vec![0; order.len()];
+        for (place, &number) in (0..).zip(&order) {
+            places[number as usize] = place;
+        }
+        (gather_names(&names, &order), places)
+    }
 }
 
 /// Cuts rows into lists while they are read.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use toprank_core::Lists;
 use toprank_data::formats::{self, Format};
-use toprank_data::{Column, Dataset, Matrix, Names, ReadOptions, Source};
+use toprank_data::{Column, Dataset, Matrix, Names, ReadOptions, Source, files};
 
 fn table_formats() -> Vec<&'static Format> {
     ["csv", "tsv", "parquet", "arrow"].iter().filter_map(|name| formats::by_name(name)).collect()
@@ -112,17 +112,29 @@ fn dataset() -> impl Strategy<Value = Dataset> {
                 extra: if with[6] { vec![("kept, text".into(), texts.iter().collect())] } else { vec![] },
                 ..Dataset::default()
             };
-            // The last feature becomes categorical, levels in order of first appearance.
+            // The last feature becomes categorical, with the levels that occur, sorted.
             if let (Matrix::Dense { width: 1.., values }, true) = (&mut data.features, with[7]) {
-                let mut levels = toprank_data::group::Interner::default();
-                for (row, &word) in words.iter().enumerate() {
-                    let code = levels.number(["x, y", "\"é\"", "1.5"][word]);
-                    values[row * width + width - 1] = code as f32;
+                let words: Vec<&str> = words.iter().map(|&word| ["x, y", "\"é\"", "1.5"][word]).collect();
+                let levels = sorted_levels(&words);
+                for (row, word) in words.iter().enumerate() {
+                    values[row * width + width - 1] = code(&levels, word);
                 }
-                data.columns[width - 1].levels = Some(levels.into_names());
+                data.columns[width - 1].levels = Some(levels.into_iter().collect());
             }
             data
         })
+}
+
+/// The distinct strings, compared byte by byte.
+fn sorted_levels<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let mut levels = words.to_vec();
+    levels.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
+    levels.dedup();
+    levels
+}
+
+fn code(levels: &[&str], word: &str) -> f32 {
+    levels.iter().position(|level| *level == word).expect("a level") as f32
 }
 
 fn options_for(data: &Dataset) -> ReadOptions {
@@ -145,6 +157,80 @@ proptest! {
         let options = options_for(&data);
         for format in table_formats() {
             prop_assert_eq!(shown(&through(format, &data, &options)), shown(&data), "{}", format.name);
+        }
+    }
+}
+
+/// Strings whose bytewise order is neither that of this table nor one that ignores case or reads numbers.
+const COLOURS: [&str; 8] = ["red", "Blue", "木", "10", "blue", "9", "é", "amber"];
+
+/// A table with the number of each row, and its colour; 8: missing.
+fn coloured(rows: &[(usize, usize)]) -> Dataset {
+    let values = rows.iter().flat_map(|&(row, colour)| {
+        [row as f32, if colour < COLOURS.len() { colour as f32 } else { f32::NAN }]
+    });
+    let column = |name: &str, levels: Option<Names>| Column { name: name.into(), levels };
+    Dataset {
+        lists: Lists::from_lengths(&[rows.len()], vec![1.0; rows.len()]),
+        features: Matrix::Dense { width: 2, values: values.collect() },
+        columns: vec![column("row", None), column("colour", Some(COLOURS.into_iter().collect()))],
+        ..Dataset::default()
+    }
+}
+
+/// The levels of the colours, and the code of each row, by its number; NaN as -1.
+fn codes_of_colours(data: &Dataset) -> (Vec<String>, Vec<f32>) {
+    let mut codes = vec![f32::NAN; data.rows()];
+    for row in 0..data.rows() {
+        let code = data.features.get(row, 1);
+        codes[data.features.get(row, 0) as usize] = if code.is_nan() { -1.0 } else { code };
+    }
+    let levels = data.columns[1].levels.as_ref().expect("a categorical column");
+    (levels.iter().map(String::from).collect(), codes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn codes_of_categories_depend_neither_on_the_order_of_rows_nor_on_their_files(
+        (in_order, shuffled, files) in prop::collection::vec(0..=COLOURS.len(), 1..20).prop_flat_map(|colours| {
+            let rows: Vec<(usize, usize)> = colours.into_iter().enumerate().collect();
+            let files = prop::collection::vec(0usize..3, rows.len());
+            (Just(rows.clone()), Just(rows).prop_shuffle(), files)
+        }),
+    ) {
+        let words: Vec<Option<&str>> = in_order.iter().map(|&(_, colour)| COLOURS.get(colour).copied()).collect();
+        let levels = sorted_levels(&words.iter().flatten().copied().collect::<Vec<_>>());
+        let codes = words.iter().map(|word| word.map_or(-1.0, |word| code(&levels, word))).collect();
+        let wanted = (levels.iter().map(ToString::to_string).collect(), codes);
+        // Rows in any order, each in one of up to three files.
+        let part = |file: usize| -> Vec<(usize, usize)> {
+            shuffled.iter().zip(&files).filter(|(_, of)| **of == file).map(|(row, _)| *row).collect()
+        };
+        let parts: Vec<Vec<(usize, usize)>> = (0..3).map(part).filter(|rows| !rows.is_empty()).collect();
+        for format in table_formats() {
+            let options = ReadOptions {
+                format: Some(format.name.into()), categorical: vec!["colour".into()], ..ReadOptions::default()
+            };
+            for rows in [&in_order, &shuffled] {
+                prop_assert_eq!(&codes_of_colours(&through(format, &coloured(rows), &options)), &wanted, "{}", format.name);
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let path = |p: usize, name: &str| folder.path().join(format!("{p}.{name}")).display().to_string();
+            let (mut tables, mut mapped) = (Vec::new(), Vec::new());
+            for (p, rows) in parts.iter().enumerate() {
+                let mut bytes = Vec::new();
+                format.write.expect("tables can be written")(&coloured(rows), &mut bytes).unwrap();
+                tables.push(path(p, format.name));
+                std::fs::write(&tables[p], bytes).unwrap();
+                mapped.push(path(p, "toprank-data"));
+                toprank_data::mapped::convert(&Source::path(&tables[p]), &options, mapped[p].as_ref()).unwrap();
+            }
+            let all = files::read_all(&tables, &options).unwrap();
+            prop_assert_eq!(&codes_of_colours(&all), &wanted, "{} files of {}", tables.len(), format.name);
+            let all = files::read_all(&mapped, &ReadOptions::default()).unwrap();
+            prop_assert_eq!(&codes_of_colours(&all), &wanted, "{} memory-mapped files", mapped.len());
         }
     }
 }

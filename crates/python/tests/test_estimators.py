@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import toprank
+from toprank._frames import features_of
 
 TREES = {"model": "trees", "trees": 15, "leaves": 7}
 
@@ -95,6 +96,35 @@ def test_frames_of_any_make_give_the_same_scores_and_names_are_checked(lists):
     assert np.array_equal(ranker.predict(frame[["word", *"edcba"]].assign(more=1.0)), want), "found by their names"
     with pytest.raises(ValueError, match="word"):
         ranker.predict(frame.drop(columns="word"))
+
+
+class Frame:
+    """The least that a frame of Arrow has."""
+
+    def __init__(self, **columns):
+        self.columns, self.column_names = columns, list(columns)
+
+    def column(self, name):
+        return self.columns[name]
+
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
+
+def test_codes_of_strings_follow_their_sorted_order_whatever_the_order_of_rows():
+    words = np.array(["red", "Blue", None, "木", "10", "blue", "9", "é", "red"], dtype=object)
+    levels = sorted({word for word in words if word is not None}, key=lambda word: word.encode())
+    want = [np.nan if word is None else levels.index(word) for word in words]
+    for order in (np.arange(9), np.arange(9)[::-1], np.random.default_rng(3).permutation(9)):
+        found = features_of(Frame(word=words[order], number=np.arange(9.0)[order]))
+        assert found.levels == {0: levels}
+        np.testing.assert_array_equal(found.values[np.argsort(order), 0], np.array(want, dtype=np.float32))
+
+
+def test_a_column_of_strings_and_numbers_is_refused_whichever_comes_first():
+    for words, what in ((["a", 1.0], "strings and, in row 1, 1.0"), ([1.0, None, "a"], "numbers and, in row 2, 'a'")):
+        with pytest.raises(TypeError, match=f"column word has {what}"):
+            features_of(Frame(word=np.array(words, dtype=object)))
 
 
 def test_missing_values_are_learned_from(lists):

@@ -60,7 +60,8 @@ pub struct Dataset {
 pub struct Column {
     /// Its name; LETOR features are called by their number.
     pub name: String,
-    /// `Some`: categorical, the values are 0, 1, 2, … and stand for these strings.
+    /// `Some`: categorical, the values are 0, 1, 2, … and stand for these strings. In what is read from tables they are
+    /// the strings that occur, in bytewise order; in ARFF those that the header declares, in its order.
     pub levels: Option<Names>,
 }
 

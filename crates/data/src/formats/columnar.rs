@@ -130,7 +130,7 @@ impl Columns {
         Ok(())
     }
 
-    /// The categories of a column as codes, in order of first appearance.
+    /// The categories of a column as codes among those read so far.
     fn codes(&mut self, f: usize, array: &dyn Array) -> Result<Vec<f32>, ReadError> {
         let first = self.table.rows();
         let texts = Texts::of(array);

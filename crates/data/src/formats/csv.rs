@@ -255,8 +255,8 @@ mod tests {
         assert!(data.lists.labels[2].is_nan(), "a missing label is not judged");
         assert_eq!(data.lists.item_weights, Some(vec![0.5, 1.0, 2.0]));
         assert_eq!(data.lists.list_weights, Some(vec![2.0, 1.0]));
-        assert_eq!(data.columns[0].levels, Some(["red", "blue"].into_iter().collect()));
-        let values = vec![0.0, 1.0, 2.0, 1.0, 3.0, 4.0, 0.0, 5.0, 6.0];
+        assert_eq!(data.columns[0].levels, Some(["blue", "red"].into_iter().collect()));
+        let values = vec![1.0, 1.0, 2.0, 0.0, 3.0, 4.0, 1.0, 5.0, 6.0];
         assert_eq!(data.features, Matrix::Dense { width: 3, values });
         assert_eq!(data.extra[1].1.get(2), "z");
         assert_eq!(data.extra[0], ("f1".into(), ["1", "3", "5"].into_iter().collect()));

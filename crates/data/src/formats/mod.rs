@@ -144,7 +144,7 @@ pub struct ReadOptions {
     pub time: Option<String>,
     /// Feature columns, names or patterns with `*`; empty: every numeric column that has no other use.
     pub features: Vec<String>,
-    /// Feature columns to be read as categories, names or patterns with `*`.
+    /// Feature columns to be read as categories, names or patterns with `*`. Codes follow the bytewise order of the strings.
     pub categorical: Vec<String>,
     /// Columns or features that are not to be read: names, patterns with `*`, or ranges of numbers such as `26-46`.
     pub ignore: Vec<String>,

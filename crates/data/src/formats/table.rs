@@ -8,6 +8,10 @@ What a missing cell means depends on the role:
 - the label: not judged, NaN; with several `labels`: the row is left out of that label's list;
 - list, item, kept text: the text as it stands, also the empty one;
 - weight, list weight, time, position, first score: an error.
+
+The levels of a categorical feature are the strings that occur in its column, and their codes follow the bytewise order of
+the strings, once all rows are read. So the codes depend neither on the order of the rows nor, where several files are read
+as one data set, on how the rows are distributed over them.
 */
 
 use toprank_core::Lists;
@@ -40,7 +44,7 @@ pub(crate) struct Table {
     pub items: Names,
     /// Row after row.
     pub values: Vec<f32>,
-    /// One per feature, used by categorical ones.
+    /// One per feature, used by categorical ones: until `finish`, codes are numbers in order of first appearance.
     levels: Vec<Interner>,
     pub kept: Vec<Names>,
 }
@@ -160,7 +164,7 @@ impl Table {
         Ok(())
     }
 
-    /// The code of a category of feature `f`.
+    /// The code of a category of feature `f` among those read so far; `finish` replaces it by the final one.
     pub(crate) fn level(&mut self, f: usize, row: usize, text: &str) -> Result<f32, ReadError> {
         let levels = &mut self.levels[f];
         let code = levels.number(text);
@@ -210,6 +214,7 @@ impl Table {
             return Err(ReadError::data(&self.file, "no row below the column names", "at least one row"));
         }
         self.check_stated()?;
+        let levels = self.sort_levels();
         let groups = std::mem::replace(&mut self.groups, Groups::new(false));
         let cut = groups.finish(self.rows);
         if let Some(order) = &cut.order {
@@ -222,13 +227,11 @@ impl Table {
         let used = roles.columns();
         let unread = |column: &usize| used.binary_search(column).is_err() && !names[*column].is_empty();
         let unread: Vec<String> = (0..names.len()).filter(unread).map(name).collect();
-        let column = |(feature, levels): (&Feature, Interner)| Column {
-            name: name(feature.column),
-            levels: feature.categorical.then(|| levels.into_names()),
-        };
+        let column =
+            |(feature, levels): (&Feature, Option<Names>)| Column { name: name(feature.column), levels };
         values.shrink_to_fit();
         let mut data = Dataset {
-            columns: roles.features.iter().zip(self.levels).map(column).collect(),
+            columns: roles.features.iter().zip(levels).map(column).collect(),
             features: Matrix::Dense { width: roles.features.len(), values },
             item_names: roles.item.map(|_| self.items),
             times: roles.time.map(|_| self.times),
@@ -253,6 +256,23 @@ impl Table {
             data.list_names = roles.list.map(|_| cut.names);
         }
         Ok(data)
+    }
+
+    /// The levels of every categorical feature in bytewise order, and their places as the codes of the rows.
+    fn sort_levels(&mut self) -> Vec<Option<Names>> {
+        let width = self.roles.features.len();
+        let mut sorted = vec![None; width];
+        for (f, levels) in std::mem::take(&mut self.levels).into_iter().enumerate() {
+            if !self.roles.features[f].categorical {
+                continue;
+            }
+            let (names, codes) = levels.into_sorted();
+            for value in self.values.iter_mut().skip(f).step_by(width).filter(|value| !value.is_nan()) {
+                *value = codes[*value as usize] as f32;
+            }
+            sorted[f] = Some(names);
+        }
+        sorted
     }
 
     /// Weights, times and first scores must be stated, weights also be ≥ 0.

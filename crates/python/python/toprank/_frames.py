@@ -15,7 +15,7 @@ class Features(NamedTuple):
     names: list[str]
     """Names of the columns; without names they are called by their number from 1, as in LETOR files."""
     levels: dict[int, list[str]]
-    """Strings of the categorical columns."""
+    """Strings of the categorical columns, in sorted order: string i has code i."""
     named: bool
 
 
@@ -97,15 +97,24 @@ def _column(series: Any, name: Any) -> tuple[np.ndarray, list[str] | None]:
     if array.dtype.kind not in "OUTS" and array.dtype.kind != "V":
         raise TypeError(f"X: column {name} has values of type {array.dtype}, expected numbers or strings")
     codes: dict[str, int] = {}
+    strings: bool | None = None
     numbers = np.empty(len(array), dtype=np.float32)
     for row, value in enumerate(array.tolist()):
         if value is None or value != value or type(value).__name__ == "NAType":
             numbers[row] = np.nan
-        elif isinstance(value, str):
-            # Strings are numbered in the order of their first rows, like those of a file.
-            numbers[row] = codes.setdefault(value, len(codes))
-        elif not codes:
-            numbers[row] = float(value)
-        else:
-            raise TypeError(f"X: column {name} has strings and, in row {row}, {value!r}; expected either strings or numbers")
-    return numbers, list(codes) or None
+            continue
+        strings = isinstance(value, str) if strings is None else strings
+        if strings != isinstance(value, str):
+            found = "strings" if strings else "numbers"
+            raise TypeError(f"X: column {name} has {found} and, in row {row}, {value!r}; expected either strings or numbers")
+        numbers[row] = codes.setdefault(value, len(codes)) if strings else float(value)
+    if not codes:
+        return numbers, None
+    # Codes follow the sorted strings, like those of a file (the order of code points is that of UTF-8 bytes), so that they
+    # do not depend on the order of the rows. A categorical column's own order and its unused categories do not count.
+    levels = sorted(codes)
+    places = np.empty(len(levels), dtype=np.float32)
+    places[[codes[level] for level in levels]] = np.arange(len(levels), dtype=np.float32)
+    known = ~np.isnan(numbers)
+    numbers[known] = places[numbers[known].astype(np.intp)]
+    return numbers, levels
