@@ -3,25 +3,22 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::container::{self, Stored, Tensor};
+use super::fingerprint::Fingerprint;
 use crate::error::TrainError;
-use crate::fit::engine::Examples;
 use crate::fit::settings::{Config, TrainerKind};
 use crate::fit::training_loop::Position;
 
 const KIND: &str = "checkpoint";
-/// Rows of features that enter the fingerprint of the data.
-const FINGERPRINTED_ROWS: usize = 1024;
 
 /// What a checkpoint says about its run.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct About {
     pub config: Config,
-    /// Fingerprint of the data.
-    pub data: String,
+    /// What it was started on.
+    pub inputs: Fingerprint,
     /// What the caller keeps to find its files again.
     pub origin: serde_json::Value,
     pub position: Position,
@@ -38,12 +35,11 @@ impl About {
     }
 
     /// Refuses to resume on other data.
-    pub fn check_data(&self, stored: &Stored, data: &str) -> Result<(), TrainError> {
-        if self.data == data {
-            return Ok(());
+    pub fn check_inputs(&self, stored: &Stored, inputs: &Fingerprint) -> Result<(), TrainError> {
+        match self.inputs.difference(inputs) {
+            None => Ok(()),
+            Some(input) => Err(TrainError::InputChanged { file: stored.file().into(), input }),
         }
-        let expected = "the data it was started with; they have changed since, so start a new run";
-        Err(stored.wrong("a checkpoint of other data", expected))
     }
 }
 
@@ -61,9 +57,23 @@ pub(crate) fn load(path: &Path) -> Result<(Stored, About), TrainError> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn announce(path: &Path, config: &Config, origin: &serde_json::Value) -> Result<(), TrainError> {
-    let (data, position) = (String::new(), Position::default());
-    save(path, &About { config: config.clone(), data, origin: origin.clone(), position }, &[])
+pub(crate) fn announce(
+    path: &Path,
+    config: &Config,
+    origin: &serde_json::Value,
+    inputs: Fingerprint,
+) -> Result<(), TrainError> {
+    let position = Position::default();
+    save(path, &About { config: config.clone(), inputs, origin: origin.clone(), position }, &[])
+}
+
+/// Refuses to resume a run that was announced on other data; one that has begun is checked when its state is taken over.
+///
+/// # Errors
+/// If an input is another, or the file is damaged.
+pub(crate) fn check_announced(path: &Path, inputs: &Fingerprint) -> Result<(), TrainError> {
+    let (stored, about) = load(path)?;
+    if stored.is_empty() { about.check_inputs(&stored, inputs) } else { Ok(()) }
 }
 
 /// The config a checkpoint was started with, and what its caller kept in it.
@@ -78,43 +88,4 @@ pub fn about(path: &Path, kind: TrainerKind) -> Result<(Config, serde_json::Valu
         return Err(stored.wrong(format!("a checkpoint of `toprank {}`", found.command()), expected));
     }
     Ok((about.config, about.origin))
-}
-
-/// Tells data sets apart: all labels and list boundaries, and evenly spaced rows of features, of training and validation
-/// data.
-pub(crate) fn fingerprint(train: Examples, valid: Option<Examples>) -> String {
-    let mut hash = Xxh3::new();
-    for examples in [Some(train), valid].into_iter().flatten() {
-        add(&mut hash, examples);
-    }
-    format!("{:016x}", hash.digest())
-}
-
-fn add(hash: &mut Xxh3, examples: Examples) {
-    for offset in &examples.lists.offsets {
-        hash.update(&offset.to_le_bytes());
-    }
-    let weights = [&examples.lists.item_weights, &examples.lists.list_weights];
-    for value in examples.lists.labels.iter().chain(weights.into_iter().flatten().flatten()) {
-        hash.update(&value.to_bits().to_le_bytes());
-    }
-    let rows = examples.features.rows();
-    let count = rows.min(FINGERPRINTED_ROWS);
-    let some: Vec<u32> = (0..count).map(|i| (i * rows / count) as u32).collect();
-    let mut values = vec![0.0; some.len() * examples.features.width()];
-    examples.features.gather(&some, &mut values);
-    for value in values {
-        hash.update(&value.to_bits().to_le_bytes());
-    }
-    if let Some(graphs) = examples.features.graphs() {
-        for number in graphs.nodes.iter().chain(&graphs.edges) {
-            hash.update(&number.to_le_bytes());
-        }
-        for end in graphs.ends.iter().flatten() {
-            hash.update(&end.to_le_bytes());
-        }
-        for value in graphs.node_values.iter().chain(&graphs.edge_values) {
-            hash.update(&value.to_bits().to_le_bytes());
-        }
-    }
 }
