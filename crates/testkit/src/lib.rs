@@ -1,10 +1,12 @@
 //! **What do tests share?** Real data sets where they are at hand, attacks that every reader must survive, replayed fuzz
-//! seeds, and an allocator that counts.
+//! seeds, re-signed model files, and allocators that count or refuse.
 
 pub mod alloc;
 pub mod attacks;
 pub mod fuzz;
 pub mod real;
+pub mod resigned;
 
 pub use attacks::{ATTACKS, Attack, Owes};
 pub use real::{real_data, real_file};
+pub use resigned::StoredFile;

@@ -179,8 +179,8 @@ pub(crate) fn resume_and_run(
 }
 
 /// Trains to the end with a checkpoint beside the model, without files where there are none. If the loss, the gradient or a score
-/// stops being finite, the best model on validation is saved, if there is one, and the checkpoint is removed: resumed, the run
-/// would end in the same way.
+/// stops being finite, or anything else happens that would happen again, the best model on validation is saved, if there is one, and
+/// the checkpoint is removed: resumed, the run would end in the same way.
 ///
 /// # Errors
 /// What stopped the run. A run that is interrupted is [`TrainError::Interrupted`] and leaves its checkpoint.
@@ -203,7 +203,7 @@ pub(crate) fn run_to_end<T: TrainingLoop + ?Sized>(
         }
         Ok(outcome) => Ok(outcome),
         Err(error) => {
-            let (true, Some(files)) = (diverged(&error), files) else { return Err(error) };
+            let (true, Some(files)) = (is_final(&error), files) else { return Err(error) };
             if let Some((value, epoch)) = training.best() {
                 save_best(training)?;
                 let (file, metric) = (files.lock.output().display(), training.state().measure.name());
@@ -217,14 +217,16 @@ pub(crate) fn run_to_end<T: TrainingLoop + ?Sized>(
     }
 }
 
-/// True of errors that the same config and data end in whenever they are trained.
-fn diverged(error: &TrainError) -> bool {
+/// True of errors that the same config and data end in whenever they are trained: a checkpoint is of no use then.
+pub(crate) fn is_final(error: &TrainError) -> bool {
     matches!(
         error,
         TrainError::NotFinite { .. }
             | TrainError::Diverged { .. }
             | TrainError::Goal(_)
             | TrainError::Evaluate(_)
+            | TrainError::Model(_)
+            | TrainError::Param(_)
     )
 }
 
@@ -237,7 +239,7 @@ pub(crate) fn save_finished<T>(
     save: impl FnOnce() -> Result<T, TrainError>,
 ) -> Result<T, TrainError> {
     let saved = save();
-    if saved.as_ref().is_err_and(diverged) {
+    if saved.as_ref().is_err_and(is_final) {
         files.lock.remove_checkpoint()?;
     }
     saved

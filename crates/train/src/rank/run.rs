@@ -15,7 +15,7 @@ use super::folds::{CrossValidation, FoldFiles, FoldResults, examples};
 use super::job::{Data, Job};
 use crate::error::TrainError;
 use crate::fit::curve::Record;
-use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, run_to_end, save_finished};
+use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, is_final, run_to_end, save_finished};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Callbacks, Outcome, TrainingLoop};
 use crate::fit::tune::Tunable;
@@ -97,7 +97,14 @@ impl Run<'_> {
                         checkpoint::announce(&path, config, files.origin, inputs)?;
                     }
                 }
-                folds.run(config, &data, held_out.as_ref(), fold_files.as_ref(), callbacks)?;
+                let done = folds.run(config, &data, held_out.as_ref(), fold_files.as_ref(), callbacks);
+                if let (true, Some(files), Some(folds)) =
+                    (done.as_ref().is_err_and(is_final), &files, &fold_files)
+                {
+                    files.lock.remove_checkpoint()?;
+                    folds.remove()?;
+                }
+                done?;
                 (train, valid) = (data.into(), held_out.map(Data::from));
                 Some(folds)
             }

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use toprank_core::GraphShape;
+use toprank_embeddings::Shape;
 
 use super::container::{self, Stored, Tensor};
 use super::fingerprint::Fingerprint;
 use crate::error::TrainError;
 use crate::fit::settings::{Config, TrainerKind};
 use crate::fit::training_loop::Position;
+use crate::rank::models;
 
 const KIND: &str = "checkpoint";
 
@@ -87,5 +90,42 @@ pub fn about(path: &Path, kind: TrainerKind) -> Result<(Config, serde_json::Valu
         let expected = format!("one of `toprank {}`", kind.command());
         return Err(stored.wrong(format!("a checkpoint of `toprank {}`", found.command()), expected));
     }
+    about.config.check().map_err(|error| stored.wrong(error.to_string(), "the settings of a run"))?;
+    check_size(&stored, &about.config)?;
     Ok((about.config, about.origin))
+}
+
+/// Refuses settings that ask for more parameters than the file holds, before a trainer takes memory for them. What depends on the
+/// data is not known here: the fewest that any data ask for are compared.
+fn check_size(stored: &Stored, config: &Config) -> Result<(), TrainError> {
+    if stored.is_empty() {
+        return Ok(());
+    }
+    let pairs: Vec<(&str, u128)> = match config.trainer() {
+        TrainerKind::Walk => Vec::new(),
+        TrainerKind::Rank | TrainerKind::Embed => match models::parse(config.model())? {
+            models::Model::Trees(_) => Vec::new(),
+            models::Model::Network(architecture) => {
+                let outputs =
+                    if config.trainer() == TrainerKind::Embed { config.dimensions() as usize } else { 1 };
+                let rows = architecture.parameters(1, outputs);
+                let graphs = architecture.parameters_for_graphs(&GraphShape::default(), outputs);
+                rows.or(graphs).map(|count| ("parameters", count)).into_iter().collect()
+            }
+        },
+        TrainerKind::Recommend => {
+            let model = toprank_embeddings::parse(config.model())?.build(&Shape::default())?;
+            let weights = model.blocks().iter().map(|block| block.parameters() as u128).sum();
+            let [user, item] = model.widths();
+            vec![("users", user as u128), ("items", item as u128), ("weights", weights)]
+        }
+    };
+    for (name, least) in pairs {
+        let found = stored.count(name);
+        if least > found as u128 {
+            let expected = format!("at least {least}, as {} has", config.model());
+            return Err(stored.wrong(format!("{found} numbers in {name}"), expected));
+        }
+    }
+    Ok(())
 }
