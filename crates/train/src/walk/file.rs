@@ -218,6 +218,9 @@ impl WalkFile {
         if file.header.config.trainer() != TrainerKind::Walk {
             return Err(stored.wrong("settings of another trainer", "settings of a walk"));
         }
+        if let Some(weight) = file.phi.iter().chain(&file.start).find(|weight| !weight.is_finite()) {
+            return Err(stored.wrong(format!("the weight {weight}"), "finite weights"));
+        }
         file.probe.check(&stored, &file.header)?;
         header::self_test(&stored, &file.probe_scores()?, &file.probe.scores, TOLERANCE)?;
         Ok(file)
