@@ -51,7 +51,9 @@ impl Curves {
             all.push(series(&format!("validation {metric}"), &|record| record.metrics.get(m).copied()?));
         }
         let plot = toprank_plots::curves("learning curves", "epoch", "", &all);
-        plot.save(&self.folder.join("curve.svg")).map_err(Failure::failed)
+        let file = self.folder.join("curve.svg");
+        toprank::data::sink::refuse_link(&file)?;
+        plot.save(&file).map_err(Failure::failed)
     }
 
     /// Nothing is drawn: this build has no plots.

@@ -120,7 +120,11 @@ impl From<TrainError> for Failure {
             TrainError::Model(error) => Failure::data(error),
             TrainError::Goal(error) => Failure::data(error),
             TrainError::Interrupted { .. } => Failure::interrupted(error),
-            TrainError::NotFinite { .. } | TrainError::Tables(_) => Failure::failed(error),
+            TrainError::Unfinished { .. } => Failure::usage(error),
+            TrainError::NotFinite { .. }
+            | TrainError::Diverged { .. }
+            | TrainError::InUse { .. }
+            | TrainError::Tables(_) => Failure::failed(error),
             other => Failure::data(other),
         }
     }

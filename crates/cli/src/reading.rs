@@ -158,7 +158,22 @@ impl Reading {
     /// Flags that mean the same from every folder.
     pub fn absolute(&self) -> Result<Reading, Failure> {
         let path = |path: &Option<String>| path.as_deref().map(crate::train::absolute).transpose();
-        Ok(Reading { nodes: path(&self.nodes)?, edges: path(&self.edges)?, ..self.clone() })
+        Ok(Reading {
+            nodes: path(&self.nodes)?,
+            edges: path(&self.edges)?,
+            label_xml: path(&self.label_xml)?,
+            ..self.clone()
+        })
+    }
+
+    /// Files that the flags name.
+    pub fn paths(&self) -> impl Iterator<Item = String> {
+        [&self.nodes, &self.edges, &self.label_xml]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
     /// Data to train on: a memory-mapped file stays on disk, everything else is read, and a note says which columns of a table

@@ -125,7 +125,7 @@ impl Train {
         if let Some(results) = &trained.folds {
             folds::save(results, origin.output(), &trained.train)?;
         }
-        trained.finish()?;
+        trained.finish(&begun.lock)?;
         write_lists(config, origin, &trained, metrics.as_deref(), valid_names.as_ref())?;
         report(common, &begun, &trained, seconds)
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use toprank::data::{inputs, sink};
 use toprank::train::embed::TuningClasses;
+use toprank::train::fit::run::Held;
 use toprank::train::fit::tune::{Space, Trial, Tunable, tune};
 use toprank::train::rank::run::TuningData;
 use toprank::train::walk::TuningGraphs;
@@ -18,7 +19,7 @@ use crate::pagerank::GraphReading;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table};
-use crate::train::run::{Origin, read_toml};
+use crate::train::run::{Origin, changed, read_toml};
 use crate::{Common, embed, note, print, print_json, recommend};
 
 const AFTER_HELP: &str = "\
@@ -68,6 +69,8 @@ impl Tune {
             .iter()
             .try_for_each(|name| inputs::refuse(&folder.join(name)))?;
         let path = folder.join("results.jsonl");
+        sink::refuse_link(&path)?;
+        let _lock = Held::take(&path)?;
         let done = read_trials(&path)?;
         if !done.is_empty() {
             note(common, format!("{}: resumed after {} results", path.display(), done.len()));
@@ -81,6 +84,9 @@ impl Tune {
         let (trials, best) = outcome.map_err(|error| match error {
             TrainError::Interrupted { .. } => {
                 Failure::interrupted("interrupted; the same command resumes the search")
+            }
+            TrainError::InputChanged { input, .. } => {
+                changed(&format!("{}: ", path.display()), &error, input, &space.fixed)
             }
             TrainError::Param(error) => Failure::usage(format!("{}: {error}", path.display())),
             error => error.into(),

@@ -24,7 +24,7 @@ pub use graphs::{GraphFeature, GraphShape, Graphs};
 pub use list::{List, Lists, ListsError, Ragged};
 pub use model::{
     Architecture, Backward, Block, Differentiable, Features, LabelDefaults, ModelError, ModelInput, Role,
-    TrainingDefaults,
+    TrainingDefaults, take_f32s,
 };
 pub use policy::{Divisor, Empty, Gain, Ideal, Policy, Relevant, ScoreBits, Short, Ties};
 pub use stream::Stream;

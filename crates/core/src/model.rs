@@ -35,6 +35,32 @@ pub trait Features: Send + Sync {
     fn graphs(&self) -> Option<&Graphs> {
         None
     }
+
+    /// Hands bytes to `take` that are others if a value of any row is another, for fingerprints: the values themselves, or
+    /// checksums of them where a file holds those.
+    fn content(&self, take: &mut dyn FnMut(&[u8])) {
+        const ROWS: usize = 256;
+        let (rows, width) = (self.rows(), self.width());
+        let mut values = Vec::new();
+        for start in (0..rows).step_by(ROWS) {
+            let some: Vec<u32> = (start..rows.min(start + ROWS)).map(|row| row as u32).collect();
+            values.clear();
+            values.resize(some.len() * width, 0.0);
+            self.gather(&some, &mut values);
+            take_f32s(&values, take);
+        }
+    }
+}
+
+/// Hands the bytes of numbers to `take`, some at a time: for [`Features::content`].
+pub fn take_f32s(values: &[f32], take: &mut dyn FnMut(&[u8])) {
+    const AT_ONCE: usize = 1 << 11;
+    let mut bytes = Vec::with_capacity(4 * AT_ONCE);
+    for values in values.chunks(AT_ONCE) {
+        bytes.clear();
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        take(&bytes);
+    }
 }
 
 /// The input of a model: rows of features, divided into lists.
@@ -157,6 +183,17 @@ pub trait Architecture: Send + Sync {
             "a model of feature rows for items that are graphs",
             "a graph network: --model gin",
         ))
+    }
+
+    /// Number of parameters of the model that [`Architecture::build`] makes, found without making it: a loader compares it with
+    /// what a file holds before it takes memory. `None`: not known beforehand.
+    fn parameters(&self, _width: usize, _outputs: usize) -> Option<u128> {
+        None
+    }
+
+    /// The same of [`Architecture::build_for_graphs`].
+    fn parameters_for_graphs(&self, _shape: &GraphShape, _outputs: usize) -> Option<u128> {
+        None
     }
 
     /// How it is trained where the user sets nothing.

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyFileNotFoundError, PyUserWarning};
 use pyo3::prelude::*;
 use serde_json::json;
 use toprank::data::formats::Opened;
-use toprank::train::fit::run::checkpoint_of;
+use toprank::train::fit::run::{Begin, RunLock, checkpoint_of};
 use toprank::train::{
     Callbacks, Files, Model as Trained, Predictor, Progress, Run, RunFiles, Settings, TrainError, TrainerKind,
 };
@@ -51,6 +51,11 @@ pub fn train<'py>(
     settings.valid = valid.as_ref().map(|_| Files::default());
     // The command finds no files of its own in it, and says so if it is asked to resume.
     let origin = json!("Python");
+    let lock = files
+        .as_ref()
+        .map(|(output, resume)| RunLock::take(output, if *resume { Begin::Resume } else { Begin::New }))
+        .transpose()
+        .map_err(failed)?;
     let mut watcher = Watcher::new(progress);
     let result = py.detach(|| {
         let config = settings.suited_to(&data.lists)?.resolve(TrainerKind::Rank)?;
@@ -61,19 +66,14 @@ pub fn train<'py>(
             valid: valid.map(Into::into),
             from: from.as_ref(),
             fold_metrics: None,
-            files: files.as_ref().map(|(output, resume)| RunFiles {
-                output,
-                every: CHECKPOINT_EVERY,
-                origin: &origin,
-                resume: *resume,
-            }),
+            files: lock.as_ref().map(|lock| RunFiles { lock, every: CHECKPOINT_EVERY, origin: &origin }),
         };
         run.train(&mut watcher)
     });
     // Whoever stopped the run has left an exception behind, which is raised instead of the error.
     watcher.raise()?;
     let trained = result.map_err(failed)?;
-    trained.finish().map_err(failed)?;
+    lock.map_or(Ok(()), |lock| trained.finish(&lock)).map_err(failed)?;
     let records = serde_json::to_string(&trained.records).map_err(refused)?;
     let held = trained.folds.map(|folds| folds.scores.into_pyarray(py));
     Ok((Model(trained.model), records, held))

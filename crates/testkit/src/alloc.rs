@@ -1,5 +1,5 @@
 /*!
-An allocator that counts, for tests that promise not to allocate.
+Allocators for tests: one that counts, one that refuses large requests.
 
 ```
 use toprank_testkit::alloc::{Counting, allocations};
@@ -42,6 +42,37 @@ unsafe impl GlobalAlloc for Counting {
         Counting::count();
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// The most that [`Capped`] gives at once.
+pub const CAP: usize = 256 << 20;
+
+/// The system's allocator, which refuses more than [`CAP`] at once: a test that makes it the `#[global_allocator]` aborts where code
+/// takes memory because a few bytes of a file say so.
+pub struct Capped;
+
+// SAFETY: every call is handed on to the system's allocator unchanged, or answered by null, which says that there is no memory.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Capped {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those of `System`.
+        if layout.size() > CAP { std::ptr::null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        if layout.size() > CAP { std::ptr::null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        if size > CAP { std::ptr::null_mut() } else { unsafe { System.realloc(pointer, layout, size) } }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {

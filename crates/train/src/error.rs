@@ -6,6 +6,8 @@ use toprank_embeddings::TableError;
 use toprank_metrics::EvaluateError;
 use toprank_objectives::GoalError;
 
+use crate::store::fingerprint::Input;
+
 /// What can go wrong in training, saving and loading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,6 +43,46 @@ pub enum TrainError {
         /// What was expected, and what to do.
         expected: String,
     },
+    /// Something a run reads is not what it was when the run began.
+    #[error(
+        "{file}: the {input} changed since this was written, expected the same as then: restore it, or start anew"
+    )]
+    InputChanged {
+        /// The checkpoint, or what else is to be continued.
+        file: String,
+        /// What changed.
+        input: Input,
+    },
+    /// A model that is not to replace anything.
+    #[error(
+        "{file}: not written, as the model is unusable: {found}, expected finite numbers. Training diverged: a lower learning \
+         rate, a smaller clip or feature transforms may help"
+    )]
+    Diverged {
+        /// The file that stays as it was.
+        file: String,
+        /// What is not finite.
+        found: String,
+    },
+    /// Another process writes the same file.
+    #[error(
+        "{file}: another run is writing it now; expected to be the only one: wait for it, or name another file with -o"
+    )]
+    InUse {
+        /// The file.
+        file: String,
+    },
+    /// A checkpoint that a new run would overwrite.
+    #[error(
+        "{file}: the checkpoint of a run that is not finished, which a new run would overwrite; resume it with --resume {model}, \
+         discard it with --force (or remove it), or name another file with -o"
+    )]
+    Unfinished {
+        /// The checkpoint.
+        file: String,
+        /// Its model.
+        model: String,
+    },
     /// A callback stopped the run.
     #[error("interrupted after step {step} of {steps}")]
     Interrupted {
@@ -49,16 +91,15 @@ pub enum TrainError {
         /// The largest number of steps there could have been.
         steps: u64,
     },
-    /// The loss or the gradient is no longer a number.
+    /// The loss, the gradient or the model is no longer a number.
     #[error(
-        "step {step}: the {what} is not a finite number; the batch held {}. A lower learning rate, a smaller \
-         clip or feature transforms may help",
+        "step {step}: the {what} is not a finite number{}. A lower learning rate, a smaller clip or feature transforms may help",
         some(lists)
     )]
     NotFinite {
         /// The step, from 0.
         step: u64,
-        /// Loss or gradient.
+        /// Loss, gradient or model.
         what: &'static str,
         /// The lists of the batch, from 0.
         lists: Vec<u32>,
@@ -66,7 +107,10 @@ pub enum TrainError {
 }
 
 fn some(lists: &[u32]) -> String {
+    if lists.is_empty() {
+        return String::new();
+    }
     let first: Vec<String> = lists.iter().take(8).map(u32::to_string).collect();
     let more = if lists.len() > 8 { format!(" … ({} lists)", lists.len()) } else { String::new() };
-    format!("the lists {}{more} (counted from 0)", first.join(", "))
+    format!("; the batch held the lists {}{more} (counted from 0)", first.join(", "))
 }

@@ -28,7 +28,7 @@ pub use error::TrainError;
 pub use fit::average::{AVERAGES, Average, Averaging};
 pub use fit::curve::{Curve, CurveFile, CurveFormat, Record};
 pub use fit::optimiser::{OPTIMISERS, Optimiser, OptimiserKind, OptimiserStep};
-pub use fit::run::RunFiles;
+pub use fit::run::{RunFiles, RunLock};
 pub use fit::sampler::{SAMPLERS, Sampler, SamplerKind};
 pub use fit::schedule::{SCHEDULES, Schedule};
 pub use fit::settings::{Config, Files, SETTINGS, Setting, Settings, TrainerKind};

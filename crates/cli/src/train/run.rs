@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use toprank::train::fit::run::{RunFiles, checkpoint_of, run_to_file};
+use toprank::train::fit::run::{Begin, RunFiles, RunLock, checkpoint_of, run_to_file};
 use toprank::train::store::checkpoint;
+use toprank::train::store::fingerprint::Input;
 use toprank::train::{
     Config, Embedder, Files, Model, Outcome, Reached, Recommender, SETTINGS, Settings, TrainError, TrainerKind,
     TrainingLoop, WalkFile,
@@ -27,6 +28,12 @@ pub struct RunFlags {
     /// Resume an interrupted run; takes no other settings
     #[arg(long, value_name = "MODEL", help_heading = "Run", conflicts_with = "config")]
     pub resume: Option<PathBuf>,
+    /// Start a new run where the checkpoint of an unfinished one is, which is discarded
+    #[arg(long, help_heading = "Run", conflicts_with = "resume")]
+    pub force: bool,
+    /// With --resume: accept that the checkpoint names files outside the folder of the model
+    #[arg(long, help_heading = "Run", hide_short_help = true, requires = "resume")]
+    pub trust_paths: bool,
     /// Write learning curves to this folder: CSV, JSON lines, TensorBoard events, SVG
     #[arg(long, value_name = "FOLDER", help_heading = "Run")]
     pub curves: Option<PathBuf>,
@@ -55,7 +62,60 @@ pub struct Origin {
     pub own: Value,
 }
 
+/// The strings of what one command keeps that are paths with a folder.
+fn add_paths(own: &Value, to: &mut Vec<String>) {
+    match own {
+        Value::String(text) if Path::new(text).components().count() > 1 => to.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| add_paths(value, to)),
+        Value::Object(map) => map.values().for_each(|value| add_paths(value, to)),
+        _ => {}
+    }
+}
+
 impl Origin {
+    /// Files and folders that the run reads or writes and that are not below the folder of the model; with those of its curves
+    /// if the checkpoint says where they are.
+    fn outside(&self, curves: bool) -> Result<Vec<String>, Failure> {
+        let real = |path: &Path| {
+            // Links are followed; of a path that does not exist yet, as far as it does.
+            let path = std::path::absolute(path)
+                .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+            let there = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+            Ok::<_, Failure>(match there {
+                Some((part, real)) => path.strip_prefix(part).map_or(real.clone(), |rest| real.join(rest)),
+                None => path,
+            })
+        };
+        let model = real(self.output())?;
+        let home = model.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let paths = &self.paths;
+        let mut named: Vec<String> = [&paths.data, &paths.valid, &paths.test]
+            .into_iter()
+            .flatten()
+            .flat_map(|files| files.0.iter().cloned())
+            .collect();
+        named.extend(
+            [&paths.graphs, &paths.from, &paths.user_features, &paths.item_features]
+                .into_iter()
+                .flatten()
+                .cloned(),
+        );
+        named.extend(self.reading.paths());
+        named.extend(self.curves.iter().filter(|_| curves).map(|folder| folder.display().to_string()));
+        add_paths(&self.own, &mut named);
+        let mut outside = Vec::new();
+        for path in named.into_iter().filter(|path| path != "-") {
+            // `..` behind a part that does not exist is not resolved above.
+            let inside = real(Path::new(&path))?.strip_prefix(&home).is_ok_and(|rest| {
+                rest.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+            });
+            if !inside {
+                outside.push(path);
+            }
+        }
+        Ok(outside)
+    }
+
     /// The model file to write.
     pub fn output(&self) -> &Path {
         Path::new(self.paths.output.as_deref().unwrap_or_default())
@@ -71,6 +131,8 @@ pub struct Begun {
     pub origin: Origin,
     pub resumed: bool,
     every: Duration,
+    /// Nobody else writes the model and its checkpoint.
+    pub lock: RunLock,
 }
 
 /// The text of a TOML file.
@@ -103,12 +165,13 @@ impl RunFlags {
     ) -> Result<Option<Begun>, Failure> {
         let every = self.checkpoint_every;
         if let Some(model) = &self.resume {
-            return Ok(self.resumed(common, kind, flags, model)?.map(|(config, origin)| Begun {
+            return Ok(self.resumed(common, kind, flags, model)?.map(|(config, origin, lock)| Begun {
                 settings: Settings::default(),
                 config,
                 origin,
                 resumed: true,
                 every,
+                lock,
             }));
         }
         let settings = settings(flags, self.config.as_deref())?;
@@ -122,9 +185,7 @@ impl RunFlags {
         if kind != TrainerKind::Walk && settings.data.is_none() {
             return Err(missing("data"));
         }
-        if settings.output.is_none() {
-            return Err(missing("output"));
-        }
+        let Some(output) = &settings.output else { return Err(missing("output")) };
         let origin = Origin {
             paths: absolute_paths(&settings)?,
             curves: self.curves.clone(),
@@ -132,7 +193,9 @@ impl RunFlags {
             own,
         };
         guard_settings(&origin.paths)?;
-        Ok(Some(Begun { settings, config, origin, resumed: false, every }))
+        let begin = if self.force { Begin::Force } else { Begin::New };
+        let lock = RunLock::take(output.as_ref(), begin)?;
+        Ok(Some(Begun { settings, config, origin, resumed: false, every, lock }))
     }
 
     fn resumed(
@@ -141,7 +204,7 @@ impl RunFlags {
         kind: TrainerKind,
         flags: &Settings,
         model: &Path,
-    ) -> Result<Option<(Config, Origin)>, Failure> {
+    ) -> Result<Option<(Config, Origin, RunLock)>, Failure> {
         if *flags != Settings::default() {
             return Err(Failure::usage(
                 "--resume takes no other settings: the run continues as it was started",
@@ -159,6 +222,7 @@ impl RunFlags {
                 "{shown}: there is neither such a model nor {checkpoint}; expected the --output of a run that was interrupted"
             )));
         }
+        let lock = RunLock::take(model, Begin::Resume)?;
         let (config, origin) = checkpoint::about(&path, kind)?;
         let origin: Origin = serde_json::from_value(origin).map_err(|error| {
             let command = kind.command();
@@ -167,7 +231,16 @@ impl RunFlags {
         let output = Some(model.display().to_string());
         let paths = Settings { output, ..origin.paths };
         guard_settings(&paths)?;
-        Ok(Some((config, Origin { paths, curves: self.curves.clone().or(origin.curves), ..origin })))
+        let origin = Origin { paths, curves: self.curves.clone().or(origin.curves), ..origin };
+        let outside = origin.outside(self.curves.is_none())?;
+        if !outside.is_empty() && !self.trust_paths {
+            let names = toprank::data::error::show_names(outside.iter().map(String::as_str));
+            return Err(Failure::usage(format!(
+                "{checkpoint}: names files outside the folder of the model: {names}. A checkpoint of a stranger can name any file; if \
+                 they are those of your run, add --trust-paths"
+            )));
+        }
+        Ok(Some((config, origin, lock)))
     }
 }
 
@@ -202,7 +275,7 @@ impl Begun {
 
     /// The files of the run.
     pub fn files<'a>(&'a self, origin: &'a Value) -> RunFiles<'a> {
-        RunFiles { output: self.origin.output(), every: self.every, origin, resume: self.resumed }
+        RunFiles { lock: &self.lock, every: self.every, origin }
     }
 
     /// What a person sees while it trains.
@@ -235,11 +308,16 @@ impl Begun {
         }
         let part = screen.part();
         match &error {
-            TrainError::Interrupted { .. } => Failure::interrupted(format!(
-                "{part}{error}; resume with `toprank {} --resume {}`",
-                self.config.trainer().command(),
-                self.origin.output().display()
-            )),
+            TrainError::Interrupted { .. } => {
+                let outside = self.origin.outside(true).is_ok_and(|outside| !outside.is_empty());
+                Failure::interrupted(format!(
+                    "{part}{error}; resume with `toprank {} --resume {}{}`",
+                    self.config.trainer().command(),
+                    self.origin.output().display(),
+                    if outside { " --trust-paths" } else { "" }
+                ))
+            }
+            TrainError::InputChanged { input, .. } => changed(&part, &error, *input, &self.origin.paths),
             TrainError::NotFinite { lists, .. } => {
                 let some: Vec<String> = lists.iter().take(8).map(|&q| name(q as usize)).collect();
                 Failure::failed(format!("{part}{error}. Their names: {}", some.join(", ")))
@@ -250,6 +328,12 @@ impl Begun {
             }
         }
     }
+}
+
+/// An input that changed, with the files that it is read from.
+pub fn changed(before: &str, error: &TrainError, input: Input, paths: &Settings) -> Failure {
+    let files = input.files(paths);
+    Failure::data(format!("{before}{error}. It is read from {}", files.join(", ")))
 }
 
 /// What every training command prints as JSON.

@@ -122,10 +122,16 @@ impl Toprank {
     /// Sends a signal as soon as the file `watched` exists and has changed `times` times. The exit code; none: killed.
     #[cfg(unix)]
     pub fn signalled(&self, args: &str, signal: &str, watched: &str, times: usize) -> Option<i32> {
+        let mut command = self.command(args);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.signal(command, signal, watched, times)
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, mut command: Command, signal: &str, watched: &str, times: usize) -> Option<i32> {
         let look = || std::fs::metadata(self.path(watched)).and_then(|m| m.modified()).ok();
         let (mut last, mut seen) = (look(), 0);
-        let mut child =
-            self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+        let mut child = command.spawn().expect("the binary runs");
         while seen < times && child.try_wait().expect("a child").is_none() {
             let now = look();
             seen += usize::from(now != last && now.is_some());
@@ -143,6 +149,45 @@ impl Toprank {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).env("TOPRANK", env!("CARGO_BIN_EXE_toprank"));
         shell.current_dir(self.folder.path()).stdin(Stdio::null()).output().expect("sh runs")
+    }
+
+    /// The same with what it said on standard error.
+    #[cfg(unix)]
+    pub fn signalled_with_message(
+        &self,
+        args: &str,
+        signal: &str,
+        watched: &str,
+        times: usize,
+    ) -> (Option<i32>, String) {
+        let said = self.path("said.txt");
+        let file = std::fs::File::create(&said).expect("a file in a temporary folder");
+        let mut command = self.command(args);
+        command.stdout(Stdio::null()).stderr(file);
+        let code = self.signal(command, signal, watched, times);
+        (code, std::fs::read_to_string(said).expect("what it said"))
+    }
+
+    /// A call that goes on while the test does.
+    pub fn start(&self, args: &str) -> std::process::Child {
+        let mut command = self.command(args);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs")
+    }
+
+    /// Makes a folder.
+    pub fn folder(&self, name: &str) {
+        std::fs::create_dir_all(self.path(name)).expect("a folder in a temporary folder");
+    }
+
+    /// Makes a symbolic link.
+    #[cfg(unix)]
+    pub fn link(&self, target: &str, name: &str) {
+        std::os::unix::fs::symlink(target, self.path(name)).expect("a link in a temporary folder");
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, name: &str) {
+        std::fs::remove_file(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
 
     /// True if there is such a file.

@@ -1,6 +1,6 @@
 //! The matrix of features, dense or sparse.
 
-use toprank_core::Features;
+use toprank_core::{Features, take_f32s};
 
 /// Features of all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -241,6 +241,18 @@ impl Features for Matrix {
             rows.iter()
                 .zip(out.chunks_exact_mut(width))
                 .for_each(|(&row, out)| self.row_into(row as usize, out));
+        }
+    }
+
+    fn content(&self, take: &mut dyn FnMut(&[u8])) {
+        take(&(Matrix::width(self) as u64).to_le_bytes());
+        match self {
+            Matrix::Dense { values, .. } => take_f32s(values, take),
+            Matrix::Sparse(sparse) => {
+                sparse.offsets.iter().for_each(|offset| take(&offset.to_le_bytes()));
+                sparse.indices.iter().for_each(|feature| take(&feature.to_le_bytes()));
+                take_f32s(&sparse.values, take);
+            }
         }
     }
 }

@@ -152,4 +152,8 @@ impl Features for Dataset {
     fn graphs(&self) -> Option<&Graphs> {
         self.graphs.as_ref().map(|items| &items.store)
     }
+
+    fn content(&self, take: &mut dyn FnMut(&[u8])) {
+        self.features.content(take);
+    }
 }

@@ -216,4 +216,13 @@ impl Features for Mapped {
     fn fault(&self) -> Option<String> {
         self.store.fault().map(ToString::to_string)
     }
+
+    /// The checksums of the blocks: the file may be larger than memory, and every block that is used is compared with them.
+    fn content(&self, take: &mut dyn FnMut(&[u8])) {
+        for section in self.sections().into_iter().flatten() {
+            take(&section.bytes.to_le_bytes());
+            let blocks = section.first_block..section.first_block + section.blocks();
+            self.store.layout.sums[blocks].iter().for_each(|sum| take(&sum.to_le_bytes()));
+        }
+    }
 }

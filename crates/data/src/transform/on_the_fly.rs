@@ -94,4 +94,9 @@ impl Features for OnTheFly<'_> {
     fn fault(&self) -> Option<String> {
         self.inner.fault()
     }
+
+    /// The rows before the transforms, which are a function of them.
+    fn content(&self, take: &mut dyn FnMut(&[u8])) {
+        self.inner.content(take);
+    }
 }

@@ -118,6 +118,17 @@ impl Architecture for Context {
         Ok(self.output.after(Box::new(Network::new(self.module(width, outputs), width, outputs)?)))
     }
 
+    fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
+        let norm = layers::layer_norm_size(self.width);
+        // The key has no bias.
+        let attention = 4 * layers::linear_size(self.width, self.width) - self.width as u128;
+        let hidden =
+            layers::linear_size(self.width, self.hidden) + layers::linear_size(self.hidden, self.width);
+        let blocks = self.blocks as u128 * (2 * norm + attention + hidden);
+        let ends = layers::linear_size(width, self.width) + layers::linear_size(self.width, outputs);
+        Some(ends + blocks + norm)
+    }
+
     fn defaults(&self) -> TrainingDefaults {
         TrainingDefaults { rate: 0.001, sampler: "slates:batch=32:items=100", ..TrainingDefaults::BASE }
     }

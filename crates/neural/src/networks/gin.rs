@@ -116,6 +116,21 @@ impl Architecture for Gin {
         Ok(self.output.after(Box::new(Network::new(self.module(shape, outputs), 1, outputs)?)))
     }
 
+    fn parameters_for_graphs(&self, shape: &GraphShape, outputs: usize) -> Option<u128> {
+        let (hidden, wide) = (self.hidden, 2 * self.hidden);
+        // A table has no bias.
+        let table = |features: &[GraphFeature]| columns(features).1 as u128 * hidden as u128;
+        let norms =
+            if self.norm { layers::batch_norm_size(wide) + layers::batch_norm_size(hidden) } else { 0 };
+        // With ε, which is one number.
+        let layer = table(&shape.edges)
+            + 1
+            + layers::linear_size(hidden, wide)
+            + layers::linear_size(wide, hidden)
+            + norms;
+        Some(table(&shape.nodes) + self.layers as u128 * layer + layers::linear_size(hidden, outputs))
+    }
+
     fn defaults(&self) -> TrainingDefaults {
         // Codes of graphs are category numbers: a transform would destroy them.
         TrainingDefaults { rate: 0.001, transforms: "", ..TrainingDefaults::BASE }

@@ -33,6 +33,10 @@ impl Architecture for LinearModel {
         Ok(self.output.after(Box::new(Direct::new(network, &[], 0.0, self.noise))))
     }
 
+    fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
+        Some(layers::linear_size(width, outputs))
+    }
+
     fn defaults(&self) -> TrainingDefaults {
         TrainingDefaults { rate: 0.03, ..TrainingDefaults::BASE }
     }

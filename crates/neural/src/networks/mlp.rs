@@ -117,6 +117,21 @@ impl Architecture for Mlp {
         Ok(self.output.after(Box::new(network)))
     }
 
+    fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
+        let mut inputs = width;
+        let mut all = 0;
+        for &units in &self.hidden {
+            all += layers::linear_size(inputs, units);
+            all += match self.norm {
+                Norm::None => 0,
+                Norm::Layer => layers::layer_norm_size(units),
+                Norm::Batch => layers::batch_norm_size(units),
+            };
+            inputs = units;
+        }
+        Some(all + layers::linear_size(inputs, outputs))
+    }
+
     fn defaults(&self) -> TrainingDefaults {
         // Chosen on small binary data sets that `bench/top` does not report on, with every objective.
         let labels =

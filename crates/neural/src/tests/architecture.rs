@@ -50,3 +50,44 @@ fn a_network_is_built_for_what_it_says_it_reads_and_couples_items_as_it_says() {
         assert_eq!(model.couples_items(), architecture.couples_items(), "{}", entry.name);
     }
 }
+
+#[test]
+fn the_number_of_parameters_is_known_before_the_model_is_built() {
+    let code = GraphFeature::Code(3);
+    let shapes = [
+        GraphShape { nodes: vec![code, GraphFeature::Number], edges: vec![GraphFeature::Code(5)] },
+        GraphShape { nodes: vec![code], edges: Vec::new() },
+    ];
+    let more = [
+        "mlp:hidden=7-3:norm=layer",
+        "mlp:hidden=7-3:norm=batch",
+        "mlp:hidden=7:activation=tanh",
+        "context:width=6:heads=3:blocks=3:hidden=4",
+        "gin:layers=2:hidden=5:norm=none",
+        "gin:layers=3:hidden=4",
+        "linear:output=sigmoid",
+    ];
+    for text in MODELS.iter().map(|entry| entry.name).chain(more) {
+        let architecture = parse(text).unwrap();
+        for outputs in [1, 4] {
+            if architecture.reads_graphs() {
+                for shape in &shapes {
+                    let built = architecture.build_for_graphs(shape, outputs).ok().unwrap();
+                    let known = architecture.parameters_for_graphs(shape, outputs);
+                    assert_eq!(known, Some(built.parameters() as u128), "{text}");
+                }
+            } else {
+                let built = architecture.build(WIDTH, outputs).ok().unwrap();
+                assert_eq!(
+                    architecture.parameters(WIDTH, outputs),
+                    Some(built.parameters() as u128),
+                    "{text}"
+                );
+            }
+        }
+        assert!(
+            architecture.parameters(usize::MAX, usize::MAX).is_none_or(|count| count > 1 << 60),
+            "{text}"
+        );
+    }
+}

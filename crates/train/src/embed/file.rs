@@ -135,7 +135,7 @@ impl Embedder {
             Tensor::shaped("probe.vectors", vec![rows, vectors.width], &vectors.values),
         ];
         tensors.extend(block_tensors(self.model.blocks(), &self.parameters));
-        container::save(path, KIND, &self.header, &tensors)
+        header::save(path, KIND, &self.header, &tensors)
     }
 
     /// Reads an embedding; every byte is checked and its self-test is run.
@@ -144,6 +144,11 @@ impl Embedder {
     /// If the file is no embedding, damaged, or computes other vectors here.
     pub fn load(path: &Path) -> Result<Embedder, TrainError> {
         let (stored, header): (Stored, Header<About>) = container::load(path, KIND)?;
+        let (found, width) = ((header.transforms.width, header.features.len()), header.width);
+        if width == 0 || found != (width, width) {
+            let found = format!("{} features before the transforms and {} names", found.0, found.1);
+            return Err(stored.wrong(found, format!("{width} of each, at least 1")));
+        }
         let dimensions = header.config.dimensions() as usize;
         let width = header.transforms.width_after();
         let Scoring::Network(model, parameters) =

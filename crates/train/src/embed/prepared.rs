@@ -12,7 +12,7 @@ use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::TrainingLoop;
 use crate::fit::tune::Tunable;
 use crate::rank::predict::by_name;
-use crate::store::checkpoint;
+use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::model_file::Probes;
 
 /// The training and validation parts with transformed features, and what the model file says about them.
@@ -85,6 +85,20 @@ impl Prepared {
     }
 }
 
+/// Rows, classes and names of both parts.
+pub(super) fn fingerprint(train: &Classes, valid: Option<&Classes>) -> Fingerprint {
+    let add = |content: &mut Content, classes: &Classes| {
+        content.examples(classes.examples());
+        content.names(classes.data.list_names.as_ref());
+        content.texts(classes.data.columns.iter().map(|column| column.name.as_str()));
+    };
+    Fingerprint::default().with(Input::Data, |content| add(content, train)).with_some(
+        Input::Valid,
+        valid,
+        add,
+    )
+}
+
 /// Classes to tune an embedding on.
 pub struct TuningClasses {
     /// Training classes.
@@ -98,8 +112,8 @@ impl Tunable for TuningClasses {
         settings.resolve(TrainerKind::Embed)
     }
 
-    fn fingerprint(&self) -> String {
-        checkpoint::fingerprint(self.train.examples(), Some(self.valid.examples()))
+    fn fingerprint(&self) -> Fingerprint {
+        fingerprint(&self.train, Some(&self.valid))
     }
 
     fn train(

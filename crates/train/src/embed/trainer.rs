@@ -15,26 +15,25 @@ use std::sync::Arc;
 use toprank_core::{Differentiable, Features, Lists, ParamError, Stream};
 use toprank_objectives::{Batch, Draws, Goal, Gradients, Per, State};
 
-use super::classes::Classes;
 use super::config;
 use super::cosines::Cosines;
 use super::file::{About, Embedder, vectors};
 use super::memory::Memory;
 use super::pairing::{Groups, Pairing};
-use super::prepared::Prepared;
+use super::prepared::{Prepared, fingerprint};
 use super::search::Search;
 use super::views::{Viewed, Views};
 use crate::error::TrainError;
 use crate::fit::engine::{Plan, backward, forward};
-use crate::fit::flat::FlatParameters;
+use crate::fit::flat::{FlatParameters, check_finite};
 use crate::fit::optimiser::NEGLIGIBLE;
 use crate::fit::sampler;
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::rank::models::{self, Model};
-use crate::store::checkpoint;
-use crate::store::container::{Stored, Tensor, numbers, numbers_of};
+use crate::store::container::{Stored, Tensor, numbers};
+use crate::store::fingerprint::{Fingerprint, Input};
 use crate::store::header::{Header, Reached};
 
 /// The most numbers that an objective may keep: 2 GiB of them.
@@ -298,13 +297,16 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
+        check_finite(self.common.position.total, &self.parameters.values)?;
         let FlatParameters { best, values, .. } = &mut self.parameters;
         best.clone_from(values);
         Ok(())
     }
 
-    fn fingerprint(&self) -> String {
-        checkpoint::fingerprint(self.data.train.examples(), self.data.valid.as_ref().map(Classes::examples))
+    fn fingerprint(&self) -> Fingerprint {
+        let Prepared { train, valid, parts, .. } = self.data;
+        fingerprint(train, valid.as_ref())
+            .with(Input::Test, |content| content.texts(parts.test.iter().map(String::as_str)))
     }
 
     fn tensors(&self) -> Vec<Tensor<'_>> {
@@ -320,9 +322,9 @@ impl TrainingLoop for Trainer<'_> {
 
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
         self.parameters.restore(stored, position.has_previous)?;
-        let rows = numbers_of(stored.bytes("memory.rows")?);
+        let rows = stored.numbers("memory.rows")?;
         let vectors = stored.f32("memory.vectors")?.1;
-        let next: Vec<u64> = numbers_of(stored.bytes("memory.next")?);
+        let next: Vec<u64> = stored.numbers("memory.next")?;
         let wrong = || stored.wrong("a memory of other rows", "that of this run");
         let next = *next.first().ok_or_else(wrong)? as usize;
         self.memory = self.memory.restored(rows, vectors, next).ok_or_else(wrong)?;

@@ -134,6 +134,14 @@ pub(crate) fn restore_optimiser(optimiser: &mut dyn Optimiser, stored: &Stored) 
     state.try_for_each(|(name, values)| stored.f32_into(&format!("optimiser.{name}"), values))
 }
 
+/// Refuses to keep parameters that are not finite as the best ones: infinite scores may by chance be in a good order.
+pub(crate) fn check_finite(step: u64, parameters: &[f32]) -> Result<(), TrainError> {
+    match parameters.iter().all(|value| value.is_finite()) {
+        true => Ok(()),
+        false => Err(TrainError::NotFinite { step, what: "model", lists: Vec::new() }),
+    }
+}
+
 /// Gives the last layer among `values` the numbers that `init` writes into a fresh slice.
 pub(crate) fn reinitialise_last_layer(blocks: &[Block], values: &mut [f32], init: impl FnOnce(&mut [f32])) {
     let mut fresh = vec![0.0; values.len()];
@@ -167,7 +175,7 @@ pub(crate) fn block_tensors<'a>(blocks: &'a [Block], values: &'a [f32]) -> impl 
 
 /// Reads what [`block_tensors`] gave.
 pub(crate) fn load_blocks(blocks: &[Block], stored: &Stored) -> Result<Vec<f32>, TrainError> {
-    let mut values = Vec::with_capacity(blocks.iter().map(Block::parameters).sum());
+    let mut values = Vec::with_capacity(stored.count("model."));
     for block in blocks {
         let name = format!("model.{}", block.name);
         let (shape, numbers) = stored.f32(&name)?;

@@ -50,14 +50,13 @@ impl Stages {
             let seed = config.seed().wrapping_add((stages.len() as u64) << 32);
             let sampler = open(goal.policy(), seed)?;
             let goal = adapt(goal, &*sampler)?;
-            stages.push(Stage { goal, steps: sampler.steps_per_epoch() * u64::from(epochs), sampler });
+            stages.push(Stage {
+                goal,
+                steps: sampler.steps_per_epoch().saturating_mul(u64::from(epochs)),
+                sampler,
+            });
         }
         Ok(Stages { stages, schedule: schedule::parse(config.schedule())?.1 })
-    }
-
-    /// Number of stages.
-    pub fn len(&self) -> usize {
-        self.stages.len()
     }
 
     /// One stage.
@@ -78,7 +77,11 @@ impl Stages {
 
 impl StepPlan for Stages {
     fn steps(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.steps).sum()
+        self.stages.iter().fold(0, |steps, stage| steps.saturating_add(stage.steps))
+    }
+
+    fn stages(&self) -> usize {
+        self.stages.len()
     }
 
     fn stage(&self, position: &Position) -> StageLength {

@@ -12,6 +12,7 @@ walks a step, is an epoch.
 */
 
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use super::settings::Config;
 use crate::error::TrainError;
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
+use crate::store::fingerprint::Fingerprint;
 
 /// Callbacks of a training run; every method may do nothing.
 pub trait Callbacks {
@@ -176,13 +178,23 @@ pub struct LoopState {
     pub(crate) measure: Measure,
     /// How far it is.
     pub(crate) position: Position,
+    /// What it was made of beside the data that the trainer sees: names, the model to warm-start from.
+    pub(crate) more_inputs: Fingerprint,
+    /// The fingerprint of everything; a large data set is read once for it.
+    inputs: OnceLock<Fingerprint>,
 }
 
 impl LoopState {
     /// The state before the first step.
     pub(crate) fn new(config: &Config) -> Result<LoopState, ParamError> {
         config.check()?;
-        Ok(LoopState { measure: config.measure()?, position: Position::default(), config: config.clone() })
+        Ok(LoopState {
+            measure: config.measure()?,
+            position: Position::default(),
+            config: config.clone(),
+            more_inputs: Fingerprint::default(),
+            inputs: OnceLock::new(),
+        })
     }
 }
 
@@ -191,7 +203,12 @@ pub trait StepPlan {
     /// The largest number of steps there can be.
     fn steps(&self) -> u64;
 
-    /// The present stage.
+    /// Number of stages.
+    fn stages(&self) -> usize {
+        1
+    }
+
+    /// The present stage, below [`StepPlan::stages`].
     fn stage(&self, position: &Position) -> StageLength;
 
     /// Learning rate of the next step.
@@ -281,14 +298,20 @@ pub trait TrainingLoop {
         0
     }
 
-    /// Tells data sets apart: a checkpoint resumes only on the data it was begun with.
-    fn fingerprint(&self) -> String;
+    /// The fingerprint of the data that it reads.
+    fn fingerprint(&self) -> Fingerprint;
 
     /// All arrays that move.
     fn tensors(&self) -> Vec<Tensor<'_>>;
 
     /// Takes them over from a checkpoint, which is of this config and these data.
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError>;
+
+    /// The fingerprint of everything that it was made of: a checkpoint resumes only with the same.
+    fn inputs(&self) -> &Fingerprint {
+        let state = self.state();
+        state.inputs.get_or_init(|| self.fingerprint().and(&state.more_inputs))
+    }
 
     /// The settings.
     fn config(&self) -> &Config {
@@ -448,11 +471,46 @@ pub trait TrainingLoop {
     fn save_checkpoint(&self, path: &Path, origin: &serde_json::Value) -> Result<(), TrainError> {
         let about = checkpoint::About {
             config: self.config().clone(),
-            data: self.fingerprint(),
+            inputs: self.inputs().clone(),
             origin: origin.clone(),
             position: self.position().clone(),
         };
         checkpoint::save(path, &about, &self.tensors())
+    }
+
+    /// Refuses a position that this run never reaches: more steps than there are, or a count that does not follow from the
+    /// others.
+    ///
+    /// # Errors
+    /// If it is one.
+    fn check_position(&self, stored: &Stored, at: &Position) -> Result<(), TrainError> {
+        let (steps, epochs) = (self.steps(), at.records.len() as u64);
+        if at.total > steps || at.step > at.total || epochs > at.total {
+            let found = format!(
+                "{epochs} epochs and {} steps done, {} of them in the present stage",
+                at.total, at.step
+            );
+            return Err(stored.wrong(found, format!("at most the {steps} steps that its settings allow")));
+        }
+        let stages = self.step_plan().stages();
+        if at.stage >= stages {
+            return Err(stored.wrong(format!("stage {} of {stages}", at.stage), "a stage of this config"));
+        }
+        let stage = self.step_plan().stage(at);
+        if !at.finished && at.step >= stage.steps {
+            let found = format!(
+                "{} steps done of the {} of its stage, and the run not finished",
+                at.step, stage.steps
+            );
+            return Err(stored.wrong(found, "steps that are left, or a finished run"));
+        }
+        let last = u64::from(self.epochs_before()) + epochs;
+        let best = at.best.map_or(0, |(_, epoch)| u64::from(epoch));
+        if best > last || u64::from(at.since_best) > epochs {
+            let found = format!("the best epoch {best}, {} epochs ago, after {epochs} epochs", at.since_best);
+            return Err(stored.wrong(found, "one of the epochs done"));
+        }
+        Ok(())
     }
 
     /// Resumes from a checkpoint; it must be of this config and these data.
@@ -466,7 +524,8 @@ pub trait TrainingLoop {
         if stored.is_empty() {
             return Ok(());
         }
-        about.check_data(&stored, &self.fingerprint())?;
+        about.check_inputs(&stored, self.inputs())?;
+        self.check_position(&stored, &about.position)?;
         self.restore(&stored, &about.position)?;
         self.state_mut().position = about.position;
         Ok(())

@@ -34,6 +34,7 @@ use toprank_metrics::Better;
 use super::settings::{Config, SETTINGS, Setting, Settings, TrainerKind};
 use super::training_loop::{Callbacks, Outcome, Start, TrainingLoop};
 use crate::error::TrainError;
+use crate::store::fingerprint::Fingerprint;
 
 /// How trials are spent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -235,8 +236,8 @@ pub trait Tunable {
     /// The setting that is at fault.
     fn config(&self, settings: &Settings) -> Result<Config, ParamError>;
 
-    /// Tells data sets apart.
-    fn fingerprint(&self) -> String;
+    /// What it reads.
+    fn fingerprint(&self) -> Fingerprint;
 
     /// Trains with this config on every part of the data, in order; `each` runs the training loop of a part.
     ///
@@ -263,8 +264,8 @@ pub struct Trial {
     pub parts: Vec<f64>,
     /// Time it took.
     pub seconds: f64,
-    /// Fingerprint of the data.
-    pub data: String,
+    /// What it was trained on.
+    pub inputs: Fingerprint,
     /// Its settings.
     pub config: Config,
 }
@@ -280,7 +281,7 @@ pub fn tune(
     callbacks: &mut dyn Callbacks,
     record: &mut dyn FnMut(&Trial) -> Result<(), TrainError>,
 ) -> Result<(Vec<Trial>, Trial), TrainError> {
-    let data = task.fingerprint();
+    let inputs = task.fingerprint();
     let higher = task.config(&space.fixed)?.measure()?.metric().better() == Better::Higher;
     let rounds = space.rounds();
     let all: u64 = rounds.iter().map(|(trials, _)| u64::from(*trials)).sum();
@@ -297,10 +298,10 @@ pub fn tune(
             callbacks.start(&Start { part: &part, step, steps: all, records: &[] });
             step += 1;
             if let Some(known) = done.iter().find(|known| known.trial == trial && known.round == round) {
-                check_same(known, &config, &data)?;
+                check_same(known, &config, &inputs)?;
                 continue;
             }
-            let result = run_trial((trial, round), &config, &data, task, callbacks)?;
+            let result = run_trial((trial, round), &config, &inputs, task, callbacks)?;
             record(&result)?;
             done.push(result);
         }
@@ -325,21 +326,22 @@ pub fn values(trials: &[Trial], round: u32) -> Vec<(u32, f64)> {
     values
 }
 
-fn check_same(known: &Trial, config: &Config, data: &str) -> Result<(), TrainError> {
-    let (found, expected) = if known.config != *config {
-        ("drawn from another space", "drawn from the space it was begun with; or use another folder")
-    } else if known.data != data {
-        ("of other data", "of the data it was begun with, which have changed; or use another folder")
-    } else {
-        return Ok(());
-    };
-    Err(ParamError::new(&format!("trial {}", known.trial), found, expected).into())
+fn check_same(known: &Trial, config: &Config, inputs: &Fingerprint) -> Result<(), TrainError> {
+    let name = format!("trial {}", known.trial);
+    if known.config != *config {
+        let expected = "drawn from the space it was begun with; or use another folder";
+        return Err(ParamError::new(&name, "drawn from another space", expected).into());
+    }
+    match known.inputs.difference(inputs) {
+        None => Ok(()),
+        Some(input) => Err(TrainError::InputChanged { file: name, input }),
+    }
 }
 
 fn run_trial(
     (trial, round): (u32, u32),
     config: &Config,
-    data: &str,
+    inputs: &Fingerprint,
     task: &dyn Tunable,
     callbacks: &mut dyn Callbacks,
 ) -> Result<Trial, TrainError> {
@@ -362,7 +364,7 @@ fn run_trial(
     })?;
     let value = (parts.len() == count).then(|| parts.iter().sum::<f64>() / parts.len() as f64);
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Trial { trial, round, value, parts, seconds, data: data.into(), config: config.clone() })
+    Ok(Trial { trial, round, value, parts, seconds, inputs: inputs.clone(), config: config.clone() })
 }
 
 /// Passes on nothing but the wish to stop: the progress of a search is counted in trials.

@@ -42,8 +42,8 @@ use crate::error::TrainError;
 use crate::fit::engine::{Examples, trusted};
 use crate::fit::settings::Config;
 use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
-use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
+use crate::store::fingerprint::{self, Fingerprint};
 
 /// Training and validation data in bins.
 pub struct Binning {
@@ -206,8 +206,8 @@ impl TrainingLoop for Boost<'_> {
         self.before as u32
     }
 
-    fn fingerprint(&self) -> String {
-        checkpoint::fingerprint(self.train, self.valid.as_ref().map(|valid| valid.examples))
+    fn fingerprint(&self) -> Fingerprint {
+        fingerprint::of_examples(self.train, self.valid.as_ref().map(|valid| valid.examples))
     }
 
     fn tensors(&self) -> Vec<Tensor<'_>> {

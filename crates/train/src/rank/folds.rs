@@ -38,8 +38,8 @@ use crate::fit::engine::Examples;
 use crate::fit::run::{beside, resume_and_run};
 use crate::fit::settings::Config;
 use crate::fit::training_loop::{Callbacks, Checkpoints, Outcome};
-use crate::store::checkpoint::fingerprint;
 use crate::store::container::{self, Stored, Tensor};
+use crate::store::fingerprint::{self, Fingerprint};
 
 const KIND: &str = "fold";
 
@@ -168,20 +168,19 @@ pub struct Held {
 #[serde(deny_unknown_fields)]
 struct Header {
     config: Config,
-    data: String,
+    inputs: Fingerprint,
     fold: u32,
-}
-
-impl Header {
-    fn of(fold: &Fold, config: &Config, data: &Dataset) -> Header {
-        let data = fingerprint(Examples { lists: &data.lists, features: data }, None);
-        Header { config: config.clone(), data, fold: fold.number }
-    }
 }
 
 impl Held {
     /// Writes it; the old file stays until the new one is whole.
-    pub fn save(&self, path: &Path, fold: &Fold, config: &Config, data: &Dataset) -> Result<(), TrainError> {
+    pub fn save(
+        &self,
+        path: &Path,
+        fold: &Fold,
+        config: &Config,
+        inputs: &Fingerprint,
+    ) -> Result<(), TrainError> {
         let scales: Vec<f64> = self.scales.iter().flat_map(|scale| [scale.mean, scale.spread]).collect();
         let best: Vec<f64> = self.best_epoch.into_iter().map(f64::from).collect();
         let tensors = [
@@ -189,26 +188,35 @@ impl Held {
             Tensor::flat("scales", scales),
             Tensor::flat("best", best),
         ];
-        container::save(path, KIND, &Header::of(fold, config, data), &tensors)
+        let header = Header { config: config.clone(), inputs: inputs.clone(), fold: fold.number };
+        container::save(path, KIND, &header, &tensors)
     }
 
     /// Reads what [`Held::save`] wrote for the same fold, config and data.
-    pub fn load(path: &Path, fold: &Fold, config: &Config, data: &Dataset) -> Result<Held, TrainError> {
+    pub fn load(path: &Path, fold: &Fold, config: &Config, inputs: &Fingerprint) -> Result<Held, TrainError> {
         let (stored, header): (Stored, Header) = container::load(path, KIND)?;
-        if header != Header::of(fold, config, data) {
-            let expected = "the config and the data it was started with; start a new run";
+        if header.config != *config || header.fold != fold.number {
+            let expected = "the config it was started with; start a new run";
             return Err(stored.wrong("a fold of another run", expected));
         }
-        let (scores, scales) = (stored.f64("scores")?, stored.f64("scales")?);
-        let scales: Vec<Scale> =
-            scales.chunks_exact(2).map(|pair| Scale { mean: pair[0], spread: pair[1] }).collect();
-        let best_epoch = stored.f64("best")?.first().map(|&epoch| epoch as u32);
-        let held = Held { scores, scales, best_epoch };
-        if held.scores.len() != fold.entries.len() {
-            return Err(stored.wrong(format!("{} scores", held.scores.len()), "one per held-out item"));
+        if let Some(input) = header.inputs.difference(inputs) {
+            return Err(TrainError::InputChanged { file: stored.file().into(), input });
         }
-        Ok(held)
+        let (scores, scales) = (stored.f64("scores")?, stored.f64("scales")?);
+        stored.counted("scores", scores.len(), fold.entries.len())?;
+        stored.counted("scales", scales.len(), scales.len().next_multiple_of(2))?;
+        if let Some(value) = scores.iter().chain(&scales).find(|value| !value.is_finite()) {
+            return Err(stored.wrong(format!("the number {value} in a fold"), "finite numbers"));
+        }
+        let scales = scales.as_chunks::<2>().0.iter().map(|&[mean, spread]| Scale { mean, spread }).collect();
+        let best_epoch = stored.f64("best")?.first().map(|&epoch| epoch as u32);
+        Ok(Held { scores, scales, best_epoch })
     }
+}
+
+/// Lists and features of a data set.
+pub(super) fn examples(data: &Dataset) -> Examples<'_> {
+    Examples { lists: &data.lists, features: data }
 }
 
 /// The out-of-fold score of every entry, on the scale of the kept model.
@@ -354,9 +362,10 @@ impl CrossValidation {
         files: Option<&FoldFiles>,
         callbacks: &mut dyn Callbacks,
     ) -> Result<(), TrainError> {
+        let inputs = fingerprint::of_examples(examples(data), valid.map(examples));
         for fold in &self.folds {
             let part = format!("fold {} of {}", fold.number, self.folds.len());
-            self.held.push(fold.run(config, data, valid, files, &part, callbacks)?);
+            self.held.push(fold.run(config, (data, valid, &inputs), files, &part, callbacks)?);
         }
         Ok(())
     }
@@ -384,15 +393,14 @@ impl Fold {
     fn run(
         &self,
         config: &Config,
-        data: &Dataset,
-        valid: Option<&Dataset>,
+        (data, valid, inputs): (&Dataset, Option<&Dataset>, &Fingerprint),
         files: Option<&FoldFiles>,
         part: &str,
         callbacks: &mut dyn Callbacks,
     ) -> Result<Held, TrainError> {
         let done = files.map(|files| files.folder.join(format!("fold{}", self.number)));
         if let Some(done) = done.as_deref().filter(|done| done.exists()) {
-            return Held::load(done, self, config, data);
+            return Held::load(done, self, config, inputs);
         }
         let job = self.job(config, data, valid)?;
         let views = job.views()?;
@@ -407,7 +415,7 @@ impl Fold {
         }
         let held = self.held(&job, &*learner, &views, data)?;
         if let (Some(done), Some(checkpoint)) = (&done, &checkpoint) {
-            held.save(done, self, config, data)?;
+            held.save(done, self, config, inputs)?;
             std::fs::remove_file(checkpoint)
                 .map_err(|error| ReadError::io(&checkpoint.display().to_string(), &error))?;
         }
@@ -549,13 +557,19 @@ mod tests {
         let held = held(&data, &folds, |_| (1.0, 0.5));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fold1");
-        held[0].save(&path, &folds[0], &config, &data).unwrap();
-        assert_eq!(Held::load(&path, &folds[0], &config, &data).unwrap(), held[0]);
+        let inputs = |data: &Dataset, valid: Option<&Dataset>| {
+            fingerprint::of_examples(examples(data), valid.map(examples))
+        };
+        let here = inputs(&data, None);
+        held[0].save(&path, &folds[0], &config, &here).unwrap();
+        assert_eq!(Held::load(&path, &folds[0], &config, &here).unwrap(), held[0]);
         let other = config.with(Settings { seed: Some(2), ..Settings::default() });
-        assert!(Held::load(&path, &folds[0], &other, &data).is_err());
-        assert!(Held::load(&path, &folds[1], &config, &data).is_err());
+        assert!(Held::load(&path, &folds[0], &other, &here).is_err());
+        assert!(Held::load(&path, &folds[1], &config, &here).is_err());
         let mut changed = binary();
         changed.lists.labels[1] = 1.0;
-        assert!(Held::load(&path, &folds[0], &config, &changed).is_err());
+        let error = |inputs| Held::load(&path, &folds[0], &config, &inputs).unwrap_err().to_string();
+        assert!(error(inputs(&changed, None)).contains("the training data changed"));
+        assert!(error(inputs(&data, Some(&changed))).contains("the validation data changed"));
     }
 }

@@ -40,6 +40,7 @@ use crate::error::TrainError;
 use crate::fit::engine::Examples;
 use crate::fit::settings::{Config, Settings};
 use crate::fit::training_loop::TrainingLoop;
+use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::header::{Header, Reached};
 use crate::store::model_file::{About, Model, Probes};
 
@@ -145,6 +146,8 @@ pub struct Job {
     graphs: Option<GraphReading>,
     /// What it is warm-started from.
     from: Option<Scoring>,
+    /// What the learner does not see of the data, and the model that it is warm-started from.
+    inputs: Fingerprint,
     /// Fewer epochs than the config allows, where folds have found how many are best.
     epochs: Option<u32>,
 }
@@ -236,8 +239,12 @@ impl Job {
             }
             Some(Data::Mapped(_)) | None => {}
         }
+        let inputs = Fingerprint::default()
+            .with(Input::Data, |content| add_names(content, &train, &columns))
+            .with_some(Input::From, from, |content, from| from.add_to(content));
         let from = from.map(|model| model.scoring().clone());
         Ok(Job {
+            inputs,
             config: config.clone(),
             train,
             valid,
@@ -336,7 +343,9 @@ impl Job {
             }
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
         };
-        learner.state_mut().config = self.config.clone();
+        let state = learner.state_mut();
+        state.config = self.config.clone();
+        state.more_inputs = self.inputs.clone();
         Ok(learner)
     }
 
@@ -398,6 +407,16 @@ impl Job {
     }
 }
 
+/// Names of columns, categories and outputs, and the places at which rows were shown.
+fn add_names(content: &mut Content, train: &Data, columns: &[Column]) {
+    content.texts(columns.iter().map(|column| column.name.as_str()));
+    columns.iter().for_each(|column| content.names(column.levels.as_ref()));
+    content.names(train.output_names());
+    if let Data::Memory(data) = train {
+        content.numbers(data.positions.as_deref().unwrap_or_default());
+    }
+}
+
 /// A learner seen as nothing but a training loop.
 fn as_loop(learner: &dyn Learner) -> &dyn TrainingLoop {
     learner
@@ -437,5 +456,9 @@ impl Features for Borrowed<'_> {
 
     fn graphs(&self) -> Option<&Graphs> {
         self.0.graphs()
+    }
+
+    fn content(&self, take: &mut dyn FnMut(&[u8])) {
+        self.0.content(take);
     }
 }

@@ -6,23 +6,21 @@ folds (k models, each without one fold) ─▶ the model on all rows ─▶ cali
 ```
 */
 
-use std::path::PathBuf;
-
 use toprank_core::{ParamError, Spec};
+use toprank_data::Dataset;
 use toprank_data::split::plan;
-use toprank_data::{Dataset, ReadError};
 
 use super::calibration::Calibrate;
-use super::folds::{CrossValidation, FoldFiles, FoldResults};
+use super::folds::{CrossValidation, FoldFiles, FoldResults, examples};
 use super::job::{Data, Job};
 use crate::error::TrainError;
 use crate::fit::curve::Record;
-use crate::fit::engine::Examples;
-use crate::fit::run::{RunFiles, beside, checkpoint_of, run_to_end};
+use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, is_final, run_to_end, save_finished};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Callbacks, Outcome, TrainingLoop};
 use crate::fit::tune::Tunable;
 use crate::store::checkpoint;
+use crate::store::fingerprint::{self, Fingerprint};
 use crate::store::model_file::Model;
 
 /// A run: what is trained, on what.
@@ -55,27 +53,18 @@ pub struct Trained {
     pub train: Data,
     /// The validation data, and the scores that the model gives them.
     pub valid: Option<(Data, Vec<f64>)>,
-    /// The checkpoint and the folder of folds, which [`Trained::finish`] removes.
-    leftovers: Leftovers,
-}
-
-/// What a run keeps on disk until everything that belongs to it is written.
-#[derive(Default)]
-struct Leftovers {
-    checkpoint: Option<PathBuf>,
-    folds: Option<FoldFiles>,
+    /// The folder of folds, which [`Trained::finish`] removes.
+    fold_files: Option<FoldFiles>,
 }
 
 impl Trained {
-    /// Removes checkpoint and folds: call it once the model and what stands beside it are written.
+    /// Removes checkpoint and folds of a run with files: call it once the model and what stands beside it are written.
     ///
     /// # Errors
     /// If a file cannot be removed.
-    pub fn finish(&self) -> Result<(), TrainError> {
-        if let Some(path) = &self.leftovers.checkpoint {
-            std::fs::remove_file(path).map_err(|error| ReadError::io(&path.display().to_string(), &error))?;
-        }
-        self.leftovers.folds.as_ref().map_or(Ok(()), FoldFiles::remove)
+    pub fn finish(&self, lock: &RunLock) -> Result<(), TrainError> {
+        lock.remove_checkpoint()?;
+        self.fold_files.as_ref().map_or(Ok(()), FoldFiles::remove)
     }
 }
 
@@ -90,7 +79,7 @@ impl Run<'_> {
         let fold_files = files
             .as_ref()
             .filter(|_| config.folds() > 0)
-            .map(|files| FoldFiles { folder: beside(files.output, ".folds"), every: files.every });
+            .map(|files| FoldFiles { folder: beside(files.lock.output(), ".folds"), every: files.every });
         let folds = match config.folds() {
             0 => None,
             _ => {
@@ -98,12 +87,24 @@ impl Run<'_> {
                 let held_out = valid.map(Data::into_memory).transpose()?;
                 let mut folds = CrossValidation::plan(config, &data, fold_metrics)?;
                 if let (Some(files), Some(folds)) = (&files, &fold_files) {
-                    folds.open(files.resume)?;
-                    if !files.resume {
-                        checkpoint::announce(&checkpoint_of(files.output), config, files.origin)?;
+                    let path = checkpoint_of(files.lock.output());
+                    let inputs = fingerprint::of_examples(examples(&data), held_out.as_ref().map(examples));
+                    if files.lock.resumes() {
+                        checkpoint::check_announced(&path, &inputs)?;
+                    }
+                    folds.open(files.lock.resumes())?;
+                    if !files.lock.resumes() {
+                        checkpoint::announce(&path, config, files.origin, inputs)?;
                     }
                 }
-                folds.run(config, &data, held_out.as_ref(), fold_files.as_ref(), callbacks)?;
+                let done = folds.run(config, &data, held_out.as_ref(), fold_files.as_ref(), callbacks);
+                if let (true, Some(files), Some(folds)) =
+                    (done.as_ref().is_err_and(is_final), &files, &fold_files)
+                {
+                    files.lock.remove_checkpoint()?;
+                    folds.remove()?;
+                }
+                done?;
                 (train, valid) = (data.into(), held_out.map(Data::from));
                 Some(folds)
             }
@@ -120,7 +121,7 @@ impl Run<'_> {
         let views = job.views()?;
         let mut learner = job.trainer(&views)?;
         let outcome = run_to_end(&mut *learner, files.as_ref(), callbacks, &mut |learner| match files {
-            Some(files) => job.model(learner)?.save(files.output),
+            Some(files) => job.model(learner)?.save(files.lock.output()),
             None => Ok(()),
         })?;
         let model = job.model(&*learner)?;
@@ -137,15 +138,14 @@ impl Run<'_> {
         };
         let model = model.with_calibration(calibration);
         if let Some(files) = &files {
-            model.save(files.output)?;
+            save_finished(files, || model.save(files.lock.output()))?;
         }
-        let checkpoint = files.as_ref().map(|files| checkpoint_of(files.output));
         let (valid_scores, records) = (valid_scores.map(|(_, scores)| scores), learner.records().to_vec());
         drop(learner);
         drop(views);
         let (train, valid) = job.into_data();
         Ok(Trained {
-            leftovers: Leftovers { checkpoint, folds: fold_files },
+            fold_files,
             valid: valid.zip(valid_scores),
             folds: results,
             train,
@@ -157,7 +157,10 @@ impl Run<'_> {
 }
 
 /// What models that rank are tuned on: pairs of training and validation data.
-pub struct TuningData(Vec<(Dataset, Dataset)>);
+pub struct TuningData {
+    parts: Vec<(Dataset, Dataset)>,
+    inputs: Fingerprint,
+}
 
 impl TuningData {
     /// The validation data, or folds of the training data where there are none.
@@ -170,8 +173,9 @@ impl TuningData {
         folds: u32,
         seed: u64,
     ) -> Result<TuningData, ParamError> {
+        let inputs = fingerprint::of_examples(examples(&train), valid.as_ref().map(examples));
         if let Some(valid) = valid {
-            return Ok(TuningData(vec![(train, valid)]));
+            return Ok(TuningData { parts: vec![(train, valid)], inputs });
         }
         let parts = plan(&train, &Spec::parse(&format!("k-fold:k={folds}"))?, seed)?;
         let take = |name: &str| {
@@ -179,19 +183,17 @@ impl TuningData {
             parts.map(|part| part.take(&train)).collect()
         };
         let (trains, tests): (Vec<Dataset>, Vec<Dataset>) = (take(".train"), take(".test"));
-        Ok(TuningData(trains.into_iter().zip(tests).collect()))
+        Ok(TuningData { parts: trains.into_iter().zip(tests).collect(), inputs })
     }
 }
 
 impl Tunable for TuningData {
     fn config(&self, settings: &Settings) -> Result<Config, ParamError> {
-        settings.clone().suited_to(&self.0[0].0.lists)?.resolve(TrainerKind::Rank)
+        settings.clone().suited_to(&self.parts[0].0.lists)?.resolve(TrainerKind::Rank)
     }
 
-    fn fingerprint(&self) -> String {
-        let of =
-            |data: &Dataset| checkpoint::fingerprint(Examples { lists: &data.lists, features: data }, None);
-        self.0.iter().map(|(train, valid)| of(train) + &of(valid)).collect()
+    fn fingerprint(&self) -> Fingerprint {
+        self.inputs.clone()
     }
 
     fn train(
@@ -199,7 +201,7 @@ impl Tunable for TuningData {
         config: &Config,
         each: &mut dyn FnMut(&mut dyn TrainingLoop) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
-        for (train, valid) in &self.0 {
+        for (train, valid) in &self.parts {
             let job = Job::new(config, train.clone().into(), Some(valid.clone().into()))?;
             let views = job.views()?;
             each(&mut *job.trainer(&views)?)?;

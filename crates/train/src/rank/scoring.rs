@@ -102,9 +102,23 @@ impl Scoring {
         outputs: usize,
     ) -> Result<Scoring, TrainError> {
         let architecture = match models::parse(text)? {
-            Model::Trees(_) => return Ok(Scoring::Trees(Arc::new(Trees::new(load_trees(stored, width)?)?))),
+            Model::Trees(_) => {
+                let ensemble = load_trees(stored, width)?;
+                stored.counted("trees.base", ensemble.outputs, outputs)?;
+                return Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)));
+            }
             Model::Network(architecture) => architecture,
         };
+        // Before anything is built: a few bytes of header can ask for any number of parameters.
+        let wanted = match graphs {
+            Some(shape) => architecture.parameters_for_graphs(shape, outputs),
+            None => architecture.parameters(width, outputs),
+        };
+        let found = stored.count("model.");
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != found as u128) {
+            let expected = format!("{wanted}, as {text} has with {width} features and {outputs} outputs");
+            return Err(stored.wrong(format!("{found} parameters"), expected));
+        }
         let network = match graphs {
             Some(shape) => architecture.build_for_graphs(shape, outputs)?,
             None => architecture.build(width, outputs)?,

@@ -20,14 +20,14 @@ use super::scoring::Scoring;
 use crate::error::TrainError;
 use crate::fit::average::{self, Average};
 use crate::fit::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
-use crate::fit::flat::FlatParameters;
+use crate::fit::flat::{FlatParameters, check_finite};
 use crate::fit::sampler;
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::rank::job::Learner;
-use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
+use crate::store::fingerprint::{self, Fingerprint};
 
 /// A network in training.
 pub struct Trainer<'a> {
@@ -178,7 +178,9 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
-        self.parameters.best = self.present();
+        let best = self.present();
+        check_finite(self.common.position.total, &best)?;
+        self.parameters.best = best;
         Ok(())
     }
 
@@ -194,8 +196,8 @@ impl TrainingLoop for Trainer<'_> {
         Ok(())
     }
 
-    fn fingerprint(&self) -> String {
-        checkpoint::fingerprint(self.train, self.valid)
+    fn fingerprint(&self) -> Fingerprint {
+        fingerprint::of_examples(self.train, self.valid)
     }
 
     fn tensors(&self) -> Vec<Tensor<'_>> {
@@ -208,9 +210,6 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
-        if position.stage >= self.stages.len() {
-            return Err(stored.wrong(format!("stage {}", position.stage), "a stage of this config"));
-        }
         self.enter_stage(position.stage)?;
         self.parameters.restore(stored, position.has_previous)?;
         if !self.average.state().is_empty() {

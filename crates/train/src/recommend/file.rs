@@ -23,7 +23,7 @@ use super::trainer::Parameters;
 use crate::error::TrainError;
 use crate::fit::flat::{block_tensors, load_blocks};
 use crate::fit::settings::Config;
-use crate::store::container::{self, Number, Stored, Tensor, numbers, numbers_of};
+use crate::store::container::{self, Number, Stored, Tensor, numbers};
 use crate::store::header::{self, Header, Reached};
 
 const KIND: &str = "recommender";
@@ -322,7 +322,7 @@ impl Recommender {
             tensors.push(Tensor::flat(format!("{name}.names"), text));
             tensors.push(Tensor::flat(format!("{name}.ends"), ends));
         }
-        container::save(path, KIND, &self.header, &tensors)
+        header::save(path, KIND, &self.header, &tensors)
     }
 
     /// Reads a recommender into memory; every byte is checked and its self-test is run.
@@ -330,11 +330,7 @@ impl Recommender {
     /// # Errors
     /// If the file is no recommender, damaged, or computes other scores here.
     pub fn load(path: &Path) -> Result<Recommender, TrainError> {
-        Recommender::read(path, |stored, name, count| {
-            let mut values = vec![0.0; count];
-            stored.f32_into(name, &mut values)?;
-            Ok(values.into())
-        })
+        Recommender::read(path, |stored, name, count| Ok(stored.f32_counted(name, count)?.into()))
     }
 
     /// The same, but the tables of users and items stay in the file, whose pages the system fetches and forgets as it likes: for
@@ -355,8 +351,8 @@ impl Recommender {
         let part = |name: &str| -> Result<Choices, TrainError> {
             let part = Choices {
                 item_count: header.items,
-                offsets: numbers_of(stored.bytes(&format!("{name}.offsets"))?),
-                items: numbers_of(stored.bytes(&format!("{name}.items"))?),
+                offsets: stored.numbers(&format!("{name}.offsets"))?,
+                items: stored.numbers(&format!("{name}.items"))?,
                 labels: stored.f32(&format!("{name}.labels"))?.1,
                 weights: Vec::new(),
             };
@@ -372,8 +368,8 @@ impl Recommender {
             if columns.is_empty() {
                 return Ok(None);
             }
-            let mut values = vec![0.0; columns.len() * rows];
-            stored.f32_into(&format!("{name}.features"), &mut values)?;
+            let values =
+                stored.f32_counted(&format!("{name}.features"), columns.len().saturating_mul(rows))?;
             Ok(Some(Known { columns: columns.to_vec(), values }))
         };
         let data = Interactions {
@@ -386,12 +382,16 @@ impl Recommender {
             item_features: known("items", &header.item_columns, header.items)?,
             later: Vec::new(), // for training only
         };
+        header
+            .config
+            .check()
+            .map_err(|error| stored.wrong(error.to_string(), "settings of a recommender"))?;
         let model: Arc<dyn EmbeddingModel> =
             toprank_embeddings::parse(header.config.model())?.build(&data.shape())?.into();
         let [user, item] = model.widths();
         let parameters = Parameters {
-            users: table(&stored, "users", header.users * user)?,
-            items: table(&stored, "items", header.items * item)?,
+            users: table(&stored, "users", header.users.saturating_mul(user))?,
+            items: table(&stored, "items", header.items.saturating_mul(item))?,
             weights: load_blocks(model.blocks(), &stored)?,
         };
         let recommender = Recommender { header, data, model, parameters: Arc::new(parameters) };
@@ -428,7 +428,7 @@ fn packed(names: &Names) -> (Vec<u8>, Vec<u8>) {
 fn unpacked(stored: &Stored, of: &str, count: usize) -> Result<Names, TrainError> {
     let damaged = || stored.wrong(format!("damaged names of {of}"), format!("{count} names"));
     let text = std::str::from_utf8(stored.bytes(&format!("{of}.names"))?).map_err(|_| damaged())?;
-    let ends: Vec<u64> = numbers_of(stored.bytes(&format!("{of}.ends"))?);
+    let ends: Vec<u64> = stored.numbers(&format!("{of}.ends"))?;
     let mut names = Names::with_capacity(ends.len(), text.len());
     let mut start = 0;
     for end in ends {

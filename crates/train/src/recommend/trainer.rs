@@ -19,21 +19,21 @@ use toprank_embeddings::{
     TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::config::{Feedback, dense_optimiser, row_constants};
 use super::evaluate::{History, evaluate_part, popular};
 use super::file::Recommender;
-use super::interactions::{Interactions, labelled};
+use super::interactions::{Interactions, Known, labelled};
 use crate::error::TrainError;
-use crate::fit::flat::{optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
+use crate::fit::flat::{check_finite, optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::fit::sampler::{self, Sampler};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::Stages;
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::fit::tune::Tunable;
-use crate::store::container::{Stored, Tensor, numbers, numbers_of};
+use crate::store::container::{Stored, Tensor, numbers};
+use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::header::Reached;
 
 /// The two tables of rows, by the names of their tensors.
@@ -383,6 +383,9 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
+        let Parameters { users, items, weights } = &self.parameters;
+        let step = self.common.position.total;
+        [&**users, &**items, weights].into_iter().try_for_each(|values| check_finite(step, values))?;
         let mut best = self.buffer_for_best()?;
         best.copy_from(&self.parameters);
         self.best = Some(Arc::new(best));
@@ -403,7 +406,7 @@ impl TrainingLoop for Trainer<'_> {
         Ok(())
     }
 
-    fn fingerprint(&self) -> String {
+    fn fingerprint(&self) -> Fingerprint {
         fingerprint(self.data)
     }
 
@@ -430,9 +433,6 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
-        if position.stage >= self.stages.len() {
-            return Err(stored.wrong(format!("stage {}", position.stage), "a stage of this config"));
-        }
         self.enter_stage(position.stage)?;
         self.parameters.restore(stored, "")?;
         self.best = match stored.has("best.users") {
@@ -447,23 +447,29 @@ impl TrainingLoop for Trainer<'_> {
             let adam = &mut self.adam[side];
             stored.f32_into(&format!("{name}.mean"), &mut adam.mean)?;
             stored.f32_into(&format!("{name}.square"), &mut adam.square)?;
-            let last: Vec<u64> = numbers_of(stored.bytes(&format!("{name}.last"))?);
-            if last.len() != adam.last.len() {
-                let expected = adam.last.len().to_string();
-                return Err(stored.wrong(format!("{} rows of {name}", last.len()), expected));
+            let last: Vec<u64> = stored.numbers(&format!("{name}.last"))?;
+            stored.counted(&format!("{name}.last"), last.len(), adam.last.len())?;
+            if let Some(late) = last.iter().find(|last| **last > position.step) {
+                let expected = format!("at most {}, as many as are done", position.step);
+                return Err(
+                    stored.wrong(format!("a row of {name} that was updated in step {late}"), expected)
+                );
             }
             adam.last = last;
             self.undo[side] = Rows::default();
             if position.has_previous {
-                self.undo[side] = Rows {
-                    numbers: numbers_of(stored.bytes(&format!("{name}.undo"))?),
-                    values: stored.f32(&format!("{name}.undo.values"))?.1,
-                };
+                let numbers: Vec<u32> = stored.numbers(&format!("{name}.undo"))?;
+                if !numbers.is_sorted_by(|a, b| a < b) {
+                    return Err(stored.wrong(format!("{name}.undo out of order"), "rows in ascending order"));
+                }
+                let count = numbers.len().saturating_mul(self.model.widths()[side]);
+                let values = stored.f32_counted(&format!("{name}.undo.values"), count)?;
+                self.undo[side] = Rows { numbers, values };
             }
         }
         self.weights_before.clear();
         if position.has_previous {
-            self.weights_before = stored.f32("weights.before")?.1;
+            self.weights_before = stored.f32_counted("weights.before", self.parameters.weights.len())?;
         }
         restore_optimiser(&mut *self.optimiser, stored)?;
         stored.objective_into(&mut self.state)
@@ -475,7 +481,7 @@ impl Tunable for Interactions {
         settings.resolve(TrainerKind::Recommend)
     }
 
-    fn fingerprint(&self) -> String {
+    fn fingerprint(&self) -> Fingerprint {
         fingerprint(self)
     }
 
@@ -488,19 +494,23 @@ impl Tunable for Interactions {
     }
 }
 
-/// Tells data apart: every pair and label of training and validation, and their order in time.
-fn fingerprint(data: &Interactions) -> String {
-    let mut hash = Xxh3::new();
-    for Choices { item_count, offsets, items, labels, .. } in [&data.train, &data.valid] {
-        hash.update(&(*item_count as u64).to_le_bytes());
-        hash.update(&numbers(offsets));
-        hash.update(&numbers(items));
-        for label in labels {
-            hash.update(&label.to_bits().to_le_bytes());
-        }
-    }
-    hash.update(&numbers(&data.later));
-    format!("{:016x}", hash.digest())
+/// Every pair and label of all parts, their order in time, the names and the features.
+fn fingerprint(data: &Interactions) -> Fingerprint {
+    let known = |content: &mut Content, known: &Known| {
+        content.texts(known.columns.iter().map(String::as_str));
+        content.floats(&known.values);
+    };
+    Fingerprint::default()
+        .with(Input::Data, |content| {
+            content.choices(&data.train);
+            content.numbers(&data.later);
+            content.names(Some(&data.users));
+            content.names(Some(&data.items));
+        })
+        .with(Input::Valid, |content| content.choices(&data.valid))
+        .with(Input::Test, |content| content.choices(&data.test))
+        .with_some(Input::UserFeatures, data.user_features.as_ref(), known)
+        .with_some(Input::ItemFeatures, data.item_features.as_ref(), known)
 }
 
 /// One number per item, by which what is known of chosen items is looked up; between two calls all 0 and all 1.

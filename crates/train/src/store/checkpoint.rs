@@ -3,25 +3,25 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
+use toprank_core::GraphShape;
+use toprank_embeddings::Shape;
 
 use super::container::{self, Stored, Tensor};
+use super::fingerprint::Fingerprint;
 use crate::error::TrainError;
-use crate::fit::engine::Examples;
 use crate::fit::settings::{Config, TrainerKind};
 use crate::fit::training_loop::Position;
+use crate::rank::models;
 
 const KIND: &str = "checkpoint";
-/// Rows of features that enter the fingerprint of the data.
-const FINGERPRINTED_ROWS: usize = 1024;
 
 /// What a checkpoint says about its run.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct About {
     pub config: Config,
-    /// Fingerprint of the data.
-    pub data: String,
+    /// What it was started on.
+    pub inputs: Fingerprint,
     /// What the caller keeps to find its files again.
     pub origin: serde_json::Value,
     pub position: Position,
@@ -38,12 +38,11 @@ impl About {
     }
 
     /// Refuses to resume on other data.
-    pub fn check_data(&self, stored: &Stored, data: &str) -> Result<(), TrainError> {
-        if self.data == data {
-            return Ok(());
+    pub fn check_inputs(&self, stored: &Stored, inputs: &Fingerprint) -> Result<(), TrainError> {
+        match self.inputs.difference(inputs) {
+            None => Ok(()),
+            Some(input) => Err(TrainError::InputChanged { file: stored.file().into(), input }),
         }
-        let expected = "the data it was started with; they have changed since, so start a new run";
-        Err(stored.wrong("a checkpoint of other data", expected))
     }
 }
 
@@ -61,9 +60,23 @@ pub(crate) fn load(path: &Path) -> Result<(Stored, About), TrainError> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn announce(path: &Path, config: &Config, origin: &serde_json::Value) -> Result<(), TrainError> {
-    let (data, position) = (String::new(), Position::default());
-    save(path, &About { config: config.clone(), data, origin: origin.clone(), position }, &[])
+pub(crate) fn announce(
+    path: &Path,
+    config: &Config,
+    origin: &serde_json::Value,
+    inputs: Fingerprint,
+) -> Result<(), TrainError> {
+    let position = Position::default();
+    save(path, &About { config: config.clone(), inputs, origin: origin.clone(), position }, &[])
+}
+
+/// Refuses to resume a run that was announced on other data; one that has begun is checked when its state is taken over.
+///
+/// # Errors
+/// If an input is another, or the file is damaged.
+pub(crate) fn check_announced(path: &Path, inputs: &Fingerprint) -> Result<(), TrainError> {
+    let (stored, about) = load(path)?;
+    if stored.is_empty() { about.check_inputs(&stored, inputs) } else { Ok(()) }
 }
 
 /// The config a checkpoint was started with, and what its caller kept in it.
@@ -77,44 +90,42 @@ pub fn about(path: &Path, kind: TrainerKind) -> Result<(Config, serde_json::Valu
         let expected = format!("one of `toprank {}`", kind.command());
         return Err(stored.wrong(format!("a checkpoint of `toprank {}`", found.command()), expected));
     }
+    about.config.check().map_err(|error| stored.wrong(error.to_string(), "the settings of a run"))?;
+    check_size(&stored, &about.config)?;
     Ok((about.config, about.origin))
 }
 
-/// Tells data sets apart: all labels and list boundaries, and evenly spaced rows of features, of training and validation
-/// data.
-pub(crate) fn fingerprint(train: Examples, valid: Option<Examples>) -> String {
-    let mut hash = Xxh3::new();
-    for examples in [Some(train), valid].into_iter().flatten() {
-        add(&mut hash, examples);
+/// Refuses settings that ask for more parameters than the file holds, before a trainer takes memory for them. What depends on the
+/// data is not known here: the fewest that any data ask for are compared.
+fn check_size(stored: &Stored, config: &Config) -> Result<(), TrainError> {
+    if stored.is_empty() {
+        return Ok(());
     }
-    format!("{:016x}", hash.digest())
-}
-
-fn add(hash: &mut Xxh3, examples: Examples) {
-    for offset in &examples.lists.offsets {
-        hash.update(&offset.to_le_bytes());
-    }
-    let weights = [&examples.lists.item_weights, &examples.lists.list_weights];
-    for value in examples.lists.labels.iter().chain(weights.into_iter().flatten().flatten()) {
-        hash.update(&value.to_bits().to_le_bytes());
-    }
-    let rows = examples.features.rows();
-    let count = rows.min(FINGERPRINTED_ROWS);
-    let some: Vec<u32> = (0..count).map(|i| (i * rows / count) as u32).collect();
-    let mut values = vec![0.0; some.len() * examples.features.width()];
-    examples.features.gather(&some, &mut values);
-    for value in values {
-        hash.update(&value.to_bits().to_le_bytes());
-    }
-    if let Some(graphs) = examples.features.graphs() {
-        for number in graphs.nodes.iter().chain(&graphs.edges) {
-            hash.update(&number.to_le_bytes());
+    let pairs: Vec<(&str, u128)> = match config.trainer() {
+        TrainerKind::Walk => Vec::new(),
+        TrainerKind::Rank | TrainerKind::Embed => match models::parse(config.model())? {
+            models::Model::Trees(_) => Vec::new(),
+            models::Model::Network(architecture) => {
+                let outputs =
+                    if config.trainer() == TrainerKind::Embed { config.dimensions() as usize } else { 1 };
+                let rows = architecture.parameters(1, outputs);
+                let graphs = architecture.parameters_for_graphs(&GraphShape::default(), outputs);
+                rows.or(graphs).map(|count| ("parameters", count)).into_iter().collect()
+            }
+        },
+        TrainerKind::Recommend => {
+            let model = toprank_embeddings::parse(config.model())?.build(&Shape::default())?;
+            let weights = model.blocks().iter().map(|block| block.parameters() as u128).sum();
+            let [user, item] = model.widths();
+            vec![("users", user as u128), ("items", item as u128), ("weights", weights)]
         }
-        for end in graphs.ends.iter().flatten() {
-            hash.update(&end.to_le_bytes());
-        }
-        for value in graphs.node_values.iter().chain(&graphs.edge_values) {
-            hash.update(&value.to_bits().to_le_bytes());
+    };
+    for (name, least) in pairs {
+        let found = stored.count(name);
+        if least > found as u128 {
+            let expected = format!("at least {least}, as {} has", config.model());
+            return Err(stored.wrong(format!("{found} numbers in {name}"), expected));
         }
     }
+    Ok(())
 }

@@ -4,10 +4,12 @@ checked by a self-test at each load: what it computes must be what it computed w
 */
 
 use std::ops::Deref;
+use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::Stored;
+use super::container::{self, Stored, Tensor, Values};
 use crate::error::TrainError;
 use crate::fit::settings::Config;
 use crate::fit::training_loop::TrainingLoop;
@@ -62,6 +64,58 @@ impl Reached {
             loss: training.records().last().map(|record| record.loss),
         }
     }
+}
+
+/// Writes a model file; the old file stays until the new one is whole. A model that is unusable replaces nothing: what it
+/// learned, what its self-test computes and what its header says must be finite.
+///
+/// # Errors
+/// [`TrainError::Diverged`], or a file that cannot be written.
+pub(crate) fn save<About>(
+    path: &Path,
+    kind: &str,
+    header: &Header<About>,
+    tensors: &[Tensor],
+) -> Result<(), TrainError>
+where
+    About: Serialize + DeserializeOwned + PartialEq,
+{
+    let diverged = |found: String| TrainError::Diverged { file: path.display().to_string(), found };
+    for tensor in tensors.iter().filter(|tensor| must_be_finite(&tensor.name)) {
+        let first = match &tensor.values {
+            Values::F32(values) => {
+                values.iter().position(|value| !value.is_finite()).map(|at| (at, f64::from(values[at])))
+            }
+            Values::F64(values) => {
+                values.iter().position(|value| !value.is_finite()).map(|at| (at, values[at]))
+            }
+            Values::Bytes(_) => None,
+        };
+        if let Some((at, value)) = first {
+            return Err(diverged(format!("number {at} of {} is {value}", tensor.name)));
+        }
+    }
+    // JSON has no word for infinity and NaN: such a header would not come back.
+    let comes_back = serde_json::to_value(header).and_then(serde_json::from_value::<Header<About>>);
+    if !comes_back.is_ok_and(|again| again == *header) {
+        return Err(diverged("a number of its header is not finite".into()));
+    }
+    container::save(path, kind, header, tensors)
+}
+
+/// What was learned and what the self-test computes; features and statistics may be missing or infinite.
+fn must_be_finite(tensor: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "users",
+        "items",
+        "walk.phi",
+        "walk.start",
+        "trees.leaves",
+        "trees.base",
+        "probe.scores",
+        "probe.vectors",
+    ];
+    tensor.starts_with("model.") || NAMES.contains(&tensor)
 }
 
 /// Compares what a loaded model computes with what it computed when it was saved. `tolerance` is relative to values above 1:

@@ -7,6 +7,7 @@ training data with their scores, which are computed again at every load.
 */
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use toprank_data::{Dataset, GraphItems, Matrix};
 use toprank_trees::interop::{Imported, probe_rows};
 
 use super::container::{self, Stored, Tensor};
+use super::fingerprint::Content;
 use super::header::{self, Header, Reached};
 use crate::error::TrainError;
 use crate::fit::engine::Examples;
@@ -60,6 +62,47 @@ pub struct About {
     /// Calibration, one per output; empty: the model gives scores only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
+}
+
+impl About {
+    /// Sizes and names that contradict each other; a file whose checksum is right may still hold any numbers.
+    fn check(&self) -> Result<(), (String, String)> {
+        let width = self.width;
+        let count = |what: &str, found: usize, expected: usize| match found == expected {
+            true => Ok(()),
+            false => Err((format!("{found} {what}"), expected.to_string())),
+        };
+        count("features before the transforms", self.transforms.width, width)?;
+        if !self.features.is_empty() {
+            count("names of features", self.features.len(), width)?;
+        }
+        if let Some((place, _)) = self.levels.iter().find(|(place, _)| **place >= width) {
+            return Err((format!("categories of feature {place}"), format!("features below {width}")));
+        }
+        if !self.output_names.is_empty() {
+            count("names of outputs", self.output_names.len(), self.outputs)?;
+        }
+        if self.outputs == 0 || self.outputs > usize::from(u16::MAX) + 1 {
+            return Err((format!("{} outputs", self.outputs), "1 to 65536".into()));
+        }
+        let rows = self.probes.iter().try_fold(0_usize, |sum, length| sum.checked_add(*length));
+        if !rows.is_some_and(|rows| (1..=PROBED).contains(&rows)) {
+            return Err((
+                format!("a self-test of lists of {:?} items", self.probes),
+                format!("1 to {PROBED} items"),
+            ));
+        }
+        if self.graphs.is_some() {
+            count("features of items that are graphs", width, 1)?;
+        }
+        if !self.calibration.is_empty() {
+            count("calibrations", self.calibration.len(), self.outputs)?;
+        }
+        match self.calibration.iter().find_map(Calibration::fault) {
+            Some(fault) => Err((fault.to_string(), "a calibration that never decreases".into())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A trained model.
@@ -121,6 +164,18 @@ impl Model {
     /// What is known about it.
     pub fn header(&self) -> &Header<About> {
         &self.header
+    }
+
+    /// What makes it another model: what is known about it, its parameters or trees.
+    pub(crate) fn add_to(&self, content: &mut Content) {
+        content.bytes(serde_json::to_string(&self.header).unwrap_or_default().as_bytes());
+        for tensor in self.scoring.tensors() {
+            content.texts([tensor.name.as_str()]);
+            let Ok(()) = tensor.each_part::<Infallible>(|part| {
+                content.bytes(part);
+                Ok(())
+            });
+        }
     }
 
     /// What gives its scores.
@@ -193,7 +248,7 @@ impl Model {
         ];
         tensors.extend(self.probe_graphs.iter().flat_map(graph_model::tensors));
         tensors.extend(self.scoring.tensors());
-        container::save(path, KIND, &self.header, &tensors)
+        header::save(path, KIND, &self.header, &tensors)
     }
 
     fn score_probes(&self) -> Result<Vec<f64>, TrainError> {
@@ -218,27 +273,21 @@ impl Model {
     /// Reads a model; every byte is checked and its self-test is run.
     pub fn load(path: &Path) -> Result<Model, TrainError> {
         let (stored, header): (Stored, Header<About>) = container::load(path, KIND)?;
-        let maps = &header.calibration;
-        if !maps.is_empty() && maps.len() != header.outputs {
-            let found = format!("{} calibrations", maps.len());
-            return Err(stored.wrong(found, format!("{}, one per output", header.outputs)));
-        }
-        if let Some(fault) = maps.iter().find_map(Calibration::fault) {
-            return Err(stored.wrong(fault, "one that never decreases"));
-        }
+        header.about.check().map_err(|(found, expected)| stored.wrong(found, expected))?;
         let width = header.transforms.width_after();
         let shape = header.graphs.as_ref().map(|graphs| graphs.coding.shape());
         let scoring = Scoring::load(&stored, header.config.model(), width, shape.as_ref(), header.outputs)?;
         let (_, probes) = stored.f32("probe.features")?;
-        if probes.len() != header.probes.iter().sum::<usize>() * header.width {
+        let rows: usize = header.probes.iter().sum();
+        if Some(probes.len()) != rows.checked_mul(header.width) {
             return Err(stored.wrong(format!("{} numbers in the self-test", probes.len()), "whole rows"));
         }
         let probe_graphs = shape.map(|shape| graph_model::load(&stored, shape)).transpose()?;
         if let Some(graphs) = &probe_graphs
-            && graphs.len() != probes.len()
+            && !(graphs.len() == rows && (0..).zip(&probes).all(|(row, graph)| *graph == row as f32))
         {
             let found = format!("{} graphs in the self-test", graphs.len());
-            return Err(stored.wrong(found, format!("{}, one per row", probes.len())));
+            return Err(stored.wrong(found, format!("{rows}, one per row, in their order")));
         }
         let model = Model { header, scoring, probes, probe_graphs };
         let (found, expected) = (model.score_probes()?, stored.f64("probe.scores")?);

@@ -16,6 +16,7 @@ use toprank_walks::{Stop, Walk};
 
 use super::config;
 use crate::error::TrainError;
+use crate::fit::settings::TrainerKind;
 use crate::store::container::{self, Stored, Tensor};
 use crate::store::header::{self, Header};
 
@@ -197,7 +198,7 @@ impl WalkFile {
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
         let mut tensors = vec![Tensor::flat("walk.phi", &self.phi), Tensor::flat("walk.start", &self.start)];
         tensors.extend(self.probe.tensors());
-        container::save(path, KIND, &self.header, &tensors)
+        header::save(path, KIND, &self.header, &tensors)
     }
 
     /// Reads a walk; every byte is checked and its self-test is run.
@@ -213,6 +214,14 @@ impl WalkFile {
             let expected = format!("{wanted}, one per feature");
             return Err(stored.wrong(format!("{} weights", other.len()), expected));
         }
+        file.header.config.check().map_err(|error| stored.wrong(error.to_string(), "settings of a walk"))?;
+        if file.header.config.trainer() != TrainerKind::Walk {
+            return Err(stored.wrong("settings of another trainer", "settings of a walk"));
+        }
+        if let Some(weight) = file.phi.iter().chain(&file.start).find(|weight| !weight.is_finite()) {
+            return Err(stored.wrong(format!("the weight {weight}"), "finite weights"));
+        }
+        file.probe.check(&stored, &file.header)?;
         header::self_test(&stored, &file.probe_scores()?, &file.probe.scores, TOLERANCE)?;
         Ok(file)
     }
@@ -284,6 +293,35 @@ impl Probe {
             own: column("probe.own")?,
             scores: stored.f64("probe.scores")?,
         })
+    }
+
+    /// Sizes of columns and numbers of nodes, before a graph is made of them.
+    fn check(&self, stored: &Stored, header: &About) -> Result<(), TrainError> {
+        let (nodes, edges) = (header.probe.len(), self.sources.len());
+        if !(1..=PROBED).contains(&nodes) {
+            return Err(stored.wrong(format!("{nodes} nodes in the self-test"), format!("1 to {PROBED}")));
+        }
+        for (name, found, expected) in [
+            ("probe.seeds", self.seeds.len(), nodes),
+            ("probe.features", self.features.len(), nodes.saturating_mul(header.nodes.len())),
+            ("probe.targets", self.targets.len(), edges),
+            ("probe.own", self.own.len(), edges.saturating_mul(header.own.len())),
+            ("probe.scores", self.scores.len(), nodes),
+        ] {
+            stored.counted(name, found, expected)?;
+        }
+        let is_node = |end: &f32| *end >= 0.0 && end.fract() == 0.0 && (*end as usize) < nodes;
+        if let Some(end) = self.sources.iter().chain(&self.targets).find(|end| !is_node(end)) {
+            return Err(stored
+                .wrong(format!("an edge at node {end} in the self-test"), format!("nodes below {nodes}")));
+        }
+        let sound = |value: &&f32| value.is_finite() && **value >= 0.0;
+        match self.features.iter().chain(&self.own).find(|value| !sound(value)) {
+            Some(value) => {
+                Err(stored.wrong(format!("the feature {value} in the self-test"), "finite numbers from 0 on"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn graphs(&self, header: &About) -> Result<QueryGraphs, TrainError> {

@@ -1,10 +1,9 @@
 //! The trainer of walks, in the [`TrainingLoop`]: every step of a full-batch method is an epoch.
 
 use toprank_core::{Lists, ModelError, ParamError};
-use toprank_data::{Matrix, QueryGraphs};
+use toprank_data::QueryGraphs;
 use toprank_metrics::evaluate;
 use toprank_walks::Walk;
-use xxhash_rust::xxh3::Xxh3;
 
 use super::config;
 use super::file::{About, WalkFile, all_lists, judged_scores};
@@ -13,7 +12,8 @@ use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
 use crate::fit::tune::Tunable;
-use crate::store::container::{Stored, Tensor, numbers};
+use crate::store::container::{Stored, Tensor};
+use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::header::{Header, Reached};
 
 /// Smallest weight where there is no ball around the all-ones weights.
@@ -230,7 +230,7 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     /// Edges, features, seeds and judgements of training and validation graphs.
-    fn fingerprint(&self) -> String {
+    fn fingerprint(&self) -> Fingerprint {
         fingerprint(self.data.graphs, self.data.valid)
     }
 
@@ -244,17 +244,26 @@ impl TrainingLoop for Trainer<'_> {
         tensors
     }
 
-    fn restore(&mut self, stored: &Stored, _: &Position) -> Result<(), TrainError> {
+    fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
         let wanted = Walk::parameters(self.data.graphs);
-        self.method.restore(&|name| stored.f64(&format!("method.{name}")))?;
+        let weights = |name: &str| {
+            let values = stored.f64(name)?;
+            stored.counted(name, values.len(), wanted)?;
+            Ok(values)
+        };
+        self.method.restore(&|name| {
+            let tensor = format!("method.{name}");
+            // Before the first step there is no gradient.
+            match name {
+                "found" | "value" | "scalars" => stored.f64(&tensor),
+                "gradient" if position.total == 0 => stored.f64(&tensor).map(|_| Vec::new()),
+                _ => weights(&tensor),
+            }
+        })?;
         if stored.has("best") {
-            self.best = stored.f64("best")?;
+            self.best = weights("best")?;
         }
-        let lengths = [self.method.phi().len(), self.method.found().phi.len(), self.best.len().max(wanted)];
-        match lengths.iter().find(|length| **length != wanted) {
-            Some(length) => Err(stored.wrong(format!("{length} weights"), wanted.to_string())),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -271,7 +280,7 @@ impl Tunable for TuningGraphs {
         settings.resolve(TrainerKind::Walk)
     }
 
-    fn fingerprint(&self) -> String {
+    fn fingerprint(&self) -> Fingerprint {
         fingerprint(&self.train, Some(&self.valid))
     }
 
@@ -285,34 +294,31 @@ impl Tunable for TuningGraphs {
     }
 }
 
-fn fingerprint(train: &QueryGraphs, valid: Option<&QueryGraphs>) -> String {
-    let mut hash = Xxh3::new();
-    for graphs in [Some(train), valid].into_iter().flatten() {
-        add(&mut hash, graphs);
-    }
-    format!("{:016x}", hash.digest())
+fn fingerprint(train: &QueryGraphs, valid: Option<&QueryGraphs>) -> Fingerprint {
+    Fingerprint::default().with(Input::Graphs, |content| add(content, train)).with_some(
+        Input::Valid,
+        valid,
+        add,
+    )
 }
 
-fn add(hash: &mut Xxh3, graphs: &QueryGraphs) {
+fn add(content: &mut Content, graphs: &QueryGraphs) {
     let inward = graphs.graph.inward();
     for node in 0..graphs.graph.nodes() {
-        let range = inward.range(node);
-        hash.update(&(range.len() as u64).to_le_bytes());
-        range.for_each(|edge| hash.update(&inward.end(edge).to_le_bytes()));
+        let sources: Vec<u32> = inward.range(node).map(|edge| inward.end(edge)).collect();
+        content.numbers(&sources);
     }
     let judged = &graphs.judged;
-    for numbers in [numbers(&graphs.seeds), numbers(&judged.offsets), numbers(&judged.nodes)] {
-        hash.update(&numbers);
+    for numbers in [&graphs.parts, &graphs.graph_of, &graphs.seeds, &judged.nodes] {
+        content.numbers(numbers);
     }
-    let mut values = |values: &[f32]| {
-        for value in values {
-            hash.update(&value.to_bits().to_le_bytes());
-        }
-    };
-    values(&judged.labels);
-    for matrix in [&graphs.node_features, &graphs.edge_features.own] {
-        if let Matrix::Dense { values: numbers, .. } = matrix {
-            values(numbers);
-        }
+    content.numbers(&graphs.seed_offsets);
+    content.numbers(&judged.offsets);
+    content.floats(&judged.labels);
+    content.features(&graphs.node_features);
+    content.features(&graphs.edge_features.own);
+    content.names(Some(&graphs.node_names));
+    for columns in [&graphs.node_columns, &graphs.edge_columns] {
+        content.texts(columns.iter().map(String::as_str));
     }
 }

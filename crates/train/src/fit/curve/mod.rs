@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use toprank_data::ReadError;
+use toprank_data::{ReadError, sink};
 
 use crate::error::TrainError;
 
@@ -167,6 +167,7 @@ impl CurveFile {
             }
             _ => path.to_path_buf(),
         };
+        sink::refuse_link(&path)?;
         let failed = |error: io::Error| TrainError::from(ReadError::io(&path.display().to_string(), &error));
         let file = OpenOptions::new()
             .create(true)

@@ -190,6 +190,12 @@ impl Found {
 
     fn restore(&mut self, read: StateReader) -> Result<(), TrainError> {
         let [loss, gradient_norm, steps, values, gradients] = scalars(read, "found")?;
+        // Counts that a run can reach: exact in f64, and far below what overflows.
+        let most = 2_f64.powi(53);
+        if let Some(count) = [steps, values, gradients].iter().find(|count| !(0.0..=most).contains(*count)) {
+            let expected = "counts of steps and calls of the oracle";
+            return Err(toprank_core::ParamError::new("found", &count.to_string(), expected).into());
+        }
         let asked = (values as u64, gradients as u64);
         *self = Found { phi: read("found.phi")?, loss, gradient_norm, steps: steps as u64, asked };
         Ok(())
