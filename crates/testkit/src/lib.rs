@@ -6,5 +6,5 @@ pub mod attacks;
 pub mod fuzz;
 pub mod real;
 
-pub use attacks::{ATTACKS, Attack, Owes};
+pub use attacks::{ATTACKS, Attack, Owes, swapped_files};
 pub use real::{real_data, real_file};

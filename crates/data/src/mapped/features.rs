@@ -216,4 +216,9 @@ impl Features for Mapped {
     fn fault(&self) -> Option<String> {
         self.store.fault().map(ToString::to_string)
     }
+
+    fn recheck(&self) -> Option<String> {
+        self.store.recheck();
+        self.fault()
+    }
 }

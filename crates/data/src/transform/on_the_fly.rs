@@ -94,4 +94,8 @@ impl Features for OnTheFly<'_> {
     fn fault(&self) -> Option<String> {
         self.inner.fault()
     }
+
+    fn recheck(&self) -> Option<String> {
+        self.inner.recheck()
+    }
 }
