@@ -173,7 +173,7 @@ fn a_data_file_shortened_while_training_is_an_error_and_no_crash() {
 fn files_that_are_no_edges_are_refused_and_endless_files_are_not_read_to_their_end() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 6 --seed 2 -o letor");
-    shell.ok("train --data letor/train.txt --model trees --rounds 3 -o trees.toprank --quiet");
+    shell.ok("train --data letor/train.txt --model trees --n-estimators 3 -o trees.toprank --quiet");
     let error = shell.fails(3, "pagerank rank --edges trees.toprank");
     assert!(error.contains("trees.toprank: a file that is not text"), "{error}");
     if !Path::new("/dev/zero").exists() {
@@ -200,7 +200,7 @@ fn a_file_of_another_format_makes_no_command_panic() {
     let shell = Toprank::new();
     shell.ok("generate letor --lists 6 --seed 2 -o letor");
     shell.ok("generate graphs --queries 3 --seed 2 -o graphs");
-    shell.ok("train --data letor/train.txt --model trees --rounds 3 -o trees.toprank --quiet");
+    shell.ok("train --data letor/train.txt --model trees --n-estimators 3 -o trees.toprank --quiet");
     let mut files = toprank_testkit::swapped_files();
     files.push(("model".into(), shell.bytes("trees.toprank")));
     for (name, bytes) in files {
@@ -215,8 +215,8 @@ fn a_file_of_another_format_makes_no_command_panic() {
             "convert swapped out.csv",
             "convert swapped out.toprank-data",
             "split swapped -o parts --force",
-            "train --data swapped --model trees --rounds 1 -o m.toprank --quiet",
-            "train --data letor/train.txt --valid swapped --model trees --rounds 1 -o m.toprank --quiet",
+            "train --data swapped --model trees --n-estimators 1 -o m.toprank --quiet",
+            "train --data letor/train.txt --valid swapped --model trees --n-estimators 1 -o m.toprank --quiet",
             "predict trees.toprank --data swapped",
             "predict swapped --data letor/test.txt",
             "explain swapped",
@@ -268,7 +268,7 @@ fn trees_learn_from_sparse_data_without_a_dense_copy() {
     let start = Instant::now();
     // The dense copy alone would be 4.4 GB.
     let call = format!(
-        "ulimit -v 2500000; exec {} train --data sparse.txt --model trees --rounds 2 --threads 2 -o m.toprank --quiet",
+        "ulimit -v 2500000; exec {} train --data sparse.txt --model trees --n-estimators 2 --threads 2 -o m.toprank --quiet",
         env!("CARGO_BIN_EXE_toprank")
     );
     let out = Command::new("sh").args(["-c", &call]).current_dir(folder.path()).output().unwrap();

@@ -16,7 +16,7 @@ use crate::names::Names;
 /// Numbers in a batch, roughly: bounds the memory of wide tables.
 const CELLS: usize = 1 << 22;
 
-/// Columns of a table: a writer of Parquet holds some 10 kB for each.
+/// Columns of a table: a writer of Parquet holds some 20 kB for each.
 const MOST_COLUMNS: usize = 1 << 15;
 
 /// The batches of a data set, one after the other.

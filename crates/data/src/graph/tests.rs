@@ -498,7 +498,8 @@ fn a_graph_file_with_right_checksums_and_wrong_content_is_refused() {
         ("nodes, ", 32, &[255; 8]),
         ("nodes, ", 40, &[255; 8]),
         ("nodes, ", 20, &[2]),
-        ("by its head", 24, &[4]),
+        ("by its head", 24, &[40]),
+        ("offsets that do not ascend", 24, &[4]),
         ("version 1 of the format", 16, &[1]),
     ] {
         let mut signed = whole.clone();

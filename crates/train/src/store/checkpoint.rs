@@ -99,7 +99,8 @@ fn add(hash: &mut Xxh3, examples: Examples) {
         hash.update(&value.to_bits().to_le_bytes());
     }
     let rows = examples.features.rows();
-    let count = rows.min(FINGERPRINTED_ROWS);
+    // Sparse data have up to a million features: a dense copy of so many rows would take gigabytes.
+    let count = rows.min(FINGERPRINTED_ROWS).min(((1 << 24) / examples.features.width().max(1)).max(1));
     let some: Vec<u32> = (0..count).map(|i| (i * rows / count) as u32).collect();
     let mut values = vec![0.0; some.len() * examples.features.width()];
     examples.features.gather(&some, &mut values);
