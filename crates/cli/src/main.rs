@@ -63,8 +63,8 @@ struct Cli {
 /// What every command takes.
 #[derive(clap::Args, Clone, Debug)]
 struct Common {
-    /// Number of threads; results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Number of threads, at most 1024; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Print no progress and no notes on standard error
     #[arg(long, short, global = true)]

@@ -240,18 +240,30 @@ pub fn unknown_parameter<'a>(of: &str, name: &str, known: impl IntoIterator<Item
 }
 
 /// Those of `known` that look like `name`, nearest first, at most three: one or two letters too many, too few, swapped
-/// or wrong, and at most half of the letters. Upper and lower case are the same.
+/// or wrong, and at most half of the letters. Upper and lower case are the same. Names of more than 100 bytes are near to
+/// nothing, so that the cost is bounded by the number of names.
 ///
 /// ```
 /// assert_eq!(toprank_core::catalog::nearest("ncdg", ["map", "ndcg"].into_iter()), ["ndcg"]);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    const LONGEST: usize = 100;
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
     let name = name.to_lowercase();
-    let most = name.chars().count().div_ceil(2).min(2);
-    let mut near: Vec<(usize, usize, &str)> =
-        known.map(|k| (edits(&name, &k.to_lowercase()), k.len().abs_diff(name.len()), k)).collect();
+    let count = name.chars().count();
+    let most = count.div_ceil(2).min(2);
+    let mut near: Vec<(usize, usize, &str)> = known
+        .filter(|k| k.len() <= LONGEST)
+        .map(|k| (k.to_lowercase(), k))
+        // Every edit changes the length by one at most.
+        .filter(|(lower, _)| lower.chars().count().abs_diff(count) <= most)
+        .map(|(lower, k)| (edits(&name, &lower), k.len().abs_diff(name.len()), k))
+        .filter(|(distance, ..)| *distance <= most)
+        .collect();
     near.sort_unstable();
-    near.into_iter().filter(|(distance, ..)| *distance <= most).map(|(.., k)| k).take(3).collect()
+    near.into_iter().map(|(.., k)| k).take(3).collect()
 }
 
 /// Edit distance: insertions, deletions, replacements and swaps of two neighbours count 1 each (optimal string alignment).
@@ -376,6 +388,10 @@ impl ParamError {
 impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let ParamError { param, found, expected, unknown } = self;
+        // A name given by a user may have any length.
+        const SHOWN: usize = 400;
+        let cut = found.char_indices().nth(SHOWN).map(|(end, _)| format!("{}…", &found[..end]));
+        let found = cut.as_ref().unwrap_or(found);
         match unknown {
             true => write!(f, "unknown {param} \"{found}\"; {expected}"),
             false => write!(f, "{param} must be {expected}, but is {found}"),

@@ -25,10 +25,32 @@ pub trait Features: Send + Sync {
     /// If a row does not exist or `out` has another length.
     fn gather(&self, rows: &[u32], out: &mut [f32]);
 
+    /// As [`Features::gather`], but only these columns, `columns.len()` numbers a row. Where rows are sparse, the cost does not
+    /// depend on the number of the other columns.
+    ///
+    /// # Panics
+    /// If a row or a column does not exist or `out` has another length.
+    fn gather_part(&self, rows: &[u32], columns: std::ops::Range<usize>, out: &mut [f32]) {
+        if columns == (0..self.width()) {
+            return self.gather(rows, out);
+        }
+        let mut whole = vec![0.0; self.width()];
+        for (row, out) in rows.iter().zip(out.chunks_exact_mut(columns.len().max(1))) {
+            self.gather(std::slice::from_ref(row), &mut whole);
+            out.copy_from_slice(&whole[columns.clone()]);
+        }
+    }
+
     /// Why some row that was gathered so far is invalid; `None`: all are valid. Rows in a damaged part of a file are read as
     /// missing values, so callers must check this before they use what they gathered.
     fn fault(&self) -> Option<String> {
         None
+    }
+
+    /// Compares the place that the features are read from with what it was when it was opened, at little cost: why it is
+    /// not the same any more. Called after each epoch, since another process can write over a memory-mapped file.
+    fn recheck(&self) -> Option<String> {
+        self.fault()
     }
 
     /// All graphs, if items are graphs. A row then holds one number, that of its graph.

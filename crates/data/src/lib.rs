@@ -10,6 +10,7 @@
 //!
 //! A new reader is one file with a `FORMAT` constant and one line in [`formats::FORMATS`].
 
+mod checksums;
 pub mod dataset;
 pub mod error;
 pub mod files;

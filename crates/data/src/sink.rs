@@ -211,7 +211,10 @@ fn packed<W: Write + Send>(
             out = gzip.into_inner()?.finish()?;
         }
         Some("zst") => {
-            let mut zstd = BufWriter::new(zstd::Encoder::new(out, 0)?);
+            let mut zstd = zstd::Encoder::new(out, 0)?;
+            // Without it a flipped bit can be other content that nobody notices; gzip always has one.
+            zstd.include_checksum(true)?;
+            let mut zstd = BufWriter::new(zstd);
             fill(&mut zstd)?;
             out = zstd.into_inner()?.finish()?;
         }

@@ -139,12 +139,25 @@ impl Source {
         let packed = Cursor::new(head).take(got as u64).chain(raw);
         Ok(match &head[..got] {
             [0x1f, 0x8b, ..] => {
-                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, packed)))
+                let packed = BufReader::with_capacity(1 << 16, packed);
+                Box::new(Unpacked(flate2::bufread::MultiGzDecoder::new(packed)))
             }
             [0x28, 0xb5, 0x2f, 0xfd] => {
-                Box::new(zstd::Decoder::new(packed).map_err(|e| ReadError::io(&self.name, &e))?)
+                Box::new(Unpacked(zstd::Decoder::new(packed).map_err(|e| ReadError::io(&self.name, &e))?))
             }
             _ => Box::new(packed),
+        })
+    }
+}
+
+/// A decoder whose own errors are those of damaged content: zstd calls them errors of the system.
+struct Unpacked<R>(R);
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match (error.kind(), error.raw_os_error()) {
+            (io::ErrorKind::Other, None) => io::Error::new(io::ErrorKind::InvalidData, error),
+            _ => error,
         })
     }
 }

@@ -164,6 +164,29 @@ pub static ATTACKS: &[Attack] = &[
     },
 ];
 
+/// Files given to the wrong reader: one of every format that some reader of the workspace knows (the seeds of the fuzz targets),
+/// and of some that none knows; names and bytes. A reader may accept what has its form, but it never panics.
+///
+/// # Panics
+/// If the seeds cannot be read.
+pub fn swapped_files() -> Vec<(String, Vec<u8>)> {
+    let of_target = |target: &String| {
+        let seeds = crate::fuzz::seeds(target).into_iter().map(|(_, bytes)| bytes);
+        (target.clone(), seeds.max_by_key(Vec::len).unwrap_or_default())
+    };
+    let strangers: [(&str, &[u8]); 7] = [
+        ("png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0"),
+        ("pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"),
+        ("zip", b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0"),
+        ("elf", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0"),
+        ("safetensors", b"\x10\0\0\0\0\0\0\0{\"__metadata__\":}\0\0\0\0"),
+        ("html", b"<!DOCTYPE html>\n<html><body>404 not found</body></html>\n"),
+        ("markdown", b"# Title\n\nA text of words, with commas: and colons.\n\n- 1:2 3:4\n"),
+    ];
+    let strangers = strangers.into_iter().map(|(name, bytes)| (name.to_string(), bytes.to_vec()));
+    crate::fuzz::targets().iter().map(of_target).chain(strangers).collect()
+}
+
 fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -8,6 +8,6 @@ pub mod real;
 pub mod resigned;
 pub mod tree;
 
-pub use attacks::{ATTACKS, Attack, Owes};
+pub use attacks::{ATTACKS, Attack, Owes, swapped_files};
 pub use real::{real_data, real_file};
 pub use resigned::StoredFile;

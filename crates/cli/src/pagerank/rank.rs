@@ -23,7 +23,9 @@ Examples:
   toprank pagerank rank --edges huge.txt --save huge.toprank-graph                      (memory-mapped from then on)
 
 Edges are read from CSV, TSV, SNAP lists (blanks or tabs, # comments) or Parquet: the first two columns are source and target. A
-repeated edge counts twice, a self loop is an edge like any other. A seeds file has one node per line, with a weight after a tab
+repeated edge counts twice, a self loop is an edge like any other. The first line is skipped as a header, with a note, only if its
+two names are usual ones of columns (source,target; from,to; id1,id2 …) and no nodes of other lines, or if they are no numbers while
+all other nodes are; --header says otherwise. A seeds file has one node per line, with a weight after a tab
 if seeds differ. The error bound is guaranteed: it is an upper bound of the absolute errors of all scores, summed over nodes.";
 
 /// Compute PageRank of a graph: plain, weighted or personalised, with an error bound
@@ -45,6 +47,9 @@ pub struct Rank {
     /// Treat every line as an edge in both directions
     #[arg(long)]
     undirected: bool,
+    /// Whether the first line names the columns [default: only if it cannot be an edge, see --help]
+    #[arg(long, value_enum, value_name = "WHETHER")]
+    header: Option<Header>,
     /// File of the nodes where walks start, one per line [default: all nodes]
     #[arg(long, value_name = "FILE")]
     seeds: Option<PathBuf>,
@@ -65,6 +70,14 @@ pub struct Rank {
     /// Write the graph as a file that --edges memory-maps instead of reading
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Header {
+    /// It is a header
+    Yes,
+    /// It is an edge
+    No,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -89,13 +102,22 @@ impl Rank {
             target: self.target.clone(),
             weight: self.weight.clone(),
             undirected: self.undirected,
+            header: self.header.map(|header| header == Header::Yes),
         };
-        let ReadGraph { graph, comment_lines } = {
+        let ReadGraph { graph, comment_lines, header, possible_header } = {
             let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.edges.display()));
             read_edges(&Source::path(&self.edges), &options)?
         };
         if comment_lines > 0 {
             note(common, format!("skipped {comment_lines} comment lines of {}", self.edges.display()));
+        }
+        if let Some(line) = &header {
+            let file = self.edges.display();
+            note(common, format!("skipped the header of {file}: \"{line}\" (an edge with --header no)"));
+        }
+        if let Some(line) = possible_header {
+            let file = self.edges.display();
+            note(common, format!("the first line of {file} is read as an edge: \"{line}\" (a header with --header yes)"));
         }
         if let Some(path) = &self.save {
             graph.save(path)?;
@@ -113,6 +135,7 @@ impl Rank {
             ..Surfer::default()
         };
         let ranking = rank(&graph, &surfer).map_err(Failure::data)?;
+        graph.recheck()?;
         if ranking.error_bound > self.error {
             let reached = number(ranking.error_bound);
             note(common, format!("the error bound is only {reached}: rounding errors prevent a smaller one"));
@@ -147,6 +170,7 @@ impl Rank {
                 "nodes": graph.nodes(),
                 "edges": graph.edges(),
                 "comment_lines": comment_lines,
+                "header": header,
                 "dangling": ranking.dangling,
                 "restart": alpha,
                 "solver": format!("{:?}", self.solver).to_lowercase(),

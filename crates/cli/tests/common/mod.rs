@@ -60,6 +60,13 @@ impl Toprank {
         (String::from_utf8(out.stdout).expect("UTF-8"), notes)
     }
 
+    /// Exit code (none: ended by a signal), standard output and standard error of a call that may succeed or fail.
+    pub fn any(&self, args: &str) -> (Option<i32>, String, String) {
+        let out = self.run(args);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    }
+
     /// Standard error of a call that must end with this exit code, without a panic and without output.
     pub fn fails(&self, code: i32, args: &str) -> String {
         let out = self.run(args);

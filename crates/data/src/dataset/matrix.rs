@@ -255,6 +255,30 @@ impl Features for Matrix {
             }
         }
     }
+
+    fn gather_part(&self, rows: &[u32], columns: std::ops::Range<usize>, out: &mut [f32]) {
+        assert_eq!(out.len(), rows.len() * columns.len(), "{} numbers a row", columns.len());
+        let (first, end) = (columns.start, columns.end);
+        assert!(first <= end && end <= Matrix::width(self), "columns {columns:?} of {}", Matrix::width(self));
+        for (&row, out) in rows.iter().zip(out.chunks_exact_mut(columns.len().max(1))) {
+            let row = row as usize;
+            match self {
+                Matrix::Dense { width, values } => {
+                    out.copy_from_slice(&values[row * width + first..row * width + end]);
+                }
+                Matrix::Sparse(sparse) => {
+                    out.fill(0.0);
+                    let cells = sparse.offsets[row] as usize..sparse.offsets[row + 1] as usize;
+                    let indices = &sparse.indices[cells.clone()];
+                    let from = indices.partition_point(|&index| (index as usize) < first);
+                    let to = indices.partition_point(|&index| (index as usize) < end);
+                    for (index, value) in indices[from..to].iter().zip(&sparse.values[cells][from..to]) {
+                        out[*index as usize - first] = *value;
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -299,6 +323,11 @@ mod tests {
                     .flat_map(|row| places.iter().map(|place| place.map_or(absent, |place| row[place])))
                     .collect();
                 prop_assert_eq!(flat(&picked), expected);
+                let mut part = vec![7.0; 4 * (3 - cut.min(3))];
+                whole.gather_part(&[3, 0, 1, 2], cut.min(3)..3, &mut part);
+                let expected: Vec<f32> =
+                    [3, 0, 1, 2].iter().flat_map(|row| values[row * 3 + cut.min(3)..row * 3 + 3].to_vec()).collect();
+                prop_assert_eq!(part, expected);
             }
         }
     }

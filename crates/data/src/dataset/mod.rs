@@ -149,6 +149,10 @@ impl Features for Dataset {
         self.features.gather(rows, out);
     }
 
+    fn gather_part(&self, rows: &[u32], columns: std::ops::Range<usize>, out: &mut [f32]) {
+        self.features.gather_part(rows, columns, out);
+    }
+
     fn graphs(&self) -> Option<&Graphs> {
         self.graphs.as_ref().map(|items| &items.store)
     }

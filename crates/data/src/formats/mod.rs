@@ -197,6 +197,28 @@ pub fn read(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError
     graph_items::attach(data, source.name(), options)
 }
 
+/// Reads a table whose columns `options` ask for by name: as [`read`], but a file of a format that is no table, whose reader does
+/// not know these columns, is an error.
+pub(crate) fn read_table(source: &Source, options: &ReadOptions) -> Result<Dataset, ReadError> {
+    let data = read(source, options)?;
+    let is_there = |name: &String| data.columns.iter().any(|column| column.name == *name);
+    let missing = [
+        options.list.as_ref().filter(|_| data.list_names.is_none()),
+        options.item.as_ref().filter(|_| data.item_names.is_none()),
+        options.time.as_ref().filter(|_| data.times.is_none()),
+        options.weight.as_ref().filter(|_| data.lists.item_weights.is_none()),
+        options.keep.last().filter(|_| data.extra.len() < options.keep.len()),
+        options.features.iter().find(|name| !is_there(name)),
+    ];
+    // Where entries share rows, as those of interactions do, a row is no line of a table.
+    let found = match missing.into_iter().flatten().next() {
+        Some(name) => format!("a file without columns that have names, where {} is wanted", name.replace('|', " or ")),
+        None if data.lists.rows.is_some() => "a file of lists that share rows".into(),
+        None => return Ok(data),
+    };
+    Err(ReadError::data(source.name(), found, "a table with named columns: TSV, CSV, Parquet or Arrow"))
+}
+
 /// Leaves out features that are to be ignored. Tables have left them out already, by their roles.
 fn ignoring(mut data: Dataset, file: &str, ignore: &[String]) -> Result<Dataset, ReadError> {
     if ignore.is_empty() {

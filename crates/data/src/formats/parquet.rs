@@ -36,11 +36,14 @@ pub const FORMAT: Format = Format {
     name: "parquet",
     about: "Parquet table with named columns",
     extensions: &["parquet", "pq"],
-    sniff: |head| head.starts_with(b"PAR1"),
+    sniff: |head| head.starts_with(MARK),
     read,
     write: Some(write),
     example: include_bytes!("examples/table.parquet"),
 };
+
+/// How every file starts.
+const MARK: &[u8; 4] = b"PAR1";
 
 /// The longest file that is read from a pipe, packed, or from memory: 4 GiB.
 pub const MOST_IN_MEMORY: u64 = 4 << 30;
@@ -76,7 +79,7 @@ fn plain_file(source: &Source) -> Result<Option<File>, ReadError> {
     let Some(path) = source.as_path() else { return Ok(None) };
     let mut head = [0; 4];
     let length = source.open_raw()?.take(4).read(&mut head).map_err(|e| ReadError::io(source.name(), &e))?;
-    if head[..length] != *b"PAR1" {
+    if head[..length] != *MARK {
         return Ok(None);
     }
     File::open(path).map(Some).map_err(|e| ReadError::io(source.name(), &e))
@@ -86,7 +89,14 @@ fn plain_file(source: &Source) -> Result<Option<File>, ReadError> {
 pub(crate) fn in_memory(source: &Source) -> Result<bytes::Bytes, ReadError> {
     let mut content = Vec::new();
     let mut input = source.open()?.take(MOST_IN_MEMORY + 1);
-    input.read_to_end(&mut content).map_err(|e| ReadError::io(source.name(), &e))?;
+    let io = |e: io::Error| ReadError::io(source.name(), &e);
+    // What is no such file is not read to its end, as it may be endless.
+    (&mut input).take(MARK.len() as u64).read_to_end(&mut content).map_err(io)?;
+    if content == MARK {
+        input.read_to_end(&mut content).map_err(io)?;
+    } else if !content.is_empty() {
+        return Err(damaged(source.name(), &format!("a start with {}", crate::error::show(&content))));
+    }
     if content.len() as u64 > MOST_IN_MEMORY {
         let found = "a packed or piped table of more than 4 GiB";
         let advice = "Unpack it to a file: Parquet is packed inside already.";

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::io;
 
 use super::roles;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Matrix};
 use crate::error::show_names;
 use crate::group::Interner;
 
@@ -52,6 +52,9 @@ pub(crate) struct Sheet<'a> {
     row_weights: Vec<f32>,
 }
 
+/// Values that sparse data may become in a table, which is dense: a small file could fill a disk otherwise.
+const MOST_CELLS: usize = 1 << 28;
+
 /// This content does not fit this format.
 pub(crate) fn unsupported(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, what.into())
@@ -75,10 +78,21 @@ impl<'a> Sheet<'a> {
             return Err(unsupported("judged items that were not retrieved have no row in a table"));
         }
         let multi_label = lists.output.is_some();
+        let height = if multi_label { data.rows() } else { lists.entries() };
+        if let Matrix::Sparse(sparse) = &data.features
+            && height.saturating_mul(sparse.width) > MOST_CELLS
+        {
+            let (stored, width) = (sparse.values.len(), sparse.width);
+            return Err(unsupported(format!(
+                "{height} rows of {width} features, of which {stored} values are not 0: a table would hold all {} values, more \
+                 than {MOST_CELLS}. The formats libsvm, letor and toprank-data keep sparse data sparse",
+                height.saturating_mul(width)
+            )));
+        }
         let mut sheet = Sheet {
             data,
             columns: Vec::new(),
-            height: if multi_label { data.rows() } else { lists.entries() },
+            height,
             list_of_entry: Vec::new(),
             outputs: Vec::new(),
             row_weights: Vec::new(),

@@ -9,12 +9,15 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::sheet::{Sheet, What};
+use super::sheet::{Sheet, What, unsupported};
 use crate::dataset::{Column, Dataset, Matrix};
 use crate::names::Names;
 
 /// Numbers in a batch, roughly: bounds the memory of wide tables.
 const CELLS: usize = 1 << 22;
+
+/// Columns of a table: a writer of Parquet holds some 20 kB for each.
+const MOST_COLUMNS: usize = 1 << 15;
 
 /// The batches of a data set, one after the other.
 pub(crate) struct Batches<'a> {
@@ -31,6 +34,13 @@ pub(crate) struct Batches<'a> {
 impl<'a> Batches<'a> {
     pub(crate) fn new(data: &'a Dataset) -> io::Result<Batches<'a>> {
         let sheet = Sheet::new(data)?;
+        if sheet.columns.len() > MOST_COLUMNS {
+            return Err(unsupported(format!(
+                "{} columns, more than the {MOST_COLUMNS} that are written as Parquet or Arrow, where each takes memory of its own. \
+                 The formats libsvm, letor, toprank-data and csv take more",
+                sheet.columns.len()
+            )));
+        }
         let missing = features_with_missing(data);
         let field = |(name, what): &(String, What)| {
             let (data_type, nullable) = match *what {

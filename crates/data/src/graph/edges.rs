@@ -8,9 +8,18 @@ while the next pieces of whole lines are fetched
 ```
 
 Columns are separated by tabs, commas, semicolons, bars or blanks, whichever the first line has; fields may be quoted;
-gzip and zstd are unpacked. The first line holds the names of the columns if a column was asked for by name, or if it
-does not hold numbers as the lines below it do, unless one of its strings is a node of a later line. Files that
-[`Graph::save`] wrote are memory-mapped. Parquet, Arrow and other tables are read by their own readers.
+gzip and zstd are unpacked. Names are of any length: `4294967296` is a node like any other. Files that [`Graph::save`] wrote
+are memory-mapped. Parquet, Arrow and other tables are read by their own readers; any other file that is not text is refused.
+
+The first line is a header, which names the columns and is no edge, in these cases only:
+
+- [`EdgeOptions::header`] says so, or a column is asked for by its name there;
+- its two names are usual ones of such columns (`source,target`, `FromNodeId ToNodeId`, `id1;id2` …), and neither is a node of
+  another line;
+- neither of its two names is a number, and all nodes of all other lines are.
+
+[`ReadGraph::header`] is the line that was skipped. A first line of other strings is an edge;
+[`ReadGraph::possible_header`] says so if its two nodes are in no other line.
 
 Empty lines are skipped. Comments are skipped only where a format has them, and are counted
 ([`ReadGraph::comment_lines`]):
@@ -38,6 +47,19 @@ use crate::source::Source;
 pub(crate) const SOURCE: &str = "source|from|src|node1|id1|head";
 pub(crate) const TARGET: &str = "target|to|dst|node2|id2|tail";
 
+/// Whether these are usual names of the columns of sources and targets. Case, `_` and `-` do not matter, nor does `id` or
+/// `node` after `from` and the like: `From_Node_ID`.
+fn are_usual(source: &str, target: &str) -> bool {
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "");
+    let is = |name: &str, usual: &str| {
+        let name = plain(name);
+        let stem = name.strip_suffix("id").unwrap_or(&name);
+        let stem = stem.strip_suffix("node").unwrap_or(stem);
+        usual.split('|').any(|usual| usual == name || usual == stem)
+    };
+    is(source, SOURCE) && is(target, TARGET)
+}
+
 /// What to take from an edge list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EdgeOptions {
@@ -49,6 +71,8 @@ pub struct EdgeOptions {
     pub weight: Option<String>,
     /// Every line is an edge in both directions (a self loop once).
     pub undirected: bool,
+    /// Whether the first line of a text names its columns; `None`: by the rule of [`read_edges`].
+    pub header: Option<bool>,
 }
 
 /// A graph as read from an edge list.
@@ -58,6 +82,10 @@ pub struct ReadGraph {
     pub graph: Graph,
     /// Lines that were skipped because they are comments; empty lines are not counted.
     pub comment_lines: u64,
+    /// The first line, if it was skipped because it names the columns.
+    pub header: Option<String>,
+    /// The first line, if it was read as an edge of two nodes that are in no other line: it may be a header.
+    pub possible_header: Option<String>,
 }
 
 /// Pieces parsed at a time.
@@ -73,11 +101,15 @@ const AT_ONCE: usize = 32;
 /// assert_eq!((read.graph.nodes(), read.graph.edges(), read.comment_lines), (3, 3, 1));
 /// assert_eq!(read.graph.names().get(2), "30");
 /// ```
+///
+/// The first line is a header only if `options` say so or it cannot be an edge among the others: if its names are usual ones
+/// of columns (`source,target`) and no nodes of other lines, or if they are no numbers while all other nodes are.
 pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<ReadGraph, ReadError> {
     if let Some(path) = source.as_path()
         && is_mapped(path)
     {
-        return Ok(ReadGraph { graph: Graph::open(path)?, comment_lines: 0 });
+        let graph = Graph::open(path)?;
+        return Ok(ReadGraph { graph, comment_lines: 0, header: None, possible_header: None });
     }
     let (head, source) = source.peek()?;
     let is_table = ["parquet", "arrow", "toprank-data"].iter().filter_map(|name| formats::by_name(name));
@@ -92,8 +124,17 @@ pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<ReadGraph, R
     if options.undirected {
         ends.mirror();
     }
-    let comment_lines = ends.comment_lines;
-    Ok(ReadGraph { graph: ends.graph(source.name())?, comment_lines })
+    let Ends { comment_lines, .. } = ends;
+    let (header, doubtful) = (ends.header.take(), ends.doubtful.take());
+    let graph = ends.graph(source.name())?;
+    let only_here = |name: &str| {
+        let node = graph.names().find(name);
+        node.is_some_and(|n| graph.out_degree()[n as usize] as usize + graph.inward().range(n as usize).len() == 1)
+    };
+    let possible_header = doubtful
+        .filter(|(_, names)| graph.edges() > 1 && names.iter().all(|name| only_here(name)))
+        .map(|(line, _)| line);
+    Ok(ReadGraph { graph, comment_lines, header, possible_header })
 }
 
 /// True if the file starts as a mapped graph does.
@@ -112,6 +153,10 @@ struct Ends {
     targets: Vec<u32>,
     weights: Option<Vec<f32>>,
     comment_lines: u64,
+    /// The first line, if it is a header.
+    header: Option<String>,
+    /// The first line and its two nodes, if it may be one.
+    doubtful: Option<(String, [String; 2])>,
 }
 
 impl Ends {
@@ -139,6 +184,22 @@ impl Ends {
             self.words = Some(Box::new(words));
         }
         self.words.get_or_insert_default()
+    }
+
+    /// Whether some edge has this node.
+    fn has(&self, name: &str) -> bool {
+        match &self.words {
+            Some(words) => words.find(name).is_some(),
+            None => {
+                let number = whole(name.as_bytes());
+                number.is_some_and(|n| self.sources.contains(&n) || self.targets.contains(&n))
+            }
+        }
+    }
+
+    /// Whether every node is called by a number.
+    fn are_numbers(&self) -> bool {
+        self.words.as_ref().is_none_or(|words| words.names().iter().all(is_number))
     }
 
     fn graph(self, file: &str) -> Result<Graph, ReadError> {
@@ -199,7 +260,7 @@ fn from_table(source: &Source, options: &EdgeOptions) -> Result<Ends, ReadError>
         regroup: true,
         ..ReadOptions::default()
     };
-    let data = formats::read(source, &read)?;
+    let data = formats::read_table(source, &read)?;
     let mut words = Interner::default();
     let mut ends = Ends { weights: data.lists.item_weights, ..Ends::default() };
     if let (Some(from), Some((_, to))) = (&data.item_names, data.extra.first()) {
@@ -234,6 +295,11 @@ fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends
             "an edge list: a source and a target a line",
         )
         .advice("Remove its lines that start with % and the line of sizes after them."));
+    }
+    // UTF-16 has its own message where lines are read.
+    let is_utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    if let Some(at) = head.iter().position(|&byte| is_binary(byte)).filter(|_| !is_utf16) {
+        return Err(binary(file, head, at));
     }
     let mut data = head
         .split(|&byte| byte == b'\n')
@@ -273,42 +339,74 @@ fn from_text(source: &Source, head: &[u8], options: &EdgeOptions) -> Result<Ends
         },
         comments: false,
     };
-    let numeric = |line: &[u8]| {
-        let mut fields = Vec::new();
-        cut(line, separator, &mut fields);
-        [columns.source, columns.target].iter().all(|&c| fields.get(c).is_some_and(|f| whole(f).is_some()))
-    };
-    // Strings above strings may be names of columns or nodes: decided at the end, when all nodes are known.
-    let heading = if named || (!numeric(first) && numeric(second)) {
-        Heading::Yes
-    } else if !numeric(first) && separator.is_some() && file.ends_with_any(&[".csv", ".tsv"]) {
-        Heading::UnlessNode
-    } else {
-        Heading::No
+    let heading = match (options.header, columns.names(first), columns.names(second)) {
+        (Some(false), ..) => Heading::No,
+        (Some(true), ..) => Heading::Yes,
+        _ if named => Heading::Yes,
+        // The other lines are known at the end only.
+        (None, Some([source, target]), _) if are_usual(&source, &target) => Heading::UnlessNode,
+        (None, Some(names), Some(below)) if !names.iter().any(|n| is_number(n)) => {
+            if below.iter().all(|n| is_number(n)) { Heading::IfNumbers } else { Heading::No }
+        }
+        _ => Heading::No,
     };
     columns.comments = matches!(separator, None | Some(b'\t')) && heading == Heading::No;
-    gather(source, columns, heading)
+    let mut ends = gather(source, columns, heading)?;
+    // With blanks for separators, any two strings would be in doubt.
+    if ends.header.is_none() && options.header.is_none() && separator.is_some() {
+        let names = columns.names(first).filter(|names| !names.iter().any(|n| is_number(n)));
+        ends.doubtful = names.map(|names| (shown_line(first), names));
+    }
+    Ok(ends)
 }
 
-trait EndsWithAny {
-    fn ends_with_any(&self, extensions: &[&str]) -> bool;
-}
-
-impl EndsWithAny for str {
-    fn ends_with_any(&self, extensions: &[&str]) -> bool {
-        let plain = self.trim_end_matches(".gz").trim_end_matches(".zst").to_ascii_lowercase();
-        extensions.iter().any(|extension| plain.ends_with(extension))
+impl Columns {
+    /// Source and target of a line.
+    fn names(&self, line: &[u8]) -> Option<[String; 2]> {
+        let mut fields = Vec::new();
+        cut(line, self.separator, &mut fields);
+        let name = |c: usize| fields.get(c).map(|field| unquoted(field)).filter(|name| !name.is_empty());
+        Some([name(self.source)?, name(self.target)?])
     }
 }
 
+/// Whether a name is a number, of any length.
+fn is_number(name: &str) -> bool {
+    fast_float2::parse::<f64, _>(name).is_ok()
+}
+
+/// A line in a note: cut, without control characters.
+fn shown_line(line: &[u8]) -> String {
+    show_names([String::from_utf8_lossy(line.trim_ascii()).as_ref()])
+}
+
+/// Bytes that no text has.
+fn is_binary(byte: u8) -> bool {
+    byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c)
+}
+
+/// The error about a file that is not text; `at` is its first byte that no text has.
+fn binary(file: &str, head: &[u8], at: usize) -> ReadError {
+    let found = if head.starts_with(MARK) {
+        "a graph file that is packed or comes through a pipe".to_string()
+    } else {
+        format!("a file that is not text: it starts with {}, byte {at} is {:#04x}", show(&head[..at.min(16)]), head[at])
+    };
+    ReadError::data(file, found, "an edge list as text, a plain .toprank-graph file, or a Parquet or Arrow table")
+}
+
+/// When the first line is a header.
 #[derive(Clone, Copy, PartialEq)]
 enum Heading {
     Yes,
     No,
+    /// Unless one of its names is a node of another line.
     UnlessNode,
+    /// If all nodes of all other lines are numbers.
+    IfNumbers,
 }
 
-fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<Ends, ReadError> {
+fn gather(source: &Source, columns: Columns, heading: Heading) -> Result<Ends, ReadError> {
     let file = source.name();
     let mut pieces = Pieces::open(source)?;
     let mut ends = Ends { weights: columns.weight.map(|_| Vec::new()), ..Ends::default() };
@@ -379,24 +477,22 @@ fn gather(source: &Source, columns: Columns, mut heading: Heading) -> Result<End
         std::mem::swap(&mut texts, &mut next);
     }
     add_all(waiting, &before)?;
-    if let (Heading::UnlessNode, Some(first)) = (heading, &first_line) {
-        let mut fields = Vec::new();
-        cut(first, columns.separator, &mut fields);
-        let ends_of = [columns.source, columns.target].map(|c| fields.get(c).map(|field| unquote(field)));
-        let is_node = |name: Option<&[u8]>| {
-            let name = name.and_then(|name| std::str::from_utf8(name).ok());
-            name.zip(ends.words.as_ref()).is_some_and(|(name, words)| words.find(name).is_some())
+    if let Some(first) = &first_line {
+        let is_header = match heading {
+            Heading::Yes => true,
+            Heading::No => false,
+            Heading::UnlessNode => !columns.names(first).iter().flatten().any(|name| ends.has(name)),
+            Heading::IfNumbers => ends.are_numbers(),
         };
-        if ends_of.into_iter().any(is_node) {
-            heading = Heading::No;
+        if is_header {
+            ends.header = Some(shown_line(first));
+            return Ok(ends);
         }
-        if heading == Heading::No {
-            let piece = parse(first, &columns, false);
-            if let Some((_, found, expected)) = piece.fault {
-                return Err(ReadError::data(file, found, expected).at_line(first_number));
-            }
-            add(&mut ends, &piece, first);
+        let piece = parse(first, &columns, false);
+        if let Some((_, found, expected)) = piece.fault {
+            return Err(ReadError::data(file, found, expected).at_line(first_number));
         }
+        add(&mut ends, &piece, first);
     }
     Ok(ends)
 }
@@ -446,8 +542,7 @@ fn add(ends: &mut Ends, piece: &Piece, text: &[u8]) {
         let Ends { words, sources, targets, .. } = ends;
         let words = words.get_or_insert_default();
         let mut number = |range: &std::ops::Range<u32>| {
-            let field = unquote(&text[range.start as usize..range.end as usize]);
-            words.number(&String::from_utf8_lossy(field).replace("\"\"", "\""))
+            words.number(&unquoted(&text[range.start as usize..range.end as usize]))
         };
         for pair in ranges.as_chunks::<2>().0 {
             sources.push(number(&pair[0]));
@@ -536,6 +631,10 @@ fn two_ends<'a>(line: &[u8], fields: &[&'a [u8]], columns: &Columns) -> Result<(
     if std::str::from_utf8(source).is_err() || std::str::from_utf8(target).is_err() {
         return Err((format!("{} is not UTF-8", show(line)), "UTF-8 text"));
     }
+    // One sweep without an early exit is the fastest.
+    if line.iter().fold(false, |any, &byte| any | is_binary(byte)) {
+        return Err((format!("bytes that are not text in {}", show(line)), "a source and a target on every line"));
+    }
     Ok((source, target))
 }
 
@@ -616,6 +715,11 @@ fn cut<'a>(line: &'a [u8], separator: Option<u8>, fields: &mut Vec<&'a [u8]>) {
         }
     }
     fields.push(line[start..].trim_ascii());
+}
+
+/// The name that a field holds.
+fn unquoted(field: &[u8]) -> String {
+    String::from_utf8_lossy(unquote(field)).replace("\"\"", "\"")
 }
 
 fn unquote(field: &[u8]) -> &[u8] {

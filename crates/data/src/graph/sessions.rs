@@ -128,7 +128,7 @@ pub fn read_sessions(source: &Source, options: &SessionOptions) -> Result<Sessio
             regroup: true,
             ..ReadOptions::default()
         };
-        formats::read(source, &options)
+        formats::read_table(source, &options)
     };
     let (data, with_query) = match read(true) {
         Err(error) if error.to_string().contains(&options.query.replace('|', " or ")) => {

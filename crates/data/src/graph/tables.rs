@@ -141,6 +141,7 @@ fn at(error: ReadError, data: &Dataset, row: usize) -> ReadError {
     }
 }
 
+/// Reads a table of nodes or edges, named by the columns `item`; true if it has no column of queries.
 fn table(source: &Source, item: &str, keep: &[&str]) -> Result<(Dataset, bool), ReadError> {
     let options = ReadOptions {
         unlabelled: true,
@@ -150,10 +151,10 @@ fn table(source: &Source, item: &str, keep: &[&str]) -> Result<(Dataset, bool), 
         regroup: true,
         ..ReadOptions::default()
     };
-    match formats::read(source, &options) {
+    match formats::read_table(source, &options) {
         Err(error) if error.to_string().contains("no column is called query") => {
             let options = ReadOptions { list: None, ..options };
-            formats::read(source, &options).map(|data| (data, true))
+            formats::read_table(source, &options).map(|data| (data, true))
         }
         read => read.map(|data| (data, false)),
     }
@@ -321,7 +322,7 @@ fn judgements(source: &Source) -> Result<Vec<(String, String, f32)>, ReadError> 
         unlabelled: true,
         ..ReadOptions::default()
     };
-    let data = formats::read(&source, &options)?;
+    let data = formats::read_table(&source, &options)?;
     let mut all = Vec::with_capacity(data.rows());
     for q in 0..data.lists.len() {
         for row in data.lists.range(q) {

@@ -45,13 +45,49 @@ fn every_spelling_of_an_edge_list_gives_the_same_graph() {
 }
 
 #[test]
-fn a_first_line_of_words_names_columns_unless_a_later_line_has_one_of_them() {
-    let named = edges("a.csv", "page,links_to\na,b\nb,c\n", &EdgeOptions::default()).unwrap();
-    assert_eq!(pairs(&named), owned(&[("a", "b"), ("b", "c")]));
-    let plain = edges("a.csv", "a,b\nb,c\n", &EdgeOptions::default()).unwrap();
-    assert_eq!(pairs(&plain), owned(&[("a", "b"), ("b", "c")]));
-    let text = edges("a.txt", "a b\nc d\n", &EdgeOptions::default()).unwrap();
-    assert_eq!(pairs(&text), owned(&[("a", "b"), ("c", "d")]));
+fn a_first_line_is_a_header_only_if_stated_or_unmistakable_and_it_is_said() {
+    let [auto, yes, no] = [None, Some(true), Some(false)];
+    let below = [("a", "b"), ("b", "c")];
+    for (text, stated, header, possible, expected) in [
+        // Usual names of columns, whatever their case.
+        ("source,target\na,b\nb,c\n", auto, Some("source,target"), None, &below[..]),
+        ("From_Node_ID\tToNodeId\na\tb\nb\tc\n", auto, Some("From_Node_ID\\tToNodeId"), None, &below),
+        ("source,target\nsource,b\n", auto, None, None, &[("source", "b"), ("source", "target")]),
+        ("source,target\na,b\nb,c\n", no, None, None, &[("a", "b"), ("b", "c"), ("source", "target")]),
+        // Strings above numbers only, of any length.
+        ("page link\n1 2\n1 4294967296\n", auto, Some("page link"), None, &[("1", "2"), ("1", "4294967296")]),
+        ("page link\n1 2\n1 x\n", auto, None, None, &[("1", "2"), ("1", "x"), ("page", "link")]),
+        ("page link\n1 2\n", no, None, None, &[("1", "2"), ("page", "link")]),
+        // Other strings above strings are an edge, and the doubt is told.
+        ("page,links_to\na,b\nb,c\n", yes, Some("page,links_to"), None, &below),
+        ("page,links_to\na,b\n", auto, None, Some("page,links_to"), &[("a", "b"), ("page", "links_to")]),
+        ("a,b\nb,c\n", auto, None, None, &below),
+        ("a b\nc d\n", auto, None, None, &[("a", "b"), ("c", "d")]),
+        // Numbers are never names of columns.
+        ("4294967295 5\n1 2\n", auto, None, None, &[("1", "2"), ("4294967295", "5")]),
+        ("123456789012345678901234567890 007\n1 2\n", auto, None, None, &[
+            ("1", "2"),
+            ("123456789012345678901234567890", "007"),
+        ]),
+        ("x 5\n1 2\n", auto, None, None, &[("1", "2"), ("x", "5")]),
+    ] {
+        let options = EdgeOptions { header: stated, ..EdgeOptions::default() };
+        let read = read_edges(&Source::bytes("a.csv", text.as_bytes()), &options).unwrap();
+        assert_eq!(pairs(&read.graph), owned(expected), "{text:?}");
+        assert_eq!(read.header.as_deref(), header, "{text:?}");
+        assert_eq!(read.possible_header.as_deref(), possible, "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_not_text_is_no_edge_list() {
+    for bytes in [&b"\0\0\0\0"[..], b"1 2\n3 \x01\n", b"{\"a\":1}  \0\0\n1 2\n", b"\x89PNG\r\n\x1a\n 1 2\n"] {
+        let error = read_edges(&Source::bytes("m.toprank", bytes), &EdgeOptions::default()).unwrap_err();
+        assert!(error.to_string().starts_with("m.toprank: a file that is not text"), "{error}");
+    }
+    let late = "a b\n".repeat(40_000) + "c \u{1}\n";
+    let error = edges("a.txt", &late, &EdgeOptions::default()).unwrap_err();
+    assert!(error.to_string().starts_with("a.txt:40001: bytes that are not text"), "{error}");
 }
 
 #[test]
@@ -94,7 +130,7 @@ fn columns_are_taken_by_name_or_number_and_edges_may_go_both_ways() {
         source: Some("from".into()),
         target: Some("to".into()),
         weight: Some("w".into()),
-        undirected: false,
+        ..EdgeOptions::default()
     };
     let graph = edges("a.csv", text, &by_name).unwrap();
     assert_eq!(pairs(&graph), owned(&[("a", "b"), ("a", "c")]));
@@ -401,10 +437,10 @@ fn a_saved_graph_is_mapped_and_the_same() {
         ("0 1\n1 2\n2 0\n2 2\n", EdgeOptions::default()),
         ("a b 0.5\nb c 2\na c 1\n", weighted),
         ("7 9\n", EdgeOptions::default()),
+        ("7,\"a\rb \"\n", EdgeOptions::default()),
     ] {
         let graph = edges("a.txt", text, &options).unwrap();
         graph.save(&path).unwrap();
-        Graph::verify(&path).unwrap();
         let mapped = read_edges(&Source::path(&path), &EdgeOptions::default()).unwrap().graph;
         assert!(matches!(mapped.inward().ends(0..1), Ends::Mapped(_)));
         assert_eq!(pairs(&mapped), pairs(&graph));
@@ -412,31 +448,89 @@ fn a_saved_graph_is_mapped_and_the_same() {
     }
 }
 
+/// A small graph file with weights and names.
+fn saved(path: &std::path::Path) -> Vec<u8> {
+    let weighted = EdgeOptions { weight: Some("3".into()), ..EdgeOptions::default() };
+    edges("a.txt", "a b 1\nb c 1\nc a 1\na c 2\n", &weighted).unwrap().save(path).unwrap();
+    std::fs::read(path).unwrap()
+}
+
 #[test]
-fn a_damaged_graph_file_is_refused_or_found_by_verify() {
+fn a_graph_file_is_refused_whatever_byte_is_damaged_and_wherever_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.toprank-graph");
-    edges(
-        "a.txt",
-        "a b 1\nb c 1\nc a 1\n",
-        &EdgeOptions { weight: Some("3".into()), ..EdgeOptions::default() },
-    )
-    .unwrap()
-    .save(&path)
-    .unwrap();
-    let whole = std::fs::read(&path).unwrap();
+    let whole = saved(&path);
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
-        assert!(Graph::open(&path).is_err() || length == whole.len(), "{length}");
+        assert!(Graph::open(&path).is_err(), "{length}");
     }
     for at in 0..whole.len() {
-        let mut damaged = whole.clone();
-        damaged[at] ^= 0x81;
-        std::fs::write(&path, &damaged).unwrap();
-        // Whatever it says, it does not panic; and what the sum covers is found.
-        let opened = Graph::open(&path);
-        assert!(at < 56 || opened.is_err() || at < 64 || Graph::verify(&path).is_err(), "{at}");
+        for change in [0x01, 0x81, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= change;
+            std::fs::write(&path, &damaged).unwrap();
+            let error = Graph::open(&path).expect_err(&format!("byte {at} changed by {change:#x}"));
+            assert!(error.to_string().contains("g.toprank-graph: "), "{error}");
+        }
     }
+}
+
+#[test]
+fn a_graph_file_with_right_checksums_and_wrong_content_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("g.toprank-graph");
+    let whole = saved(&path);
+    // Three nodes, four edges: each column is shorter than 64 bytes.
+    let (offsets, degrees, ends, weights, names) = (64, 128, 192, 256, 320);
+    let sums = 384;
+    for (what, at, bytes) in [
+        ("offsets that do not ascend", offsets + 4, &[9, 0, 0, 0][..]),
+        ("offsets that do not ascend", offsets + 12, &[3, 0, 0, 0]),
+        ("out-degree 3 of node 0", degrees, &[3, 0, 0, 0]),
+        ("an edge with node 3 of 3", ends, &[3, 0, 0, 0]),
+        ("an edge with node 4294967295", ends + 12, &[255, 255, 255, 255]),
+        ("out-degree", ends, &[1, 0, 0, 0]),
+        ("a weight that is negative", weights, &(-1f32).to_le_bytes()),
+        ("a weight that is negative", weights, &f32::NAN.to_le_bytes()),
+        ("2 names for 3 nodes", names + 2, b"a"),
+        ("invalid utf-8", names, &[0xff]),
+        ("nodes, ", 24, &[255; 8]),
+        ("nodes, ", 32, &[255; 8]),
+        ("nodes, ", 40, &[255; 8]),
+        ("nodes, ", 20, &[2]),
+        ("by its head", 24, &[40]),
+        ("offsets that do not ascend", 24, &[4]),
+        ("version 1 of the format", 16, &[1]),
+    ] {
+        let mut signed = whole.clone();
+        signed[at..at + bytes.len()].copy_from_slice(bytes);
+        let sum = xxhash_rust::xxh3::xxh3_64(&signed[64..sums]).to_le_bytes();
+        signed[sums..sums + 8].copy_from_slice(&sum);
+        let of_all = xxhash_rust::xxh3::xxh3_64(&[&signed[..64], &sum[..]].concat()).to_le_bytes();
+        signed[sums + 8..].copy_from_slice(&of_all);
+        std::fs::write(&path, &signed).unwrap();
+        let error = Graph::open(&path).expect_err(what).to_string();
+        assert!(error.contains(what), "{what}: {error}");
+    }
+}
+
+#[test]
+fn a_graph_file_that_changes_while_it_is_in_use_is_found_by_the_next_look() {
+    use std::io::{Seek, SeekFrom, Write};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("g.toprank-graph");
+    let whole = saved(&path);
+    let graph = Graph::open(&path).unwrap();
+    graph.recheck().unwrap();
+    let mut file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
+    graph.recheck().expect("another time alone is no change");
+    file.seek(SeekFrom::Start(192)).unwrap();
+    file.write_all(&[7]).unwrap();
+    assert!(graph.recheck().unwrap_err().to_string().contains("that have changed since"));
+    file.set_len(whole.len() as u64 - 1).unwrap();
+    let error = graph.recheck().unwrap_err().to_string();
+    assert!(error.contains(&format!("{} bytes, but {}", whole.len() - 1, whole.len())), "{error}");
 }
 
 toprank_testkit::real_data_tests! { real_edge_lists_have_the_sizes_they_are_known_for }

@@ -42,7 +42,7 @@ fn table(source: &Source, item: &str, keep: &[&str]) -> Result<Dataset, ReadErro
         regroup: true,
         ..ReadOptions::default()
     };
-    let mut data = formats::read(source, &options)?;
+    let mut data = formats::read_table(source, &options)?;
     // What names an end is no feature.
     let kept: Vec<&str> = data.extra.iter().map(|(name, _)| name.as_str()).collect();
     let places: Vec<usize> =

@@ -225,4 +225,9 @@ impl Features for Mapped {
             self.store.layout.sums[blocks].iter().for_each(|sum| take(&sum.to_le_bytes()));
         }
     }
+
+    fn recheck(&self) -> Option<String> {
+        self.store.recheck();
+        self.fault()
+    }
 }

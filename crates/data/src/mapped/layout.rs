@@ -1,8 +1,8 @@
 //! The layout of the file: head, sections, checksums, table, foot. Nothing here trusts the file.
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
+use crate::checksums::{BLOCK, matches};
 use crate::error::{ReadError, show};
 
 /// How every file starts: no text, and changed by whoever takes it for text (line ends, end of file).
@@ -17,9 +17,6 @@ pub(super) const HEAD: usize = 64;
 pub(super) const FOOT: usize = 32;
 /// Every section starts at a multiple of this.
 pub(super) const ALIGN: u64 = 64;
-/// Bytes under one sum: small enough that fetching one row costs little more than its pages, large enough that the
-/// sums take 1/32768 of the file.
-pub(super) const BLOCK: usize = 1 << 18;
 
 /// How features are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,12 +81,6 @@ pub(super) struct Layout {
 /// A file that is not what it should be.
 pub(super) fn damaged(file: &str, found: impl AsRef<str>, expected: &str) -> ReadError {
     ReadError::data(file, found, expected).advice("Copy it again, or write it again with `toprank convert`.")
-}
-
-/// True if `bytes` have this checksum. The fuzzer cannot guess checksums: for it every one is right, so that it meets the
-/// checks behind them.
-pub(super) fn matches(bytes: &[u8], sum: u64) -> bool {
-    xxh3_64(bytes) == sum || cfg!(fuzzing)
 }
 
 const WHOLE: &str = "an undamaged toprank-data file";

@@ -28,7 +28,8 @@ rest stay in the file. Each 256 KiB is compared with its sum when it is first us
 [`MappedDataset::verify`] looks at everything at once. Any command reads such a file as it reads any other.
 
 **While a file is memory-mapped it must not be changed or shortened**: the operating system would end the process. Our own writers
-replace files by renaming, which leaves a mapped file as it was.
+replace files by renaming, which leaves a mapped file as it was. Training compares the file after each epoch with what it was
+([`Features::recheck`]): size, time of the last change, and some blocks, all that were used if the time is another one.
 
 ```
 use toprank_core::Features;
@@ -87,6 +88,9 @@ pub const FORMAT: Format = Format {
 
 /// Maximum number of rows that [`MappedDataset::fit`] reads by default.
 pub const FIT_ROWS: usize = 1_000_000;
+
+/// The longest file that is read from a pipe or packed, into memory: 4 GiB.
+const MOST_IN_MEMORY: u64 = 4 << 30;
 
 /// Most values (rows × features) of dense data that [`MappedDataset::fit`] holds: 2 GiB.
 const FIT_VALUES: usize = 1 << 29;
@@ -320,7 +324,12 @@ fn read(source: &Source, _: &ReadOptions) -> Result<Dataset, ReadError> {
     // What is no such file is not read to its end, as it may be endless.
     (&mut input).take(MARK.len() as u64).read_to_end(&mut bytes).map_err(|e| io(&e))?;
     if bytes == MARK {
-        input.read_to_end(&mut bytes).map_err(|e| io(&e))?;
+        input.take(MOST_IN_MEMORY).read_to_end(&mut bytes).map_err(|e| io(&e))?;
+        if bytes.len() as u64 >= MOST_IN_MEMORY {
+            let found = "a packed or piped toprank-data file of more than 4 GiB";
+            return Err(ReadError::data(source.name(), found, "a plain file, which is memory-mapped")
+                .advice("Unpack it to a file."));
+        }
     }
     MappedDataset::from_bytes(source.name(), bytes)?.read()
 }

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use memmap2::Mmap;
 use rayon::prelude::*;
 
-use super::layout::{BLOCK, Layout, Section, damaged, matches};
+use super::layout::{Layout, Section, damaged};
 use super::number::Number;
+use crate::checksums::{BLOCK, Watched, matches};
 use crate::error::ReadError;
 use crate::names::Names;
 
@@ -19,6 +20,8 @@ pub(super) struct Store {
     pub file: String,
     pub layout: Layout,
     bytes: Bytes,
+    /// `None`: the bytes are in memory.
+    watched: Option<Watched>,
     /// One state per block.
     states: Vec<AtomicU8>,
     fault: OnceLock<ReadError>,
@@ -56,25 +59,26 @@ impl Store {
         }
         // A map of no bytes is refused by some systems.
         if about.len() == 0 {
-            return Store::new(file, Bytes::Memory(Vec::new()));
+            return Store::new(file, Bytes::Memory(Vec::new()), None);
         }
         // SAFETY: the map is only read, and as bytes, for which every pattern is valid; everything derived from them
         // is checked against bounds. What remains is that another process changes or shortens the file while it is
-        // mapped, which the caller is told not to do; our own writers replace files by renaming, which leaves a
-        // mapped file whole.
+        // mapped, which the caller is told not to do and which `Store::recheck` finds between two uses; our own writers
+        // replace files by renaming, which leaves a mapped file whole.
         let map = unsafe { Mmap::map(&opened) }.map_err(|e| io(&e))?;
-        Store::new(file, Bytes::Mapped(map))
+        let watched = Watched::new(&file, opened, &about);
+        Store::new(file, Bytes::Mapped(map), Some(watched))
     }
 
     /// A file whose bytes are in memory.
     pub(super) fn memory(file: &str, bytes: Vec<u8>) -> Result<Store, ReadError> {
-        Store::new(file.to_string(), Bytes::Memory(bytes))
+        Store::new(file.to_string(), Bytes::Memory(bytes), None)
     }
 
-    fn new(file: String, bytes: Bytes) -> Result<Store, ReadError> {
+    fn new(file: String, bytes: Bytes, watched: Option<Watched>) -> Result<Store, ReadError> {
         let layout = Layout::parse(&file, bytes.all())?;
         let states = layout.sums.iter().map(|_| AtomicU8::new(UNKNOWN)).collect();
-        Ok(Store { file, layout, bytes, states, fault: OnceLock::new() })
+        Ok(Store { file, layout, bytes, watched, states, fault: OnceLock::new() })
     }
 
     /// Why some bytes fetched until now cannot be trusted.
@@ -85,6 +89,25 @@ impl Store {
     /// Notes that what is stored makes no sense, though its sums are right.
     pub(super) fn note(&self, what: impl FnOnce() -> String) {
         self.fault.get_or_init(|| damaged(&self.file, what(), "an undamaged file"));
+    }
+
+    /// Compares the file with what it was when it was opened; what is different is a fault from then on. Blocks that
+    /// nobody has used yet are compared when they are used.
+    pub(super) fn recheck(&self) {
+        let Some(watched) = &self.watched else { return };
+        let in_use = |number: &usize| self.states[*number].load(Ordering::Relaxed) == GOOD;
+        let blocks: Vec<(Range<usize>, u64)> = self
+            .layout
+            .table
+            .sections
+            .iter()
+            .flat_map(|section| (0..section.blocks()).map(move |block| (section.block(block), section.first_block + block)))
+            .filter(|(_, number)| in_use(number))
+            .map(|(range, number)| (range, self.layout.sums[number]))
+            .collect();
+        if let Err(changed) = watched.recheck(&blocks) {
+            self.fault.get_or_init(|| changed);
+        }
     }
 
     /// Bytes of a section, or nothing (and a fault) if they are not there or do not match their sums. A block is

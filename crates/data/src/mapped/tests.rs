@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use toprank_core::Features;
 
-use super::layout::{BLOCK, FOOT, HEAD};
+use super::layout::{FOOT, HEAD};
+use crate::checksums::BLOCK;
 use super::*;
 use crate::dataset::{Matrix, Sparse};
 use crate::formats::letor::Outline;

@@ -2,10 +2,11 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::layout::{ALIGN, BLOCK, END, Form, HEAD, MARK, Section, Table, VERSION};
+use super::layout::{ALIGN, END, Form, HEAD, MARK, Section, Table, VERSION};
 use super::number::Number;
+use crate::checksums::{BLOCK, BlockSums};
 use crate::dataset::{Dataset, Matrix};
 use crate::names::Names;
 
@@ -21,10 +22,7 @@ pub(crate) struct Writer<'a> {
     out: &'a mut (dyn Write + Send),
     at: u64,
     sections: Vec<Section>,
-    sums: Vec<u64>,
-    sum: Xxh3,
-    /// Bytes under `sum`.
-    summed: usize,
+    sums: BlockSums,
     width: usize,
     sparse: bool,
     /// Ends of the rows of sparse data.
@@ -43,9 +41,7 @@ impl<'a> Writer<'a> {
             out,
             at: HEAD as u64,
             sections: Vec::new(),
-            sums: Vec::new(),
-            sum: Xxh3::new(),
-            summed: 0,
+            sums: BlockSums::default(),
             width,
             sparse,
             row_offsets: vec![0],
@@ -131,7 +127,7 @@ impl<'a> Writer<'a> {
     fn foot(mut self, data: &Dataset, rows: usize) -> io::Result<()> {
         self.pad()?;
         let mut sums = Vec::new();
-        Number::write_all(&self.sums, &mut sums);
+        Number::write_all(self.sums.closed(), &mut sums);
         self.out.write_all(&sums)?;
         let table = Table {
             rows: rows as u64,
@@ -191,36 +187,20 @@ impl<'a> Writer<'a> {
     fn start(&mut self, name: &str, kind: &str) -> io::Result<()> {
         self.pad()?;
         let (name, kind) = (name.to_string(), kind.to_string());
-        self.sections.push(Section { name, kind, at: self.at, bytes: 0, first_block: self.sums.len() });
+        self.sections.push(Section { name, kind, at: self.at, bytes: 0, first_block: self.sums.closed().len() });
         Ok(())
     }
 
     /// Appends bytes to the section started last.
-    fn bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)?;
         self.at += bytes.len() as u64;
-        while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - self.summed));
-            self.sum.update(now);
-            self.summed += now.len();
-            if self.summed == BLOCK {
-                self.close_block();
-            }
-            bytes = later;
-        }
+        self.sums.update(bytes);
         Ok(())
     }
 
-    fn close_block(&mut self) {
-        self.sums.push(self.sum.digest());
-        self.sum.reset();
-        self.summed = 0;
-    }
-
     fn end(&mut self) {
-        if self.summed > 0 {
-            self.close_block();
-        }
+        self.sums.close();
         if let Some(section) = self.sections.last_mut() {
             section.bytes = self.at - section.at;
         }

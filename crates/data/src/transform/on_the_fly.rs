@@ -99,4 +99,8 @@ impl Features for OnTheFly<'_> {
     fn content(&self, take: &mut dyn FnMut(&[u8])) {
         self.inner.content(take);
     }
+
+    fn recheck(&self) -> Option<String> {
+        self.inner.recheck()
+    }
 }

@@ -113,6 +113,10 @@ impl Features for Viewed<'_> {
     fn fault(&self) -> Option<String> {
         self.of.fault()
     }
+
+    fn recheck(&self) -> Option<String> {
+        self.of.recheck()
+    }
 }
 
 /// A standard normal number (Box and Muller).

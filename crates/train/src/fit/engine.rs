@@ -297,6 +297,11 @@ pub(crate) fn trusted(features: &dyn Features) -> Result<(), TrainError> {
     features.fault().map_or(Ok(()), |fault| Err(TrainError::Damaged(fault)))
 }
 
+/// An error if the file that features are read from is not what it was when it was opened.
+pub(crate) fn unchanged(features: &dyn Features) -> Result<(), TrainError> {
+    features.recheck().map_or(Ok(()), |fault| Err(TrainError::Damaged(fault)))
+}
+
 /// From ∂loss/∂output of every row to `gradient`, over the shards in their order.
 pub(crate) fn backward(
     model: &dyn Differentiable,

@@ -280,6 +280,12 @@ pub trait TrainingLoop {
     /// there is nothing to validate on.
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError>;
 
+    /// An error if a file that the data are read from while training is not what it was. Called after each epoch, before
+    /// anything is kept of it.
+    fn check_data(&self) -> Result<(), TrainError> {
+        Ok(())
+    }
+
     /// Keeps the present parameters as the best ones.
     fn keep_best(&mut self) -> Result<(), TrainError>;
 
@@ -393,6 +399,7 @@ pub trait TrainingLoop {
         learning_rate: f64,
         started: Instant,
     ) -> Result<(), TrainError> {
+        self.check_data()?;
         let valid = self.validate()?;
         let (stage, before) = (self.step_plan().stage(self.position()), self.epochs_before());
         let (patience, converged) = (self.config().patience(), self.converged());

@@ -454,6 +454,18 @@ impl Features for Borrowed<'_> {
         self.0.gather(rows, out);
     }
 
+    fn gather_part(&self, rows: &[u32], columns: std::ops::Range<usize>, out: &mut [f32]) {
+        self.0.gather_part(rows, columns, out);
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.0.fault()
+    }
+
+    fn recheck(&self) -> Option<String> {
+        self.0.recheck()
+    }
+
     fn graphs(&self) -> Option<&Graphs> {
         self.0.graphs()
     }

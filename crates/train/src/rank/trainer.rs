@@ -19,7 +19,7 @@ use toprank_objectives::{Draws, State};
 use super::scoring::Scoring;
 use crate::error::TrainError;
 use crate::fit::average::{self, Average};
-use crate::fit::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score};
+use crate::fit::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score, unchanged};
 use crate::fit::flat::{FlatParameters, check_finite};
 use crate::fit::sampler;
 use crate::fit::settings::Config;
@@ -168,6 +168,10 @@ impl TrainingLoop for Trainer<'_> {
         self.parameters.commit(&*self.model, step, remember, gradient_previous);
         self.average.add(self.common.position.step, stage.steps, &self.parameters.values);
         Ok(())
+    }
+
+    fn check_data(&self) -> Result<(), TrainError> {
+        [Some(self.train), self.valid].into_iter().flatten().try_for_each(|data| unchanged(data.features))
     }
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
 
 use super::bundles::{Slot, bundle};
-use super::{BLOCK, Bins, FeatureBins, fault};
+use super::{BLOCK, Bins, FeatureBins, fault, rows_at_once};
 use crate::ranks::{self, Ranks};
 
 /// Features in a word.
@@ -153,8 +153,9 @@ impl Binned {
         let tiles = columns.div_ceil(TILE);
         let mut words = vec![0u64; rows * tiles];
         if tiles > 0 {
-            words.par_chunks_mut(BLOCK * tiles).enumerate().for_each(|(block, words)| {
-                let first = (block * BLOCK) as u32;
+            let at_once = rows_at_once(width, BLOCK);
+            words.par_chunks_mut(at_once * tiles).enumerate().for_each(|(block, words)| {
+                let first = (block * at_once) as u32;
                 let rows: Vec<u32> = (first..first + (words.len() / tiles) as u32).collect();
                 let mut values = vec![0.0; rows.len() * width];
                 features.gather(&rows, &mut values);

@@ -16,7 +16,7 @@ Source: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree
 use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
 
-use super::{BLOCK, Bins, fault};
+use super::{BLOCK, Bins, fault, rows_at_once};
 
 /// Where a feature stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,15 +156,16 @@ fn away(
     let (rows, width) = (features.rows(), features.width());
     let most = (2.0 * RARE * rows as f64) as usize;
     let mut away: Vec<Option<Vec<u32>>> = vec![Some(Vec::new()); rare.len()];
+    let of_block = rows_at_once(width, BLOCK);
     // Some blocks at once, so that features that are away too often are given up early.
-    for start in (0..rows).step_by(AT_ONCE * BLOCK) {
-        let end = rows.min(start + AT_ONCE * BLOCK);
-        let starts: Vec<usize> = (start..end).step_by(BLOCK).collect();
+    for start in (0..rows).step_by(AT_ONCE * of_block) {
+        let end = rows.min(start + AT_ONCE * of_block);
+        let starts: Vec<usize> = (start..end).step_by(of_block).collect();
         let wanted: Vec<bool> = away.iter().map(Option::is_some).collect();
         let blocks: Vec<Vec<Vec<u32>>> = starts
             .into_par_iter()
             .map(|first| {
-                let some: Vec<u32> = (first as u32..rows.min(first + BLOCK) as u32).collect();
+                let some: Vec<u32> = (first as u32..rows.min(first + of_block) as u32).collect();
                 let mut values = vec![0.0; some.len() * width];
                 features.gather(&some, &mut values);
                 let of = |(&u, &wanted): (&usize, &bool)| {

@@ -167,6 +167,12 @@ impl Bins {
     }
 }
 
+/// Rows of a block that is copied out of the features: at most `most`, fewer where rows are so wide (sparse data have up to a
+/// million features) that their dense copy would take more than 16 MiB.
+pub(crate) fn rows_at_once(width: usize, most: usize) -> usize {
+    ((1 << 22) / width.max(1)).clamp(1, most)
+}
+
 /// An unreadable part of a file is an error, not a set of missing values.
 fn fault(features: &dyn Features) -> Result<(), ModelError> {
     features.fault().map_or(Ok(()), |fault| Err(ModelError::new(fault, "rows that can be read")))
@@ -185,18 +191,19 @@ fn sample(rows: usize, settings: &BinSettings) -> Vec<u32> {
 
 /// Some columns of some rows.
 fn gather_columns(features: &dyn Features, rows: &[u32], wanted: Range<usize>) -> Vec<Vec<f32>> {
-    let width = features.width();
+    let width = wanted.len();
     let mut columns: Vec<Vec<f32>> = wanted.clone().map(|_| vec![0.0; rows.len()]).collect();
-    let mut block = vec![0.0; BLOCK * width];
-    for (b, rows) in rows.chunks(BLOCK).enumerate() {
+    let at_once = rows_at_once(width, BLOCK);
+    let mut block = vec![0.0; at_once * width];
+    for (b, rows) in rows.chunks(at_once).enumerate() {
         let block = &mut block[..rows.len() * width];
-        features.gather(rows, block);
+        features.gather_part(rows, wanted.clone(), block);
         // Some columns at once: a line of the cache holds values of neighbouring features.
         columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(group, columns)| {
-            let first = wanted.start + group * TOGETHER;
+            let first = group * TOGETHER;
             for (r, row) in block.chunks_exact(width).enumerate() {
                 for (column, value) in columns.iter_mut().zip(&row[first..]) {
-                    column[b * BLOCK + r] = *value;
+                    column[b * at_once + r] = *value;
                 }
             }
         });

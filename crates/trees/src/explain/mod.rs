@@ -76,6 +76,10 @@ impl Features for Replaced<'_> {
     fn fault(&self) -> Option<String> {
         self.features.fault()
     }
+
+    fn recheck(&self) -> Option<String> {
+        self.features.recheck()
+    }
 }
 
 /// All values of one feature.

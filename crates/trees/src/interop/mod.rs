@@ -150,25 +150,34 @@ const LONGEST: u64 = 1 << 30;
 /// Reads a model of another tool; its format is recognised by its first bytes. A damaged file is an error, never a panic.
 pub fn read(source: &Source) -> Result<Imported, ReadError> {
     let file = source.name();
-    let mut bytes = Vec::new();
-    source.open()?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| ReadError::io(file, &error))?;
+    let (head, source) = source.peek()?;
+    // What is no model is not read to its end, as it may be endless.
+    let (length, mut bytes) = if format_of(&head).is_some() { (LONGEST + 1, Vec::new()) } else { (0, head) };
+    source.open()?.take(length).read_to_end(&mut bytes).map_err(|error| ReadError::io(file, &error))?;
     if bytes.len() as u64 > LONGEST {
         return Err(ReadError::data(file, format!("more than {LONGEST} bytes"), "a smaller model"));
     }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let start = bytes.trim_ascii_start();
-    let name = match start.first() {
-        Some(b'{') => "xgboost",
-        _ if start.starts_with(b"tree") => "lightgbm",
-        _ => {
-            let found = format!(
-                "a file that starts with {}",
-                toprank_data::error::show(&bytes[..bytes.len().min(20)])
-            );
-            return Err(ReadError::data(file, found, "a text model of LightGBM or a JSON model of XGBoost"));
-        }
+    let Some(name) = format_of(&bytes) else {
+        let found =
+            format!("a file that starts with {}", toprank_data::error::show(&bytes[..bytes.len().min(20)]));
+        return Err(ReadError::data(file, found, "a text model of LightGBM or a JSON model of XGBoost"));
     };
+    let bytes = text_of(&bytes);
     let read = by_name(name).and_then(|format| format.read);
     let imported = read.map(|read| read(file, bytes)).transpose()?;
     imported.ok_or_else(|| ReadError::options(file, format!("a model of {name}"), "a format that is read"))
+}
+
+/// The bytes behind a byte-order mark.
+fn text_of(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Name of the format of a model that starts with these bytes.
+fn format_of(head: &[u8]) -> Option<&'static str> {
+    match text_of(head).trim_ascii_start() {
+        [b'{', ..] => Some("xgboost"),
+        start if start.starts_with(b"tree") => Some("lightgbm"),
+        _ => None,
+    }
 }

@@ -3,12 +3,14 @@ Rows on which a wrong export shows: each aims at one leaf of one tree, and its v
 neighbours, missing values, zeros of both signs, the smallest and largest numbers, categories in and out of the sets.
 */
 
+use std::collections::HashMap;
+
 use toprank_core::Stream;
 use toprank_data::Matrix;
 
 use super::shape::categorical;
 use crate::ensemble::Ensemble;
-use crate::tree::{Next, Node, Test, Tree};
+use crate::tree::{Next, Node, Test, Tree, category_of};
 
 /// Values that any feature is tried with. NaN stands three times, so that missing values are frequent.
 const EXTREMES: [f32; 17] = [
@@ -38,7 +40,7 @@ const ODD_CATEGORIES: [f32; 12] =
 /// `count` rows that test a model; the same for the same seed.
 ///
 /// Row i aims at leaf i (counted over all trees, round and round): features on its path take values that lead there,
-/// the others any. Cost: O(rows · (features + depth · thresholds of a feature)).
+/// the others any. Cost: O(rows · (features + nodes and categories on the path + thresholds of their features)).
 ///
 /// ```
 /// use toprank_trees::{interop::probe_rows, Ensemble, Next, Node, Test, Tree};
@@ -55,7 +57,8 @@ pub fn probe_rows(ensemble: &Ensemble, count: usize, seed: u64) -> Matrix {
     let parents: Vec<Vec<Option<(usize, bool)>>> = ensemble.trees.iter().map(parents).collect();
     let mut values = Vec::with_capacity(count * ensemble.width);
     let stream = Stream::new(seed, "probe rows");
-    let mut fitting = Vec::new();
+    // Where in `fitting` the values of each feature are; only those of the present path count.
+    let mut place_of: Vec<Option<usize>> = vec![None; ensemble.width];
     for row in 0..count {
         let mut random = stream.at_step(row as u64).open();
         let start = values.len();
@@ -68,22 +71,77 @@ pub fn probe_rows(ensemble: &Ensemble, count: usize, seed: u64) -> Matrix {
         let (t, leaf) = leaves[aim];
         let tree = &ensemble.trees[t];
         let way = way_to(&parents[t], tree.nodes.len() + leaf);
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for &(at, left) in &way {
+            let node = &tree.nodes[at];
+            let place = *place_of[node.feature as usize].get_or_insert_with(|| {
+                wanted.push(Wanted::default());
+                wanted.len() - 1
+            });
+            wanted[place].add(node, left);
+        }
+        let mut fitting: Vec<Option<Vec<f32>>> = vec![None; wanted.len()];
         for &(at, _) in &way {
             let feature = tree.nodes[at].feature as usize;
-            let leads_on = |value: f32| {
-                let mut asked = way.iter().map(|&(at, left)| (&tree.nodes[at], left));
-                asked.all(|(node, left): (&Node, bool)| {
-                    node.feature as usize != feature || node.goes_left(value) == left
-                })
-            };
-            fitting.clear();
-            fitting.extend(candidates[feature].iter().copied().filter(|&value| leads_on(value)));
+            let Some(place) = place_of[feature] else { continue };
+            let fitting = fitting[place].get_or_insert_with(|| {
+                candidates[feature].iter().copied().filter(|&value| wanted[place].holds(value)).collect()
+            });
             if !fitting.is_empty() {
                 values[start + feature] = fitting[random.below(fitting.len())];
             }
         }
+        for &(at, _) in &way {
+            place_of[tree.nodes[at].feature as usize] = None;
+        }
     }
     Matrix::Dense { width: ensemble.width, values }
+}
+
+/// The values of one feature that take all its branches of a path.
+#[derive(Default)]
+struct Wanted {
+    /// Above all of these, of which the largest counts.
+    above: Option<f32>,
+    /// At most all of these, of which the least counts.
+    at_most: Option<f32>,
+    /// Whether some branch is not that of missing values.
+    not_missing: bool,
+    /// Sets of categories that the value must be in.
+    sets: usize,
+    /// How many of these sets each category is in; too many if it must not be in some set.
+    in_sets: HashMap<u32, usize>,
+}
+
+impl Wanted {
+    fn add(&mut self, node: &Node, left: bool) {
+        self.not_missing |= node.goes_left(f32::NAN) != left;
+        match &node.test {
+            Test::AtMost(threshold) if left => {
+                self.at_most = Some(self.at_most.map_or(*threshold, |least| least.min(*threshold)));
+            }
+            Test::AtMost(threshold) => {
+                self.above = Some(self.above.map_or(*threshold, |most| most.max(*threshold)));
+            }
+            Test::In(some) => {
+                self.sets += usize::from(left);
+                for category in some.iter() {
+                    let count = self.in_sets.entry(category).or_default();
+                    *count = if left { count.saturating_add(1) } else { usize::MAX };
+                }
+            }
+        }
+    }
+
+    fn holds(&self, value: f32) -> bool {
+        if value.is_nan() {
+            return !self.not_missing;
+        }
+        let count = category_of(value).and_then(|category| self.in_sets.get(&category)).copied().unwrap_or(0);
+        self.above.is_none_or(|least| value > least)
+            && self.at_most.is_none_or(|most| value <= most)
+            && count == self.sets
+    }
 }
 
 /// What each feature is tried with.
@@ -165,6 +223,32 @@ mod tests {
                         assert!(column().any(|v| v.to_bits() == value.to_bits()), "{name}: {value}");
                     }
                     assert!(column().any(|v| v.is_nan()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_values_wanted_on_a_path_are_those_that_take_every_branch() {
+        for (name, model) in models() {
+            let candidates = candidates(&model);
+            for tree in &model.trees {
+                let parents = parents(tree);
+                for leaf in 0..tree.leaves.len() {
+                    let way = way_to(&parents, tree.nodes.len() + leaf);
+                    for (feature, candidates) in candidates.iter().enumerate() {
+                        let asked: Vec<(&Node, bool)> = way
+                            .iter()
+                            .map(|&(at, left)| (&tree.nodes[at], left))
+                            .filter(|(node, _)| node.feature as usize == feature)
+                            .collect();
+                        let mut wanted = Wanted::default();
+                        asked.iter().for_each(|(node, left)| wanted.add(node, *left));
+                        for &value in candidates {
+                            let expected = asked.iter().all(|(node, left)| node.goes_left(value) == *left);
+                            assert_eq!(wanted.holds(value), expected, "{name}: {value} of feature {feature}");
+                        }
+                    }
                 }
             }
         }

@@ -31,6 +31,7 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
 
+use crate::binning::rows_at_once;
 use crate::ensemble::Ensemble;
 use crate::tree::{Test, Tree};
 use bytes::{ByteTree, Masks};
@@ -172,10 +173,11 @@ impl Scorer {
         let outputs = self.outputs();
         let mut scores = vec![0.0; features.rows() * outputs];
         let start = || (ScoreScratch::default(), Vec::new(), Vec::new());
-        scores.par_chunks_mut(BLOCK * outputs).enumerate().for_each_init(
+        let at_once = rows_at_once(self.width, BLOCK);
+        scores.par_chunks_mut(at_once * outputs).enumerate().for_each_init(
             start,
             |(scratch, rows, values), (block, scores)| {
-                let first = (block * BLOCK) as u32;
+                let first = (block * at_once) as u32;
                 rows.clear();
                 rows.extend(first..first + (scores.len() / outputs) as u32);
                 values.resize(rows.len() * self.width, 0.0);
