@@ -27,7 +27,8 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "command",
         most: 3,
-        marks: &["struct Fuse", "fuse::Fuse", "mod fuse", "toprank fuse", "`fuse`", "\"fuse\""],
+        // A bare `fuse` in prose is one example of a command among others.
+        marks: &["struct Fuse", "fuse::Fuse", "mod fuse", "toprank fuse", "\"fuse\""],
     },
     // The code that uses a setting calls an accessor, which is not a definition.
     Kind { name: "setting", most: 1, marks: &["no-scale", "no_scale:", "no_scale ="] },
