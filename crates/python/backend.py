@@ -45,7 +45,9 @@ def add_stubs(wheel: pathlib.Path) -> None:
                 continue
             data = built.read(item)
             if item.filename.endswith(".dist-info/RECORD"):
-                new.writestr(STUBS, content)
+                entry = zipfile.ZipInfo(STUBS)  # dated 1980, as maturin's: the same sources give the same wheel
+                entry.external_attr = 0o644 << 16
+                new.writestr(entry, content, zipfile.ZIP_DEFLATED)
                 lines = [line for line in data.decode().splitlines() if not line.startswith(f"{STUBS},")]
                 data = "\n".join([*lines, f"{STUBS},sha256={digest},{len(content)}", ""]).encode()
             new.writestr(item, data)

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
+///
+/// # Panics
+/// If it is gone.
 pub fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", root.display()))
