@@ -75,7 +75,11 @@ fn no_edge_is_lost_to_a_header_and_a_skipped_header_is_said() {
     for (text, edges, said) in [
         ("4294967295 5\n1 2\n2 1\n", 3, None),
         ("99999999999999999999999 5\n1 2\n2 1\n", 3, None),
-        ("alice,bob\ncarol,dave\n", 2, Some("is read as an edge: \"alice,bob\" (a header with --header yes)")),
+        (
+            "alice,bob\ncarol,dave\n",
+            2,
+            Some("is read as an edge: \"alice,bob\" (a header with --header yes)"),
+        ),
         ("source,target\ncarol,dave\n", 1, Some("skipped the header of edges.csv: \"source,target\"")),
         ("page,link\n1,2\n2,99999999999\n", 2, Some("skipped the header of edges.csv: \"page,link\"")),
     ] {
@@ -109,7 +113,10 @@ fn damage_of_a_packed_file_exits_with_3_or_changes_nothing() {
             damaged[at] ^= 0x10;
             shell.file_of_bytes(name, &damaged);
             let (code, out, error) = shell.any(&evaluate);
-            assert!(code == Some(3) || code == Some(0) && out == untouched, "{name}, byte {at}: {code:?} {error}");
+            assert!(
+                code == Some(3) || code == Some(0) && out == untouched,
+                "{name}, byte {at}: {code:?} {error}"
+            );
         }
         shell.file_of_bytes(name, &whole[..whole.len() - 2]);
         shell.fails(3, &evaluate);
@@ -153,7 +160,10 @@ fn a_data_file_overwritten_in_place_while_training_is_an_error_and_no_model() {
     let (out, model) = disturbed(|file| file.write_all_at(&[0x3f; 40_000], 1 << 12).unwrap());
     let error = error_of(&out);
     assert_eq!(out.status.code(), Some(3), "{error}");
-    assert!(error.contains("big.toprank-data: bytes ") && error.contains("have changed since it was opened"), "{error}");
+    assert!(
+        error.contains("big.toprank-data: bytes ") && error.contains("have changed since it was opened"),
+        "{error}"
+    );
     assert!(!model, "no model is written");
 }
 
@@ -229,14 +239,19 @@ fn a_file_of_another_format_makes_no_command_panic() {
         ] {
             let (code, _, error) = shell.any(command);
             let known = matches!(code, Some(0..=3));
-            assert!(known && !error.contains("panicked"), "toprank {command}, swapped: {name}: {code:?}\n{error}");
+            assert!(
+                known && !error.contains("panicked"),
+                "toprank {command}, swapped: {name}: {code:?}\n{error}"
+            );
         }
     }
 }
 
 /// A file of 30 kB that is 4.4 GB as dense rows of floats.
 fn sparse_rows() -> String {
-    (0..1100).map(|i| format!("{} qid:{} {}:1 {}:0.5\n", i % 3, i / 10, i + 1, 1_000_000 + i % 40_000)).collect()
+    (0..1100)
+        .map(|i| format!("{} qid:{} {}:1 {}:0.5\n", i % 3, i / 10, i + 1, 1_000_000 + i % 40_000))
+        .collect()
 }
 
 #[test]
@@ -284,7 +299,8 @@ fn a_chain_of_twenty_thousand_nodes_is_imported_at_once() {
     };
     let last = |i: i64| if i == n - 1 { -1 - n } else { i + 1 };
     let tree = [
-        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=0\nobjective=lambdarank\n".to_string(),
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=0\nobjective=lambdarank\n"
+            .to_string(),
         format!("feature_names=f0\n\nTree=0\nnum_leaves={}\nnum_cat=0\n", n + 1),
         row("split_feature", &|_| "0".into(), n),
         row("threshold", &|i| format!("{}", i as f64 / 2.0), n),
@@ -309,10 +325,13 @@ fn molecules_of_twenty_thousand_atoms_are_split_by_scaffold_at_once() {
     let rows: String = (0..4).map(|i| format!("{},{}\n", chain(20_000 + i / 2), i % 2)).collect();
     shell.file("molecules.csv", &format!("smiles,label\n{rows}"));
     let start = Instant::now();
-    let out = json(&shell.ok("split molecules.csv --smiles smiles --method scaffold:fractions=50/50 -o parts --json"));
+    let out = json(
+        &shell.ok("split molecules.csv --smiles smiles --method scaffold:fractions=50/50 -o parts --json"),
+    );
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     // Two scaffolds, told apart by one atom, of two molecules each.
-    let items: Vec<u64> = out["files"].as_array().unwrap().iter().map(|f| f["items"].as_u64().unwrap()).collect();
+    let items: Vec<u64> =
+        out["files"].as_array().unwrap().iter().map(|f| f["items"].as_u64().unwrap()).collect();
     assert_eq!(items, [2, 2]);
 }
 
