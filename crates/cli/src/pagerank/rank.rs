@@ -91,7 +91,7 @@ impl Rank {
             undirected: self.undirected,
         };
         let ReadGraph { graph, comment_lines } = {
-            let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.edges.display()));
+            let _spinner = Progress::spinner(common.quiet, &format!("reading {}", self.edges.display()));
             read_edges(&Source::path(&self.edges), &options)?
         };
         if comment_lines > 0 {
