@@ -46,7 +46,7 @@ impl Convert {
             return write_ranking(&read_run(&Source::path(&self.from))?, &self.to, common);
         }
         if self.scores.is_none() && self.is_mapped() {
-            let spinner = Progress::spinner(common.quiet, format!("writing {to}"));
+            let spinner = Progress::spinner(common.quiet, &format!("writing {to}"));
             let options = self.reading.whole(self.drop);
             let Converted { lists, entries, features, .. } =
                 mapped::convert(&Source::path(&self.from), &options, &self.to)?;
@@ -61,7 +61,7 @@ impl Convert {
             let scores = scores_of_entries(&Source::path(scores), &dataset)?;
             return write_ranking(&ranking(&dataset, &scores, &self.from)?, &self.to, common);
         }
-        let spinner = Progress::spinner(common.quiet, format!("writing {to}"));
+        let spinner = Progress::spinner(common.quiet, &format!("writing {to}"));
         formats::write(&dataset, &self.to, self.to_format.as_deref())?;
         drop(spinner);
         let (lists, entries, width) =

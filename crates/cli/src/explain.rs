@@ -131,7 +131,7 @@ impl Explain {
         };
         let mut dependences = Vec::new();
         if let Some(data) = &data {
-            let _spinner = Progress::spinner(common.quiet, "shuffling features".into());
+            let _spinner = Progress::spinner(common.quiet, "shuffling features");
             found.permuted = Some(self.permuted(&model, ensemble, data)?);
             if self.shap {
                 found.shap = Some(self.write_shap(ensemble, data, &found.names)?);

@@ -96,7 +96,7 @@ impl Generate {
             generate::by_name(name).ok_or_else(|| catalog::unknown("generator", name, known()))?;
         let ours = |name: &str| generator.files.contains(&name);
         let filled = Filled::open(folder, &ours, *force)?;
-        let bar = Progress::bar(common.quiet, format!("generating {name}"));
+        let bar = Progress::bar(common.quiet, &format!("generating {name}"));
         let written =
             generator.run(args, folder, &mut |done, total| bar.set(done, total)).map_err(|e| match e {
                 GenerateError::Param(error) => Failure::from(error),

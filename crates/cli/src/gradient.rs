@@ -75,7 +75,7 @@ impl Gradient {
         let judged = basis.judge(&ranking, false, common)?;
         let gradients = self.step(&goal, &judged, common).map_err(|error| basis.explain_goal(&error))?;
         if let (Some(path), Basis::Data { dataset, .. }) = (&self.output, &basis) {
-            let _spinner = Progress::spinner(common.quiet, format!("writing {}", path.display()));
+            let _spinner = Progress::spinner(common.quiet, &format!("writing {}", path.display()));
             sink::write_file(path, |out| write(dataset, &judged, &gradients, out))?;
         }
         if common.json {
@@ -98,7 +98,7 @@ impl Gradient {
         judged: &Judged,
         common: &Common,
     ) -> Result<Gradients, toprank::objectives::GoalError> {
-        let _spinner = Progress::spinner(common.quiet, format!("computing {}", goal.name()));
+        let _spinner = Progress::spinner(common.quiet, &format!("computing {}", goal.name()));
         let batch = Batch {
             stream: Stream::new(self.seed, "objective"),
             reduction: if self.sum { Reduction::Sum } else { Reduction::Mean },

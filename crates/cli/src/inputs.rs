@@ -81,7 +81,9 @@ fn writable(path: &Path, as_folder: bool) -> Result<(), Failure> {
 pub fn guard_settings(paths: &Settings) -> Result<(), Failure> {
     let many = [("data", &paths.data), ("valid", &paths.valid), ("test", &paths.test)];
     for (key, Files(files)) in many.iter().filter_map(|(key, files)| Some((key, files.as_ref()?))) {
-        files.iter().for_each(|file| protect(file, key));
+        for file in files {
+            protect(file, key);
+        }
     }
     let single = [
         ("graphs", &paths.graphs),

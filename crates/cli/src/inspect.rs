@@ -126,7 +126,7 @@ fn walk(file: &str, common: &Common) -> Result<(), Failure> {
 
 /// Verifies the checksums of a memory-mapped data file.
 fn verify(file: &str, common: &Common) -> Result<(), Failure> {
-    let spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+    let spinner = Progress::spinner(common.quiet, &format!("reading {file}"));
     let data = MappedDataset::open(file)?;
     data.verify()?;
     drop(spinner);

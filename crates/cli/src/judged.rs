@@ -119,7 +119,7 @@ impl Labels {
             return Basis::data(file, reading, keep, common);
         }
         let file = self.qrels.as_deref().unwrap_or_default();
-        let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+        let _spinner = Progress::spinner(common.quiet, &format!("reading {file}"));
         let missing_lists =
             if self.complete || every_query { MissingLists::Empty } else { MissingLists::LeaveOut };
         let options = JoinOptions { missing_lists, depth: self.depth, scores: bits };
@@ -154,7 +154,7 @@ impl Basis {
     pub fn judge(&self, ranking: &Ranking, reverse: bool, common: &Common) -> Result<Judged<'_>, Failure> {
         let mut judged = match (self, ranking) {
             (Basis::Qrels { qrels, options }, Ranking::File(file)) => {
-                let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+                let _spinner = Progress::spinner(common.quiet, &format!("reading {file}"));
                 let run = read_run(&Source::path(file))?;
                 let joined = join(qrels, &run, options);
                 if joined.lists.is_empty() {
@@ -184,7 +184,7 @@ impl Basis {
                 let of_entries = |by_row: Vec<f64>| dataset.lists.scores_of_entries(&by_row, 1);
                 let scores = match ranking {
                     Ranking::File(scores) => {
-                        let _spinner = Progress::spinner(common.quiet, format!("reading {scores}"));
+                        let _spinner = Progress::spinner(common.quiet, &format!("reading {scores}"));
                         scores_of_entries(&Source::path(scores), dataset)?
                     }
                     Ranking::Feature(name) => of_entries(feature(dataset, file, name, common)?),

@@ -45,6 +45,7 @@ once: {\"id\": …, \"scores\": […]}, or {\"id\": …, \"error\": \"…\"} if 
 /// Score data with a model: scores, a TREC run, or the best items of each list
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Predict {
     /// Model file
     #[arg(value_name = "MODEL")]
@@ -105,7 +106,7 @@ impl Predict {
             ReadOptions { label_optional: true, ..self.reading.as_trained(&model).options(Vec::new()) };
         let opened = match files.as_slice() {
             [file] => {
-                let _spinner = Progress::spinner(common.quiet, format!("reading {file}"));
+                let _spinner = Progress::spinner(common.quiet, &format!("reading {file}"));
                 formats::open(&Source::path(file), &options)?
             }
             several => Opened::Memory(Box::new(read_files(several, &options, common.quiet)?)),
@@ -146,7 +147,7 @@ impl Predict {
 
     /// Scores everything into the file.
     fn write(&self, predictor: &Predictor, output: &mut Output, common: &Common) -> Result<(), Failure> {
-        let spinner = Progress::spinner(common.quiet, "scoring".to_string());
+        let spinner = Progress::spinner(common.quiet, "scoring");
         let mut failure = None;
         let written = sink::write_file(&self.output, |out| {
             output.start(out)?;
@@ -174,7 +175,7 @@ impl Predict {
         output: &mut Output,
         common: &Common,
     ) -> Result<(&'static str, Value), Failure> {
-        let spinner = Progress::spinner(common.quiet, "scoring".to_string());
+        let spinner = Progress::spinner(common.quiet, "scoring");
         let mut all = Vec::new();
         predictor.each(|scores| {
             all.extend_from_slice(scores);

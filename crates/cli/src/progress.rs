@@ -11,21 +11,21 @@ pub struct Progress(ProgressBar);
 
 impl Progress {
     /// A spinner with a message; nothing if `quiet` or if standard error is no terminal.
-    pub fn spinner(quiet: bool, words: String) -> Progress {
+    pub fn spinner(quiet: bool, words: &str) -> Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
-        let bar = ProgressBar::new_spinner().with_message(visible(&words).into_owned());
+        let bar = ProgressBar::new_spinner().with_message(visible(words).into_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         Progress(bar)
     }
 
     /// A bar, advanced by [`Progress::set`].
-    pub fn bar(quiet: bool, words: String) -> Progress {
+    pub fn bar(quiet: bool, words: &str) -> Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
-        let bar = ProgressBar::new(0).with_message(visible(&words).into_owned());
+        let bar = ProgressBar::new(0).with_message(visible(words).into_owned());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
             bar.set_style(style);
         }
@@ -33,8 +33,8 @@ impl Progress {
     }
 
     /// Changes the message.
-    pub fn say(&self, words: String) {
-        self.0.set_message(visible(&words).into_owned());
+    pub fn say(&self, words: &str) {
+        self.0.set_message(visible(words).into_owned());
     }
 
     /// `done` of `total` parts are finished.

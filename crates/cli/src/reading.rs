@@ -205,7 +205,7 @@ impl Reading {
 /// Reads files, or patterns of files, one after the other as one data set.
 pub fn read_files(paths: &[String], options: &ReadOptions, quiet: bool) -> Result<Dataset, Failure> {
     let named = paths.join(", ");
-    let spinner = Progress::spinner(quiet, format!("reading {named}"));
+    let spinner = Progress::spinner(quiet, &format!("reading {named}"));
     let data = files::read_all(&expanded(paths)?, options)?;
     drop(spinner);
     note_left_out(&data, &named, quiet);

@@ -104,7 +104,7 @@ impl Retrieve {
             None => None,
             Some(_) if measures.is_empty() => None,
             Some((of_queries, of_gallery)) => {
-                let _spinner = Progress::spinner(common.quiet, "ranking".to_string());
+                let _spinner = Progress::spinner(common.quiet, "ranking");
                 Some(search.evaluate(&of_queries, &of_gallery, &measures)?)
             }
         };

@@ -77,7 +77,7 @@ impl Tune {
         }
         let task = self.task(&space, common)?;
         interrupt::by_request();
-        let mut screen = Screen { progress: Progress::bar(common.quiet, "tuning".into()) };
+        let mut screen = Screen { progress: Progress::bar(common.quiet, "tuning") };
         let mut record = |trial: &Trial| append(&path, trial);
         let outcome = tune(&space, &*task, done, &mut screen, &mut record);
         drop(screen);
@@ -155,7 +155,7 @@ struct Screen {
 impl Callbacks for Screen {
     fn start(&mut self, start: &Start) {
         self.progress.set(start.step, start.steps);
-        self.progress.say(format!("tuning: {}", start.part));
+        self.progress.say(&format!("tuning: {}", start.part));
     }
 
     fn stop(&mut self) -> bool {

@@ -271,15 +271,16 @@ pub(crate) fn plain(text: &str) -> String {
     for c in text.chars() {
         match c {
             '$' => out.push_str("\\$"),
-            '\u{FFFE}' | '\u{FFFF}' => out.push(' '),
-            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
-                out.push(' ')
-            }
-            c if c.is_control() => out.push(' '),
+            c if c.is_control() || turns_text(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push(' '),
             c => out.push(c),
         }
     }
     out
+}
+
+/// True of marks, embeddings, overrides and isolates of bidirectional text, and of separators of lines and paragraphs.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A name truncated to what fits beside a plot.

@@ -112,7 +112,7 @@ impl Export {
             if header.features.len() == ensemble.width { header.features.clone() } else { Vec::new() };
         let missing = if self.missing == "zero" { Missing::AsZero } else { Missing::Exact };
         let export = Written { names: &names, cover: None, missing };
-        let spinner = Progress::spinner(common.quiet, format!("verifying {}", self.output.display()));
+        let spinner = Progress::spinner(common.quiet, &format!("verifying {}", self.output.display()));
         let rows = probe_rows(ensemble, self.probes.unwrap_or(ROWS) as usize, 0);
         let (bytes, parity) = interop::verify(ensemble, format, &export, &rows).map_err(|error| {
             let hint = if missing == Missing::Exact && error.what.contains("missing values") {

@@ -55,7 +55,7 @@ impl Export {
         common: &Common,
         write: impl FnOnce(usize) -> Result<T, TrainError>,
     ) -> Result<T, Failure> {
-        let spinner = Progress::spinner(common.quiet, format!("verifying {}", self.output.display()));
+        let spinner = Progress::spinner(common.quiet, &format!("verifying {}", self.output.display()));
         let written = write(self.probes.map_or(ROWS, |rows| rows as usize))?;
         drop(spinner);
         Ok(written)

@@ -105,7 +105,7 @@ impl Rank {
             header: self.header.map(|header| header == Header::Yes),
         };
         let ReadGraph { graph, comment_lines, header, possible_header } = {
-            let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.edges.display()));
+            let _spinner = Progress::spinner(common.quiet, &format!("reading {}", self.edges.display()));
             read_edges(&Source::path(&self.edges), &options)?
         };
         if comment_lines > 0 {

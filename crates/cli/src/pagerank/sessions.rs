@@ -56,7 +56,7 @@ impl Sessions {
             query: self.query.clone().unwrap_or(usual.query),
             gap: self.gap,
         };
-        let _spinner = Progress::spinner(common.quiet, format!("reading {}", self.log.display()));
+        let _spinner = Progress::spinner(common.quiet, &format!("reading {}", self.log.display()));
         let sessions = read_sessions(&Source::path(&self.log), &options)?;
         sessions.write(&self.output)?;
         let graphs = sessions.graphs()?;

@@ -72,7 +72,7 @@ impl Train {
         let Some(begun) = begun else { return Ok(()) };
         let (config, origin) = (&begun.config, &begun.origin);
         let reading: GraphReading = serde_json::from_value(origin.own.clone()).map_err(Failure::data)?;
-        let spinner = Progress::spinner(common.quiet, "reading the graphs".into());
+        let spinner = Progress::spinner(common.quiet, "reading the graphs");
         let folder = origin.paths.graphs.clone().unwrap_or_default();
         let graphs = reading.read(folder.as_ref(), true)?;
         let valid = match origin.paths.valid.as_ref().map(|folders| folders.0.as_slice()) {

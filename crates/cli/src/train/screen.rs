@@ -67,7 +67,7 @@ impl Screen {
 impl Callbacks for Screen {
     fn start(&mut self, start: &Start) {
         self.part = start.part.to_string();
-        self.progress = Some(Progress::bar(self.common.quiet, format!("{}{}", self.part(), self.what)));
+        self.progress = Some(Progress::bar(self.common.quiet, &format!("{}{}", self.part(), self.what)));
         if start.step > 0 {
             let text = format!("{}resumed at step {} of {}", self.part(), start.step, start.steps);
             crate::note(&self.common, text);
@@ -85,7 +85,7 @@ impl Callbacks for Screen {
         let Some(progress) = &self.progress else { return };
         progress.set(step.step, step.steps);
         let metric = step.metric.map(|value| format!(" {} {value:.4}", self.metric)).unwrap_or_default();
-        progress.say(format!(
+        progress.say(&format!(
             "{}epoch {} loss {:.4}{metric} learning rate {:.2e}",
             self.part(),
             step.epoch,
