@@ -8,7 +8,7 @@ until there are enough leaves:
     cut its rows in two
     build the histogram of the smaller side; that of the larger is parent − smaller
     find the best split of both
-leaf values: from the gradients of the leaf's rows, unrounded
+leaf values: from the gradients of the leaf's rows, in much finer units than those of histograms
 ```
 
 Columns are distributed over threads in groups of 8: a thread builds the histograms of its columns, searches their best
@@ -26,7 +26,7 @@ use rayon::prelude::*;
 
 use super::histogram::{Tile, build, subtract};
 use super::partition::partition;
-use super::quantise::{Units, hessian_of};
+use super::quantise::{FixedSums, Units, hessian_of};
 use super::search::{Bounds, Column, Cut, Here, Rules, Split, search};
 use super::spent::{Part, Spent};
 use super::{Growth, Order};
@@ -38,10 +38,10 @@ use crate::tree::{Next, Node, Test, Tree};
 pub(crate) struct Task<'a> {
     pub(crate) data: &'a Binned,
     pub(crate) growth: &'a Growth,
-    /// Gradient and Hessian of every row, unrounded.
+    /// Gradient and Hessian of every row, as computed.
     pub(crate) gradient: &'a [f64],
     pub(crate) hessian: &'a [f64],
-    /// The same as integers.
+    /// The same rounded to integers.
     pub(crate) packed: &'a [u64],
     pub(crate) units: Units,
     /// Which slots may be used.
@@ -347,8 +347,9 @@ impl<'b> Grower<'_, 'b> {
         let Grower { task, rules, scratch, nodes, leaves } = self;
         let value = |open: &Open| {
             let rows = &scratch.rows[open.rows.clone()];
-            let sum = |of: &[f64]| rows.iter().map(|&row| of[row as usize]).sum::<f64>();
-            task.rate * rules.leaf(sum(task.gradient), sum(task.hessian), open.here.bounds)
+            let sums = FixedSums::of(rows, task.gradient, task.hessian, task.units);
+            let (gradient, hessian) = sums.values(task.units);
+            task.rate * rules.leaf(gradient, hessian, open.here.bounds)
         };
         let start = Instant::now();
         let values = leaves.par_iter().map(value).collect();
