@@ -422,7 +422,7 @@ mod tests {
     use crate::fit::training_loop::Callbacks;
     use crate::{Checkpoints, Job, Outcome, Settings, TrainerKind};
     use toprank_core::Policy;
-    use toprank_data::{Dataset, Matrix};
+    use toprank_data::{Dataset, Matrix, ReadOptions, Source};
     use toprank_objectives::{Input, ListState, Objective, Out, Work};
 
     /// Lists of 10 whose labels follow the first feature, more or less.
@@ -562,6 +562,72 @@ mod tests {
             let both = boost.kept().unwrap().trees().unwrap().ensemble().clone();
             assert_eq!(both, whole, "{objective}");
         }
+    }
+
+    /// 300 rows of these colours in turn, as a file; green rows are relevant.
+    fn coloured(folder: &tempfile::TempDir, name: &str, colours: &[&str]) -> std::path::PathBuf {
+        let rows = (0..300).map(|row| colours[row % colours.len()]);
+        let rows: String = rows.map(|c| format!("{c},{}\n", u8::from(c == "green"))).collect();
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("colour,label\n{rows}")).unwrap();
+        path
+    }
+
+    fn categorical() -> ReadOptions {
+        ReadOptions { categorical: vec!["colour".into()], ..ReadOptions::default() }
+    }
+
+    fn read(path: &std::path::Path) -> Dataset {
+        toprank_data::formats::read(&Source::path(path), &categorical()).unwrap()
+    }
+
+    #[test]
+    fn a_warm_start_reads_categories_with_the_codes_of_its_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = read(&coloured(&folder, "old.csv", &["red", "green", "blue"]));
+        let text = "objective = \"logistic\"\ntrees = 5";
+        let first = job(text, old.clone(), None);
+        let views = first.views().unwrap();
+        let mut boost = first.trainer(&views).unwrap();
+        boost.run(&mut (), None).unwrap();
+        let model = first.model(&*boost).unwrap();
+        // By itself this file counts green as 0 and mauve, which is new, as 1.
+        let new = read(&coloured(&folder, "new.csv", &["green", "mauve", "red"]));
+        assert_eq!(new.features.get(0, 0), 0.0);
+        let values = [1.0, f32::NAN, 2.0].repeat(100);
+        let recoded = Dataset {
+            features: Matrix::Dense { width: 1, values },
+            columns: old.columns.clone(),
+            ..new.clone()
+        };
+        let warm_started = |data: Dataset| {
+            let job =
+                Job::warm_started(&config(text), &model, data.clone().into(), Some(data.into())).unwrap();
+            let views = job.views().unwrap();
+            let mut boost = job.trainer(&views).unwrap();
+            boost.run(&mut (), None).unwrap();
+            let model = job.model(&*boost).unwrap();
+            assert_eq!(model.header().levels[&0], ["blue", "green", "red"]);
+            (boost.best(), model.score(old.clone()).unwrap())
+        };
+        assert_eq!(warm_started(new), warm_started(recoded));
+    }
+
+    #[test]
+    fn memory_mapped_validation_data_with_other_categories_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let train = read(&coloured(&folder, "train.csv", &["red", "green", "blue"]));
+        let begin = |colours: &[&str]| {
+            let table = coloured(&folder, "valid.csv", colours);
+            let mapped = folder.path().join("valid.toprank-data");
+            toprank_data::mapped::convert(&Source::path(table), &categorical(), &mapped).unwrap();
+            let valid = toprank_data::MappedDataset::open(&mapped).unwrap();
+            let config = config("objective = \"logistic\"\ntrees = 5");
+            Job::new(&config, train.clone().into(), Some(valid.into())).map(drop).map_err(|e| e.to_string())
+        };
+        assert_eq!(begin(&["green", "blue", "red"]), Ok(()));
+        let error = begin(&["green", "red"]).unwrap_err();
+        assert!(error.contains("is a memory-mapped file with other categories in column colour"), "{error}");
     }
 
     #[test]

@@ -213,14 +213,23 @@ impl Job {
         for data in [Some(&mut train), valid.as_mut()].into_iter().flatten() {
             graph_model::code(graphs.as_ref(), data)?;
         }
-        let probes = Probes::take(train.lists(), train.features());
-        let columns = match &graphs {
+        let mut columns: Vec<Column> = match &graphs {
             // Not the strings: every molecule of the training data is one.
             Some(_) => {
                 train.columns().iter().map(|column| Column { levels: None, ..column.clone() }).collect()
             }
             None => train.columns().to_vec(),
         };
+        if let Some(from) = from {
+            // Its trees and parameters were learned from the codes that it knows.
+            for (&place, known) in &from.header().levels {
+                if let Some(Column { levels: Some(levels), .. }) = columns.get_mut(place) {
+                    *levels = known.iter().collect();
+                }
+            }
+            as_in_training("the training data", &mut train, &columns)?;
+        }
+        let probes = Probes::take(train.lists(), train.features());
         let transforms = match (&mut train, from) {
             (Data::Memory(_), _) if graphs.is_some() => Pipeline { width, steps: Vec::new() },
             (Data::Memory(data), None) => Pipeline::fit_apply(data, &steps)?,
@@ -231,13 +240,13 @@ impl Job {
             }
             (Data::Mapped(_), Some(from)) => from.header().transforms.clone(),
         };
-        match &mut valid {
-            Some(Data::Memory(_)) if graphs.is_some() => {}
-            Some(Data::Memory(data)) => {
-                as_in_training(data, &columns);
+        if let Some(valid) = &mut valid {
+            as_in_training("the validation data", valid, &columns)?;
+            if let Data::Memory(data) = valid
+                && graphs.is_none()
+            {
                 transforms.apply(data)?;
             }
-            Some(Data::Mapped(_)) | None => {}
         }
         let inputs = Fingerprint::default()
             .with(Input::Data, |content| add_names(content, &train, &columns))
@@ -422,19 +431,30 @@ fn as_loop(learner: &dyn Learner) -> &dyn TrainingLoop {
     learner
 }
 
-/// Gives the strings of categorical columns the codes they have in the training data.
-fn as_in_training(data: &mut Dataset, columns: &[Column]) {
-    let pairs = columns.iter().zip(&mut data.columns).enumerate();
-    let moved = pairs.filter_map(|(place, (ours, theirs))| {
-        let (ours, theirs) = (ours.levels.as_ref()?, theirs.levels.as_mut()?);
-        let words: Vec<String> = (0..ours.len()).map(|i| ours.get(i).to_string()).collect();
-        let codes = codes(theirs, &words)?;
-        theirs.clone_from(ours);
-        Some((place, codes))
+/// Gives the strings of categorical columns the codes they have in `columns`: those of the training data or, warm-started, of
+/// the model. A string that is not there becomes missing. Memory-mapped rows stay as they are, so theirs must be the same.
+fn as_in_training(which: &str, data: &mut Data, columns: &[Column]) -> Result<(), TrainError> {
+    let moved = columns.iter().zip(data.columns()).enumerate().filter_map(|(place, (ours, theirs))| {
+        let (ours, theirs) = (ours.levels.as_ref()?, theirs.levels.as_ref()?);
+        let words: Vec<String> = ours.iter().map(String::from).collect();
+        Some((place, codes(theirs, &words)?))
     });
     let moved: Vec<(usize, Vec<f32>)> = moved.collect();
-    if !moved.is_empty() {
-        recode(&mut data.features, &moved);
+    let Some((first, _)) = moved.first() else { return Ok(()) };
+    match data {
+        Data::Memory(data) => {
+            recode(&mut data.features, &moved);
+            for (place, _) in moved {
+                data.columns[place].levels.clone_from(&columns[place].levels);
+            }
+            Ok(())
+        }
+        Data::Mapped(_) => {
+            let found =
+                format!("a memory-mapped file with other categories in column {}", columns[*first].name);
+            let expected = "a file with the categories that the model learns from, or the table that it was converted from";
+            Err(ParamError::new(which, &found, expected).into())
+        }
     }
 }
 
