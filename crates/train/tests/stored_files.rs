@@ -169,7 +169,7 @@ fn ranker(name: &'static str, text: &'static str, data: fn() -> Dataset) -> [Kin
         name: "checkpoint of a ranker",
         bytes: saved(|path| begin(&mut *trainer, path)),
         open: Box::new(move |path| {
-            let (config, _) = checkpoint::about(path, TrainerKind::Rank)?;
+            let (config, _) = checkpoint::resumable(path, TrainerKind::Rank)?;
             let made = Job::new(&config, data().into(), Some(data().into()))?;
             let views = made.views()?;
             resume(&mut *made.trainer(&views)?, path)
@@ -204,7 +204,7 @@ fn recommender(name: &'static str, text: &'static str) -> [Kind; 2] {
         name: "checkpoint of a recommender",
         bytes: saved(|path| begin(&mut trainer, path)),
         open: Box::new(|path| {
-            let (config, _) = checkpoint::about(path, TrainerKind::Recommend)?;
+            let (config, _) = checkpoint::resumable(path, TrainerKind::Recommend)?;
             resume(&mut recommend::Trainer::new(&config, &interactions())?, path)
         }),
     };
@@ -235,7 +235,7 @@ fn embedder() -> [Kind; 2] {
         name: "checkpoint of an embedder",
         bytes: saved(|path| begin(&mut trainer, path)),
         open: Box::new(move |path| {
-            let (config, _) = checkpoint::about(path, TrainerKind::Embed)?;
+            let (config, _) = checkpoint::resumable(path, TrainerKind::Embed)?;
             let data = prepared(&config)?;
             resume(&mut embed::Trainer::new(&config, &data)?, path)
         }),
@@ -265,7 +265,7 @@ fn learned_walk(text: &'static str) -> [Kind; 2] {
         name: "checkpoint of a walk",
         bytes: saved(|path| begin(&mut trainer, path)),
         open: Box::new(|path| {
-            let (config, _) = checkpoint::about(path, TrainerKind::Walk)?;
+            let (config, _) = checkpoint::resumable(path, TrainerKind::Walk)?;
             let data = graphs();
             let prepared = PreparedGraphs::new(&config, &data, Some(&data))?;
             resume(&mut walk::Trainer::new(&config, &prepared)?, path)

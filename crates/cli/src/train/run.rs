@@ -223,7 +223,7 @@ impl RunFlags {
             )));
         }
         let lock = RunLock::take(model, Begin::Resume)?;
-        let (config, origin) = checkpoint::about(&path, kind)?;
+        let (config, origin) = checkpoint::resumable(&path, kind)?;
         let origin: Origin = serde_json::from_value(origin).map_err(|error| {
             let command = kind.command();
             Failure::data(format!("{checkpoint}: was not written by `toprank {command}` ({error})"))

@@ -145,7 +145,8 @@ impl Embedder {
     pub fn load(path: &Path) -> Result<Embedder, TrainError> {
         let (stored, header): (Stored, Header<About>) = container::load(path, KIND)?;
         let (found, width) = ((header.transforms.width, header.features.len()), header.width);
-        if width == 0 || found != (width, width) {
+        // Data in memory may have no names.
+        if width == 0 || found.0 != width || ![0, width].contains(&found.1) {
             let found = format!("{} features before the transforms and {} names", found.0, found.1);
             return Err(stored.wrong(found, format!("{width} of each, at least 1")));
         }

@@ -276,7 +276,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     assert_eq!(crate::store::checkpoint::about(&path, TrainerKind::Rank).unwrap().1["data"], "a.txt");
     let mut on_other = Trainer::new(&config, line(3), examples(&other), None).unwrap();
     let error = on_other.load_checkpoint(&path).unwrap_err().to_string();
-    assert!(error.contains("other data"), "{error}");
+    assert!(error.contains("the training data changed"), "{error}");
     let another = config.with(Settings { learning_rate: Some(0.5), ..Settings::default() });
     let mut of_other = Trainer::new(&another, line(3), examples(&train), None).unwrap();
     let error = of_other.load_checkpoint(&path).unwrap_err().to_string();

@@ -182,7 +182,7 @@ fn a_resumed_run_ends_in_the_same_bytes() {
         assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("another config"));
         let fewer = Interactions::split(&file(59, 45), "leave-last", 1).unwrap();
         let mut wrong = Trainer::new(&config, &fewer).unwrap();
-        assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("other data"));
+        assert!(wrong.load_checkpoint(&path).unwrap_err().to_string().contains("the training data changed"));
     }
 }
 

@@ -84,15 +84,30 @@ pub(crate) fn check_announced(path: &Path, inputs: &Fingerprint) -> Result<(), T
 /// # Errors
 /// If the file is no checkpoint, damaged, or of another trainer.
 pub fn about(path: &Path, kind: TrainerKind) -> Result<(Config, serde_json::Value), TrainError> {
+    let (_, about) = of_trainer(path, kind)?;
+    Ok((about.config, about.origin))
+}
+
+/// The same of a run that is to be resumed with the model that its config names: the config is checked, and that it does not ask
+/// for more parameters than the file holds.
+///
+/// # Errors
+/// As in [`about`], or if the config is invalid.
+pub fn resumable(path: &Path, kind: TrainerKind) -> Result<(Config, serde_json::Value), TrainError> {
+    let (stored, about) = of_trainer(path, kind)?;
+    about.config.check().map_err(|error| stored.wrong(error.to_string(), "the settings of a run"))?;
+    check_size(&stored, &about.config)?;
+    Ok((about.config, about.origin))
+}
+
+fn of_trainer(path: &Path, kind: TrainerKind) -> Result<(Stored, About), TrainError> {
     let (stored, about) = load(path)?;
     let found = about.config.trainer();
     if found != kind {
         let expected = format!("one of `toprank {}`", kind.command());
         return Err(stored.wrong(format!("a checkpoint of `toprank {}`", found.command()), expected));
     }
-    about.config.check().map_err(|error| stored.wrong(error.to_string(), "the settings of a run"))?;
-    check_size(&stored, &about.config)?;
-    Ok((about.config, about.origin))
+    Ok((stored, about))
 }
 
 /// Refuses settings that ask for more parameters than the file holds, before a trainer takes memory for them. What depends on the
