@@ -9,8 +9,7 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// The message if a memory-mapped file was shortened while it was in use: reading what is gone ends the process by SIGBUS.
 #[cfg(unix)]
-const SHORTENED: &str =
-    "error: a memory-mapped file was shortened, or its disk failed, while it was in use; expected a file that nobody writes to.\n";
+const SHORTENED: &str = "error: a memory-mapped file was shortened, or its disk failed, while it was in use; expected a file that nobody writes to.\n";
 
 /// Ends the process with [`SHORTENED`] and the exit code of damaged data where the system would end it without a word. Only
 /// between two epochs can it be noticed earlier (`Features::recheck`).

@@ -3,8 +3,8 @@
 
 use std::fs::{File, Metadata};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};

@@ -98,9 +98,17 @@ fn no_file_of_another_format_makes_a_reader_panic_or_lose_its_words() {
     let more: [(&str, Read); 3] = [
         ("qrels", Box::new(|source| read_qrels(source).map(|qrels| format!("{qrels:?}")))),
         ("run", Box::new(|source| read_run(source).map(|run| format!("{run:?}")))),
-        ("sessions", Box::new(|source| read_sessions(source, &SessionOptions::default()).map(|_| String::new()))),
+        (
+            "sessions",
+            Box::new(|source| read_sessions(source, &SessionOptions::default()).map(|_| String::new())),
+        ),
     ];
-    readers.extend(more.into_iter().map(|(name, read)| Reader { name: name.into(), example: b"", text: true, read }));
+    readers.extend(more.into_iter().map(|(name, read)| Reader {
+        name: name.into(),
+        example: b"",
+        text: true,
+        read,
+    }));
     for (name, bytes) in swapped_files() {
         for reader in &readers {
             let what = format!("a {name} file given to the reader of {}", reader.name);

@@ -32,7 +32,10 @@ fn overwritten(path: &Path, read: impl Fn() -> Result<Dataset, ReadError>) {
                 Err(error) => {
                     refused += 1;
                     assert_eq!(error.fault(), Fault::Data, "{what}: {error}");
-                    assert!(error.to_string().contains(&*path.file_name().unwrap().to_string_lossy()), "{what}");
+                    assert!(
+                        error.to_string().contains(&*path.file_name().unwrap().to_string_lossy()),
+                        "{what}"
+                    );
                 }
             }
         }
@@ -53,7 +56,8 @@ fn no_damaged_byte_of_a_data_file_gives_another_result() {
 fn no_damaged_byte_of_a_packed_text_gives_another_result() {
     let folder = tempfile::tempdir().unwrap();
     let options = ReadOptions { format: Some("letor".into()), ..ReadOptions::default() };
-    let rows: String = (0..40).map(|i| format!("{} qid:{} 1:0.{i} 2:{}\n", i % 3, i / 8, i * 7 % 11)).collect();
+    let rows: String =
+        (0..40).map(|i| format!("{} qid:{} 1:0.{i} 2:{}\n", i % 3, i / 8, i * 7 % 11)).collect();
     for name in ["lists.txt.zst", "lists.txt.gz"] {
         let path = folder.path().join(name);
         sink::write_file(&path, |out| out.write_all(rows.as_bytes())).unwrap();
@@ -68,7 +72,10 @@ fn no_damaged_byte_of_a_packed_text_gives_another_result() {
 fn a_page_of_parquet_that_does_not_match_its_checksum_is_refused() {
     let whole = include_bytes!("files/page_checksums.parquet");
     let read = |bytes: &[u8]| {
-        (toprank_data::formats::parquet::FORMAT.read)(&Source::bytes("t.parquet", bytes), &ReadOptions::default())
+        (toprank_data::formats::parquet::FORMAT.read)(
+            &Source::bytes("t.parquet", bytes),
+            &ReadOptions::default(),
+        )
     };
     let data = read(whole).unwrap();
     assert_eq!((data.rows(), data.features.get(7, 0)), (8, 7.5));
@@ -78,6 +85,9 @@ fn a_page_of_parquet_that_does_not_match_its_checksum_is_refused() {
         let mut damaged = whole.to_vec();
         damaged[at] ^= 0x01;
         let error = read(&damaged).expect_err("a changed number").to_string();
-        assert!(error.starts_with("t.parquet: ") && error.to_lowercase().contains("crc"), "byte {at}: {error}");
+        assert!(
+            error.starts_with("t.parquet: ") && error.to_lowercase().contains("crc"),
+            "byte {at}: {error}"
+        );
     }
 }

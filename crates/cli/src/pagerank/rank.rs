@@ -117,7 +117,12 @@ impl Rank {
         }
         if let Some(line) = possible_header {
             let file = self.edges.display();
-            note(common, format!("the first line of {file} is read as an edge: \"{line}\" (a header with --header yes)"));
+            note(
+                common,
+                format!(
+                    "the first line of {file} is read as an edge: \"{line}\" (a header with --header yes)"
+                ),
+            );
         }
         if let Some(path) = &self.save {
             graph.save(path)?;

@@ -209,7 +209,9 @@ pub(crate) fn read_table(source: &Source, options: &ReadOptions) -> Result<Datas
     ];
     // Where entries share rows, as those of interactions do, a row is no line of a table.
     let found = match missing.into_iter().flatten().next() {
-        Some(name) => format!("a file without columns that have names, where {} is wanted", name.replace('|', " or ")),
+        Some(name) => {
+            format!("a file without columns that have names, where {} is wanted", name.replace('|', " or "))
+        }
         None if data.lists.rows.is_some() => "a file of lists that share rows".into(),
         None => return Ok(data),
     };

@@ -129,7 +129,9 @@ pub fn read_edges(source: &Source, options: &EdgeOptions) -> Result<ReadGraph, R
     let graph = ends.graph(source.name())?;
     let only_here = |name: &str| {
         let node = graph.names().find(name);
-        node.is_some_and(|n| graph.out_degree()[n as usize] as usize + graph.inward().range(n as usize).len() == 1)
+        node.is_some_and(|n| {
+            graph.out_degree()[n as usize] as usize + graph.inward().range(n as usize).len() == 1
+        })
     };
     let possible_header = doubtful
         .filter(|(_, names)| graph.edges() > 1 && names.iter().all(|name| only_here(name)))
@@ -390,9 +392,17 @@ fn binary(file: &str, head: &[u8], at: usize) -> ReadError {
     let found = if head.starts_with(MARK) {
         "a graph file that is packed or comes through a pipe".to_string()
     } else {
-        format!("a file that is not text: it starts with {}, byte {at} is {:#04x}", show(&head[..at.min(16)]), head[at])
+        format!(
+            "a file that is not text: it starts with {}, byte {at} is {:#04x}",
+            show(&head[..at.min(16)]),
+            head[at]
+        )
     };
-    ReadError::data(file, found, "an edge list as text, a plain .toprank-graph file, or a Parquet or Arrow table")
+    ReadError::data(
+        file,
+        found,
+        "an edge list as text, a plain .toprank-graph file, or a Parquet or Arrow table",
+    )
 }
 
 /// When the first line is a header.
@@ -633,7 +643,10 @@ fn two_ends<'a>(line: &[u8], fields: &[&'a [u8]], columns: &Columns) -> Result<(
     }
     // One sweep without an early exit is the fastest.
     if line.iter().fold(false, |any, &byte| any | is_binary(byte)) {
-        return Err((format!("bytes that are not text in {}", show(line)), "a source and a target on every line"));
+        return Err((
+            format!("bytes that are not text in {}", show(line)),
+            "a source and a target on every line",
+        ));
     }
     Ok((source, target))
 }

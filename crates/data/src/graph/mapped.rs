@@ -188,8 +188,9 @@ impl Graph {
         let file = path.display().to_string();
         let io = |e: &io::Error| ReadError::io(&file, e);
         let damaged = |found: String| {
-            ReadError::data(&file, found, "a whole and undamaged graph file")
-                .advice("Copy it again, or write it again with `toprank pagerank rank --edges EDGES --save FILE`.")
+            ReadError::data(&file, found, "a whole and undamaged graph file").advice(
+                "Copy it again, or write it again with `toprank pagerank rank --edges EDGES --save FILE`.",
+            )
         };
         let opened = std::fs::File::open(path).map_err(|e| io(&e))?;
         let about = opened.metadata().map_err(|e| io(&e))?;

@@ -65,10 +65,13 @@ fn a_first_line_is_a_header_only_if_stated_or_unmistakable_and_it_is_said() {
         ("a b\nc d\n", auto, None, None, &[("a", "b"), ("c", "d")]),
         // Numbers are never names of columns.
         ("4294967295 5\n1 2\n", auto, None, None, &[("1", "2"), ("4294967295", "5")]),
-        ("123456789012345678901234567890 007\n1 2\n", auto, None, None, &[
-            ("1", "2"),
-            ("123456789012345678901234567890", "007"),
-        ]),
+        (
+            "123456789012345678901234567890 007\n1 2\n",
+            auto,
+            None,
+            None,
+            &[("1", "2"), ("123456789012345678901234567890", "007")],
+        ),
         ("x 5\n1 2\n", auto, None, None, &[("1", "2"), ("x", "5")]),
     ] {
         let options = EdgeOptions { header: stated, ..EdgeOptions::default() };

@@ -101,7 +101,9 @@ impl Store {
             .table
             .sections
             .iter()
-            .flat_map(|section| (0..section.blocks()).map(move |block| (section.block(block), section.first_block + block)))
+            .flat_map(|section| {
+                (0..section.blocks()).map(move |block| (section.block(block), section.first_block + block))
+            })
             .filter(|(_, number)| in_use(number))
             .map(|(range, number)| (range, self.layout.sums[number]))
             .collect();

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use toprank_core::Features;
 
 use super::layout::{FOOT, HEAD};
-use crate::checksums::BLOCK;
 use super::*;
+use crate::checksums::BLOCK;
 use crate::dataset::{Matrix, Sparse};
 use crate::formats::letor::Outline;
 

@@ -187,7 +187,13 @@ impl<'a> Writer<'a> {
     fn start(&mut self, name: &str, kind: &str) -> io::Result<()> {
         self.pad()?;
         let (name, kind) = (name.to_string(), kind.to_string());
-        self.sections.push(Section { name, kind, at: self.at, bytes: 0, first_block: self.sums.closed().len() });
+        self.sections.push(Section {
+            name,
+            kind,
+            at: self.at,
+            bytes: 0,
+            first_block: self.sums.closed().len(),
+        });
         Ok(())
     }
 
