@@ -23,9 +23,9 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use super::ReadOptions;
 use super::roles::{Holds, Roles};
 use super::table::{Fault, Table};
+use super::{ReadOptions, Words};
 use crate::error::ReadError;
 use crate::names::Names;
 
@@ -53,7 +53,12 @@ impl Columns {
             let found = format!("type {}", schema.field(column).data_type());
             let expected = "numbers, booleans, decimals, dates, text or a dictionary of these";
             let error = ReadError::data(file, found, expected).in_column(names[column].as_str());
-            return Err(error.advice("Leave the column out with --ignore."));
+            return Err(match options.words {
+                Words::Kept => {
+                    error.advice("Leave it out with --ignore, or all columns without a use with --drop.")
+                }
+                _ => error,
+            });
         }
         Ok(Columns { table: Table::new(file, names, roles, options.regroup), projection })
     }

@@ -164,7 +164,7 @@ mod tests {
         for (text, words) in [
             ("rate = 0.0", "learning-rate must be a number above 0, but is 0"),
             ("epochs = 0", "epochs must be an integer from 1"),
-            ("objektive = \"map\"", "unknown field `objektive`"),
+            ("objektive = \"map\"", "unknown setting \"objektive\"; did you mean \"objective\"?"),
             ("objective = \"ndgc@10\"", "ndcg"),
             ("metric = \"ndcg@10,map\"", "one metric"),
             ("optimiser = \"adm\"", "adam"),
