@@ -164,8 +164,8 @@ fn squares(name: &str) -> bool {
     match objective {
         // Products of sensitivities over positions.
         "smoothi" => name.contains("frozen=false"),
-        "p-norm-push" | "p-norm-push-minmax" => true,
-        "squared" | "squared-hinge" | "margin" | "auroc-minmax" | "auroc-margin" => true,
+        "p-norm-push" | "p-norm-push-minmax" | "squared" | "squared-hinge" | "margin" | "auroc-minmax"
+        | "auroc-margin" => true,
         "top-ap" | "precision-threshold" | "recall-threshold" => surrogate == Some("squared-hinge"),
         "song"
         | "song-v1"
