@@ -6,18 +6,20 @@ use common::{Toprank, json};
 use toprank::core::{Lists, Policy, Stream};
 use toprank::objectives::{Batch, Goal, GoalError, Gradients};
 
-const LETOR: &str = "\
-2 qid:10 1:0.9
-0 qid:10 1:0.8
-1 qid:10 1:0.1
-0 qid:11 1:0.4
-1 qid:11 1:0.3
-0 qid:11 1:0.2
-";
+/// Labels of two lists of three rows.
+const LABELS: [f32; 6] = [2.0, 0.0, 1.0, 0.0, 1.0, 0.0];
+
+/// A folder with the two lists as `test.txt`.
+fn shell() -> Toprank {
+    let shell = Toprank::new();
+    let row = |(i, label)| format!("{label} qid:{} 1:0.5\n", 10 + i / 3);
+    shell.file("test.txt", &LABELS.iter().enumerate().map(row).collect::<String>());
+    shell
+}
 
 /// The same step in the library, which must not return numbers that are not finite (`crates/objectives/tests/extremes.rs`).
 fn library(objective: &str, scores: &[f64]) -> Result<f64, GoalError> {
-    let lists = Lists::from_lengths(&[3, 3], vec![2.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    let lists = Lists::from_lengths(&[3, 3], LABELS.to_vec());
     let goal = Goal::parse(objective, &Policy::default()).unwrap();
     let batch = Batch { stream: Stream::new(1, "objective"), ..Batch::all(&lists, scores) };
     let mut out = Gradients { want_hessian: true, ..Gradients::default() };
@@ -26,8 +28,7 @@ fn library(objective: &str, scores: &[f64]) -> Result<f64, GoalError> {
 
 #[test]
 fn every_objective_gives_finite_numbers_or_an_error_with_file_line_list_and_score() {
-    let shell = Toprank::new();
-    shell.file("test.txt", LETOR);
+    let shell = shell();
     let mut refused = 0;
     for size in [1e6, 1e150, 1e200, 1e300, f64::MAX] {
         let scores = [0.5, -size, 0.25, size, -size, 0.0];
@@ -62,8 +63,7 @@ fn every_objective_gives_finite_numbers_or_an_error_with_file_line_list_and_scor
 
 #[test]
 fn an_overflow_names_line_list_item_and_score() {
-    let shell = Toprank::new();
-    shell.file("test.txt", LETOR);
+    let shell = shell();
     shell.file("scores.txt", "0.5\n-1\n0.25\n3e200\n-1e200\n0\n");
     let base = "gradient --data test.txt --scores scores.txt --objective";
     let message = shell.fails(3, &format!("{base} squared-hinge -o g.csv"));
@@ -79,8 +79,7 @@ fn an_overflow_names_line_list_item_and_score() {
 
 #[test]
 fn a_score_that_is_not_finite_is_refused_with_its_line() {
-    let shell = Toprank::new();
-    shell.file("test.txt", LETOR);
+    let shell = shell();
     for score in ["inf", "-inf", "nan", "1e999"] {
         shell.file("scores.txt", &format!("1\n2\n3\n{score}\n5\n6\n"));
         let message =

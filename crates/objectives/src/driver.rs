@@ -181,8 +181,6 @@ thread_local! {
     /// Scratch memory of this thread. It is taken while in use: a kernel that itself runs in parallel may be scheduled on
     /// this thread again, and must then find no scratch in use.
     static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
-    /// The state before the step, in which a failed step is undone; kept from step to step, so that none allocates.
-    static BEFORE: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
 }
 
 /// A part of the batch with fewer entries is not split further.
@@ -257,9 +255,6 @@ pub(crate) fn step(
         Reduction::Sum => 1.0,
         Reduction::Mean => part.total_weight(),
     };
-    let mut before = BEFORE.take();
-    let kept = part.state_length();
-    before.resize(before.len().max(kept), 0.0);
     let slices = Slices {
         gradient: &mut out.gradient,
         hessian: out.want_hessian.then_some(out.hessian.as_mut_slice()),
@@ -267,37 +262,38 @@ pub(crate) fn step(
         losses: &mut out.losses,
         // The state of a part starts with its first list.
         state: &mut values[if count == 0 { 0 } else { layout.starts[part.list_at(0)] as usize }..],
-        before: &mut before[..kept],
     };
-    let done = part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 }).and_then(|()| {
-        let used = out.losses.iter().filter(|loss| !loss.is_nan()).count();
-        out.counts = ListCounts { all: count, used, idle: count - used };
-        out.losses.iter_mut().filter(|loss| loss.is_nan()).for_each(|loss| *loss = 0.0);
-        out.loss = if weight > 0.0 { part.weighted_losses(&out.losses) / weight } else { 0.0 };
-        if out.loss.is_finite() { Ok(()) } else { Err(part.bad_sum(&out.losses)) }
-    });
-    if done.is_err() {
-        part.restore(values, &before);
-    }
-    BEFORE.set(before);
-    done
+    part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 })?;
+
+    let used = out.losses.iter().filter(|loss| !loss.is_nan()).count();
+    out.counts = ListCounts { all: count, used, idle: count - used };
+    out.losses.iter_mut().filter(|loss| loss.is_nan()).for_each(|loss| *loss = 0.0);
+    out.loss = if weight > 0.0 { part.weighted_losses(&out.losses) / weight } else { 0.0 };
+    if out.loss.is_finite() { Ok(()) } else { Err(part.bad_sum(&out.losses)) }
 }
 
-/// Multiplies all values by `weight`; true if one is then not finite.
-fn scale_all(values: &mut [f64], weight: f64) -> bool {
-    // Counted, as above: a loop without an early exit is vectorised.
-    let mut unfit = 0;
-    for value in values {
-        *value *= weight;
-        unfit += usize::from(!value.is_finite());
+toprank_core::vectorised! {
+    /// Multiplies all values by `weight`; true if one is then not finite.
+    fn scale_all(values: &mut [f64], weight: f64) -> bool {
+        // Counted, as above.
+        let mut unfit = 0;
+        for value in values {
+            *value *= weight;
+            unfit += u64::from(!value.is_finite());
+        }
+        unfit > 0
     }
-    unfit > 0
 }
 
-/// True if a number of the state is no longer one. NaN is a number's first value: not yet visited.
-fn is_spoilt(state: &[f64], before: &[f64]) -> bool {
-    let spoilt = |(now, before): (&f64, &f64)| now.is_infinite() | (now.is_nan() & !before.is_nan());
-    state.iter().zip(before).filter(|pair| spoilt(*pair)).count() > 0
+toprank_core::vectorised! {
+    /// True if a number of the state is no longer one. NaN is a number's first value: not yet visited.
+    fn is_spoilt(state: &[f64], before: &[f64]) -> bool {
+        let mut spoilt = 0;
+        for (now, before) in state.iter().zip(before) {
+            spoilt += u64::from(now.is_infinite() | (now.is_nan() & !before.is_nan()));
+        }
+        spoilt > 0
+    }
 }
 
 fn fill(values: &mut Vec<f64>, length: usize) {
@@ -323,29 +319,24 @@ struct Slices<'a> {
     hessian: Option<&'a mut [f64]>,
     previous: Option<&'a mut [f64]>,
     losses: &'a mut [f64],
-    /// From the first list of the part on; lists that were not drawn lie between those that were.
     state: &'a mut [f64],
-    /// The state before the step, of the lists of the part only.
-    before: &'a mut [f64],
 }
 
 impl<'a> Slices<'a> {
-    fn split(self, entries: usize, lists: usize, state: usize, before: usize) -> (Slices<'a>, Slices<'a>) {
+    fn split(self, entries: usize, lists: usize, state: usize) -> (Slices<'a>, Slices<'a>) {
         let (gradient, gradient_right) = self.gradient.split_at_mut(entries);
         let (losses, losses_right) = self.losses.split_at_mut(lists);
         let (state, state_right) = self.state.split_at_mut(state);
-        let (before, before_right) = self.before.split_at_mut(before);
         let (hessian, hessian_right) = self.hessian.map(|c| c.split_at_mut(entries)).unzip();
         let (previous, previous_right) = self.previous.map(|p| p.split_at_mut(entries)).unzip();
         (
-            Slices { gradient, hessian, previous, losses, state, before },
+            Slices { gradient, hessian, previous, losses, state },
             Slices {
                 gradient: gradient_right,
                 hessian: hessian_right,
                 previous: previous_right,
                 losses: losses_right,
                 state: state_right,
-                before: before_right,
             },
         )
     }
@@ -383,30 +374,6 @@ impl Part<'_> {
             return ordered_sum(losses);
         }
         losses.iter().enumerate().map(|(d, loss)| self.weight(d) * self.importance(d) * loss).sum()
-    }
-
-    /// Where the state of position `d` lies.
-    fn block(&self, d: usize) -> std::ops::Range<usize> {
-        let q = self.list_at(d);
-        self.shape.starts[q] as usize..self.shape.starts[q + 1] as usize
-    }
-
-    /// How many numbers of state the lists of the part have.
-    fn state_length(&self) -> usize {
-        match self.batch.draws {
-            None => (self.shape.starts[self.first + self.count] - self.shape.starts[self.first]) as usize,
-            Some(_) => (self.first..self.first + self.count).map(|d| self.block(d).len()).sum(),
-        }
-    }
-
-    /// Gives the lists of the part the state that they had before the step.
-    fn restore(&self, state: &mut [f64], mut before: &[f64]) {
-        for d in self.first..self.first + self.count {
-            let block = self.block(d);
-            let (own, rest) = before.split_at(block.len());
-            state[block].copy_from_slice(own);
-            before = rest;
-        }
     }
 
     /// `what` of the list at position `d` is not finite.
@@ -466,39 +433,36 @@ impl Part<'_> {
         }
         let middle = self.first + self.count / 2;
         let state_before = |d: usize| self.shape.starts[self.list_at(d)] as usize;
-        let first_half = Part { count: middle - self.first, ..self };
         let (left, right) = slices.split(
             self.start(middle) - self.start(self.first),
             middle - self.first,
             state_before(middle) - state_before(self.first),
-            first_half.state_length(),
         );
         let (left, right) = rayon::join(
-            || first_half.run(left, scale),
+            || Part { count: middle - self.first, ..self }.run(left, scale),
             || Part { first: middle, count: end - middle, ..self }.run(right, scale),
         );
         left.and(right)
     }
 
-    /// One list after the other, up to the first whose results are not finite; `before` is filled for all of them.
+    /// One list after the other. A list whose results are not finite gets its state back; the error is that of the first such
+    /// list. The others take the step all the same, so that the state does not depend on threads.
     fn run_lists(self, mut slices: Slices, scale: f64, work: &mut Work) -> Result<(), GoalError> {
         if self.count == 0 {
             return Ok(());
         }
         let base = self.start(self.first);
-        let state_base = self.block(self.first).start;
-        let mut before = slices.before;
+        let state_base = self.shape.starts[self.list_at(self.first)] as usize;
+        let mut before = std::mem::take(&mut work.state_before);
         let mut done = Ok(());
         for d in self.first..self.first + self.count {
             let here = self.start(d) - base..self.start(d + 1) - base;
-            let block = self.block(d);
-            let state = &mut slices.state[block.start - state_base..block.end - state_base];
-            let (kept, rest) = std::mem::take(&mut before).split_at_mut(block.len());
-            kept.copy_from_slice(state);
-            before = rest;
-            if done.is_err() {
-                continue;
-            }
+            let q = self.list_at(d);
+            let block =
+                self.shape.starts[q] as usize - state_base..self.shape.starts[q + 1] as usize - state_base;
+            let state = &mut slices.state[block];
+            before.clear();
+            before.extend_from_slice(state);
             let mut out = Out {
                 gradient: &mut slices.gradient[here.clone()],
                 hessian: slices.hessian.as_mut().map(|c| &mut c[here.clone()]),
@@ -511,15 +475,18 @@ impl Part<'_> {
                 None => None,
                 Some(loss) if !loss.is_finite() => Some("loss"),
                 Some(_) if scale_all(out.gradient, weight) => Some("gradient"),
-                Some(_) if scale_all(out.hessian.unwrap_or_default(), weight) => Some("Hessian diagonal"),
-                Some(_) if scale_all(out.gradient_previous.unwrap_or_default(), weight) => {
+                Some(_) if out.hessian.is_some_and(|h| scale_all(h, weight)) => Some("Hessian diagonal"),
+                Some(_) if out.gradient_previous.is_some_and(|g| scale_all(g, weight)) => {
                     Some("gradient at the previous scores")
                 }
-                Some(_) => None,
+                Some(_) => is_spoilt(state, &before).then_some("state of the objective"),
             };
-            let unfit = unfit.or_else(|| is_spoilt(state, kept).then_some("state of the objective"));
-            done = unfit.map_or(Ok(()), |what| Err(self.not_finite(d, what)));
+            if let Some(what) = unfit {
+                state.copy_from_slice(&before);
+                done = done.and_then(|()| Err(self.not_finite(d, what)));
+            }
         }
+        work.state_before = before;
         done
     }
 

@@ -256,7 +256,9 @@ impl Goal {
     /// Loss, gradient and Hessian diagonal of one step over a data set or a batch of it, all finite; updates the state.
     ///
     /// # Errors
-    /// If a score is not finite, a result would not be finite, or lengths do not fit. The state is then as it was before the step.
+    /// If a score is not finite, a result would not be finite, or lengths do not fit. If the results of some lists are not finite
+    /// ([`GoalError::NotFinite`]), these lists have the state that they had before and all others have taken the step; after any
+    /// other error the whole state is as it was.
     pub fn step(&self, batch: &Batch, state: &mut State, out: &mut Gradients) -> Result<(), GoalError> {
         crate::driver::step(self, batch, state, out)
     }
@@ -364,8 +366,8 @@ pub enum GoalError {
         /// What was found.
         found: f64,
     },
-    /// Finite scores whose loss, or what it is computed from, is beyond the range of 64-bit floats. The state is as it was before
-    /// the step.
+    /// Finite scores whose loss, or what it is computed from, is beyond the range of 64-bit floats. The list has the state that it
+    /// had before the step.
     #[error(
         "list {list}: the {what} is not a finite number; the list's score farthest from 0 is {score:e} (item {item}), expected \
          scores, labels and weights for which the objective stays within the range of 64-bit floats"

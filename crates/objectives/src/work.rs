@@ -38,6 +38,8 @@ pub struct Work {
     pub places: Buffer<u32>,
     /// Of draws and of lists with unlabelled items.
     pub(crate) gathered: Gathered,
+    /// The state of a list before its step.
+    pub(crate) state_before: Vec<f64>,
     /// State of objectives that keep none between lists.
     pub(crate) aside: Aside,
     /// Memory of the kernels.
