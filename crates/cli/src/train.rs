@@ -44,7 +44,9 @@ override it.
 
 While it trains, MODEL.checkpoint beside the model holds everything that is needed to resume: Ctrl-C stops after the present step,
 --resume continues, and the model is the same to the byte as if the run had never been interrupted. With --valid the model of the
-best epoch is kept, otherwise that of the last. With --model trees a boosting round is an epoch.
+best epoch is kept, otherwise that of the last. With --model trees a boosting round is an epoch. All inputs must be what they were;
+files outside the folder of the model need --trust-paths. A new run does not overwrite the checkpoint of another one without
+--force, and MODEL.lock keeps two runs from writing the same model at once.
 
 With --smiles (molecules) or --graph, --nodes and --edges, items are graphs, which --model gin scores. A table without a list
 column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label data: one list and one

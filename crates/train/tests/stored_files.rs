@@ -390,6 +390,27 @@ fn the_files_of_every_kind_open_and_the_reference_implementation_signs_as_the_st
 }
 
 #[test]
+fn no_seed_of_the_fuzzer_makes_a_loader_panic() {
+    let seeds = toprank_testkit::fuzz::seeds("store");
+    assert!(seeds.len() >= 4);
+    for (path, _) in seeds {
+        let checkpoint = |kind| checkpoint::resumable(&path, kind).map(drop);
+        let results = [
+            Model::load(&path).map(drop),
+            Recommender::load(&path).map(drop),
+            Embedder::load(&path).map(drop),
+            WalkFile::load(&path).map(drop),
+            checkpoint(TrainerKind::Rank),
+            checkpoint(TrainerKind::Recommend),
+            checkpoint(TrainerKind::Embed),
+            checkpoint(TrainerKind::Walk),
+        ];
+        // Each is a good file of one kind, so that the fuzzer starts behind the first checks.
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{}", path.display());
+    }
+}
+
+#[test]
 fn a_damaged_byte_anywhere_is_an_error_or_the_same_result() {
     on_every_kind(|kind, path| {
         let first = (kind.open)(path).unwrap();
@@ -404,7 +425,7 @@ fn a_damaged_byte_anywhere_is_an_error_or_the_same_result() {
             put(at, byte ^ 1);
             match without_panic(kind, path) {
                 Ok(Ok(result)) if result != first => {
-                    faults.push(format!("byte {at} accepted with another result"))
+                    faults.push(format!("byte {at} accepted with another result"));
                 }
                 Ok(_) => {}
                 Err(panic) => faults.push(format!("byte {at}: panic: {panic}")),

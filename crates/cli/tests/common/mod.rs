@@ -175,10 +175,10 @@ impl Toprank {
         (code, std::fs::read_to_string(said).expect("what it said"))
     }
 
-    /// A call that goes on while the test does.
-    pub fn start(&self, args: &str) -> std::process::Child {
+    /// A call that goes on while the test does, and is killed with it.
+    pub fn start(&self, args: &str) -> Running {
         let mut command = self.command(args);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs")
+        Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs"))
     }
 
     /// Makes a folder.
@@ -213,6 +213,24 @@ impl Toprank {
         let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
         assert!(kill.success());
         child.wait().expect("it ends").code()
+    }
+}
+
+/// A process that ends with the test, also if that fails.
+pub struct Running(std::process::Child);
+
+impl Running {
+    /// True until it has ended.
+    pub fn is_running(&mut self) -> bool {
+        self.0.try_wait().expect("a child").is_none()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

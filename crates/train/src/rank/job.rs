@@ -419,7 +419,9 @@ impl Job {
 /// Names of columns, categories and outputs, and the places at which rows were shown.
 fn add_names(content: &mut Content, train: &Data, columns: &[Column]) {
     content.texts(columns.iter().map(|column| column.name.as_str()));
-    columns.iter().for_each(|column| content.names(column.levels.as_ref()));
+    for column in columns {
+        content.names(column.levels.as_ref());
+    }
     content.names(train.output_names());
     if let Data::Memory(data) = train {
         content.numbers(data.positions.as_deref().unwrap_or_default());
