@@ -387,9 +387,9 @@ impl ParamError {
 
 impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let ParamError { param, found, expected, unknown } = self;
-        // A name given by a user may have any length.
+        /// A name given by a user may have any length; so many characters of it are shown.
         const SHOWN: usize = 400;
+        let ParamError { param, found, expected, unknown } = self;
         let cut = found.char_indices().nth(SHOWN).map(|(end, _)| format!("{}…", &found[..end]));
         let found = cut.as_ref().unwrap_or(found);
         match unknown {

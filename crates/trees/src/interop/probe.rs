@@ -243,7 +243,9 @@ mod tests {
                             .filter(|(node, _)| node.feature as usize == feature)
                             .collect();
                         let mut wanted = Wanted::default();
-                        asked.iter().for_each(|(node, left)| wanted.add(node, *left));
+                        for (node, left) in &asked {
+                            wanted.add(node, *left);
+                        }
                         for &value in candidates {
                             let expected = asked.iter().all(|(node, left)| node.goes_left(value) == *left);
                             assert_eq!(wanted.holds(value), expected, "{name}: {value} of feature {feature}");
