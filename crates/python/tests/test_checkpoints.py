@@ -104,7 +104,7 @@ def test_what_cannot_be_resumed_is_a_clear_exception(lists, tmp_path, stop_after
         ranker(verbose=True).fit(X, y, group=sizes, checkpoint=model)
     with pytest.raises(ValueError, match="a checkpoint of another config"):
         ranker(leaves=3).fit(X, y, group=sizes, checkpoint=model, resume=True)
-    with pytest.raises(ValueError, match="a checkpoint of other data"):
+    with pytest.raises(ValueError, match="the training data changed"):
         ranker().fit(X, np.roll(y, 1), group=sizes, checkpoint=model, resume=True)
     ranker().fit(X, y, group=sizes, checkpoint=model, resume=True)
     with pytest.raises(FileNotFoundError, match="run.toprank is finished: load it"):
