@@ -139,7 +139,7 @@ mod tests {
     /// Values that are no files.
     const OTHERS: &str = "ALPHA AVERAGE BITS COLUMN COLUMNS D DANGLING E FEATURES FORMAT FRACTION H HOW ITEMS K KIND \
         L LABEL LEVEL LIST METHOD METRIC METRICS N NAME NORM OBJECTIVE ON PART \
-        PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TESTS TOOL VALUE VIEWS WHERE WHICH error|skip fp=A,fn=B";
+        PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TESTS TOOL VALUE VIEWS WHERE WHICH error|skip fp=A,fn=B yes|no";
 
     fn all(command: &Command, names: &mut std::collections::BTreeSet<String>) {
         names.extend(command.get_arguments().filter(|arg| arg.get_action().takes_values()).map(value_name));

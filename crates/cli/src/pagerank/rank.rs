@@ -48,7 +48,7 @@ pub struct Rank {
     #[arg(long)]
     undirected: bool,
     /// Whether the first line names the columns [default: only if it cannot be an edge, see --help]
-    #[arg(long, value_enum, value_name = "WHETHER")]
+    #[arg(long, value_enum, value_name = "yes|no")]
     header: Option<Header>,
     /// File of the nodes where walks start, one per line [default: all nodes]
     #[arg(long, value_name = "FILE")]

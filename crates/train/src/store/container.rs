@@ -426,7 +426,7 @@ impl Stored {
     pub(crate) fn numbers<T: Number>(&self, name: &str) -> Result<Vec<T>, TrainError> {
         let bytes = self.bytes(name)?;
         if !bytes.len().is_multiple_of(T::BYTES) {
-            return Err(self.wrong(format!("{} bytes in {name}", bytes.len()), "whole numbers"));
+            return Err(self.wrong(format!("{} bytes in {name}", bytes.len()), "integers"));
         }
         Ok(bytes.chunks_exact(T::BYTES).map(T::get).collect())
     }
