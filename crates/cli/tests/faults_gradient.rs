@@ -87,3 +87,14 @@ fn a_score_that_is_not_finite_is_refused_with_its_line() {
         assert!(message.contains("scores.txt:4"), "{message}");
     }
 }
+
+#[test]
+fn a_run_whose_scores_stop_being_finite_ends_like_one_whose_loss_does() {
+    let shell = shell();
+    let args = "train --data test.txt --model linear --objective squared --optimiser sgd --learning-rate 1e30 \
+                --clip 0 --epochs 50 -o m.toprank";
+    let message = shell.fails(1, args);
+    assert!(message.contains("the score is not a finite number; the batch held the lists 0, 1"), "{message}");
+    assert!(message.contains("Their names: 10, 11"), "{message}");
+    assert!(!shell.has("m.toprank"), "a model of a diverged run was written");
+}
