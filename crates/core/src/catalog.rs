@@ -442,6 +442,15 @@ mod tests {
     }
 
     #[test]
+    fn long_names_are_near_to_nothing_and_are_cut_in_messages() {
+        let (long, longer) = ("x".repeat(100_000), "x".repeat(100_001));
+        assert!(nearest(&long, [longer.as_str(), "x"].into_iter()).is_empty());
+        assert!(nearest("ndgc", [long.as_str(), "ndcg"].into_iter()).contains(&"ndcg"));
+        let message = ParamError::new("user", &long, "a user of the model").to_string();
+        assert!(message.ends_with("xx…") && message.len() < 500, "{} bytes", message.len());
+    }
+
+    #[test]
     fn edit_distance_counts_insertions_deletions_replacements_and_swaps() {
         for (a, b, distance) in
             [("ndcg", "ndcg", 0), ("ncdg", "ndcg", 1), ("", "map", 3), ("mpa", "map", 1), ("dgc", "ndcg", 2)]

@@ -2,6 +2,7 @@
 //! stays memory-mapped.
 
 use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -104,7 +105,13 @@ impl Watched {
         for at in first..first + count {
             let (range, sum) = &blocks[at % blocks.len()];
             buffer.resize(range.len(), 0);
-            read_at(&self.file, &mut buffer, range.start as u64).map_err(io)?;
+            read_at(&self.file, &mut buffer, range.start as u64).map_err(|e| match e.kind() {
+                // Its size was right a moment ago.
+                ErrorKind::UnexpectedEof => {
+                    changed(format!("shortened to less than {} bytes since it was opened", range.end))
+                }
+                _ => io(e),
+            })?;
             if !matches(&buffer, *sum) {
                 let Range { start, end } = range;
                 return Err(changed(format!("bytes {start} to {end} that have changed since it was opened")));
@@ -127,4 +134,28 @@ fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<()> {
     let mut file = file;
     file.seek(SeekFrom::Start(at))?;
     file.read_exact(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Between the look at its size and the reading of a block a file can be shortened: here the block says so from the start.
+    #[test]
+    fn a_file_that_ends_before_a_block_is_called_shortened() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, b"twelve bytes").unwrap();
+        let opened = File::open(file.path()).unwrap();
+        let about = opened.metadata().unwrap();
+        let watched = Watched::new("big.toprank-data", opened, &about);
+        watched.recheck(&[(0..12, xxh3_64(b"twelve bytes"))]).unwrap();
+        let error = watched.recheck(&[(0..20, 0)]).unwrap_err();
+        assert_eq!(error.fault(), crate::Fault::Data);
+        assert!(
+            error
+                .to_string()
+                .starts_with("big.toprank-data: shortened to less than 20 bytes since it was opened"),
+            "{error}"
+        );
+    }
 }
