@@ -187,7 +187,6 @@ fn files_that_are_no_edges_are_refused_and_endless_files_are_not_read_to_their_e
     if !Path::new("/dev/zero").exists() {
         return;
     }
-    let start = Instant::now();
     let error = shell.fails(3, "pagerank rank --edges /dev/zero");
     assert!(error.contains("/dev/zero: a file that is not text"), "{error}");
     shell.fails(3, "import /dev/zero -o m.toprank");
@@ -200,7 +199,6 @@ fn files_that_are_no_edges_are_refused_and_endless_files_are_not_read_to_their_e
         let error = shell.fails(3, &format!("inspect /dev/zero --input-format {name}"));
         assert!(error.contains("/dev/zero"), "{name}: {error}");
     }
-    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -278,7 +276,6 @@ fn sparse_data_are_not_written_as_a_dense_table_beyond_all_measure() {
 fn trees_learn_from_sparse_data_without_a_dense_copy() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("sparse.txt"), sparse_rows()).unwrap();
-    let start = Instant::now();
     // The dense copy alone would be 4.4 GB.
     let call = format!(
         "ulimit -v 2500000; exec {} train --data sparse.txt --model trees --n-estimators 2 --threads 2 -o m.toprank --quiet",
@@ -286,7 +283,6 @@ fn trees_learn_from_sparse_data_without_a_dense_copy() {
     );
     let out = Command::new("sh").args(["-c", &call]).current_dir(folder.path()).output().unwrap();
     assert!(out.status.success(), "{}", error_of(&out));
-    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -9,8 +9,8 @@ use toprank::train::fit::run::{Begin, RunFiles, RunLock, checkpoint_of, run_to_f
 use toprank::train::store::checkpoint;
 use toprank::train::store::fingerprint::Input;
 use toprank::train::{
-    Config, Embedder, Files, Model, Outcome, Reached, Recommender, SETTINGS, Settings, TrainError,
-    TrainerKind, TrainingLoop, WalkFile,
+    Config, Embedder, Model, Outcome, Reached, Recommender, SETTINGS, Settings, TrainError, TrainerKind,
+    TrainingLoop, WalkFile,
 };
 
 use super::screen::Screen;
