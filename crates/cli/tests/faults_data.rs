@@ -287,6 +287,7 @@ fn trees_learn_from_sparse_data_without_a_dense_copy() {
 
 #[test]
 fn a_chain_of_twenty_thousand_nodes_is_imported_at_once() {
+    // Cubic time would be weeks; the same holds for the sizes of the next two tests, which quadratic time would make endless.
     let shell = Toprank::new();
     let n = 20_000;
     let row = |key: &str, of: &dyn Fn(i64) -> String, count: i64| {
@@ -307,24 +308,20 @@ fn a_chain_of_twenty_thousand_nodes_is_imported_at_once() {
         "\nend of trees\n".into(),
     ];
     shell.file("chain.txt", &tree.concat());
-    let start = Instant::now();
     shell.ok("import chain.txt -o chain.toprank");
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     shell.file("data.csv", "label,f0\n1,7.2\n0,5000\n");
     assert_eq!(shell.ok("predict chain.toprank --data data.csv"), "15.0\n10000.0\n");
 }
 
 #[test]
-fn molecules_of_twenty_thousand_atoms_are_split_by_scaffold_at_once() {
+fn molecules_of_a_hundred_thousand_atoms_are_split_by_scaffold_at_once() {
     let shell = Toprank::new();
     let chain = |length: usize| format!("C1CC1{}C1CC1", "C".repeat(length));
-    let rows: String = (0..4).map(|i| format!("{},{}\n", chain(20_000 + i / 2), i % 2)).collect();
+    let rows: String = (0..4).map(|i| format!("{},{}\n", chain(100_000 + i / 2), i % 2)).collect();
     shell.file("molecules.csv", &format!("smiles,label\n{rows}"));
-    let start = Instant::now();
     let out = json(
         &shell.ok("split molecules.csv --smiles smiles --method scaffold:fractions=50/50 -o parts --json"),
     );
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     // Two scaffolds, told apart by one atom, of two molecules each.
     let items: Vec<u64> =
         out["files"].as_array().unwrap().iter().map(|f| f["items"].as_u64().unwrap()).collect();
@@ -335,12 +332,10 @@ fn molecules_of_twenty_thousand_atoms_are_split_by_scaffold_at_once() {
 fn names_of_a_hundred_thousand_characters_are_answered_at_once() {
     let shell = Toprank::new();
     let names: String =
-        (0..60).map(|i| format!("{}{i},item{},1\n", "u".repeat(2_000), i % 7)).collect::<Vec<_>>().concat();
+        (0..600).map(|i| format!("{}{i},item{},1\n", "u".repeat(2_000), i % 7)).collect::<Vec<_>>().concat();
     shell.file("taste.csv", &format!("user,item,rating\n{names}"));
     shell.ok("recommend train --data taste.csv --list user --item item --label rating --epochs 1 -o rec.toprank --quiet");
-    let start = Instant::now();
     let error = shell.fails(2, &format!("recommend top rec.toprank --user {}", "x".repeat(100_000)));
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(error.contains("xxx…") && error.len() < 2_000, "{} bytes", error.len());
 }
 
