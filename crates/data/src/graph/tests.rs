@@ -88,7 +88,7 @@ fn what_is_not_text_is_no_edge_list() {
         let error = read_edges(&Source::bytes("m.toprank", bytes), &EdgeOptions::default()).unwrap_err();
         assert!(error.to_string().starts_with("m.toprank: a file that is not text"), "{error}");
     }
-    let late = "a b\n".repeat(40_000) + "c \u{1}\n";
+    let late = "a b\n".repeat(40_000) + "c \0\n";
     let error = edges("a.txt", &late, &EdgeOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("a.txt:40001: bytes that are not text"), "{error}");
 }
