@@ -3,6 +3,8 @@
     cargo build --release -p toprank-bench
     python bench/training/run.py [--out bench/training/result.csv] [--rounds 7] [--threads 1 2]
 
+PyTorch runs each case eager and with torch.compile; the faster one counts.
+
 Generated data in the shape of MSLR: 136 features; 48 % of a list is relevant as there, and 10 % for comparison (a
 smaller share is cheaper for LibAUC, whose pairs are a matrix). A step draws lists from data 8 times as large, gathers
 their rows, scores them, computes loss and gradient (SONG: ours and LibAUC's NDCGLoss; ListNet), runs the backward pass
@@ -42,13 +44,15 @@ CASES = [
     ("large, long lists", LARGE, "song", 8, 1000, 480, 5),
     ("context, short lists", CONTEXT, "song", 64, 100, 48, 8),
     ("context, long lists", CONTEXT, "song", 8, 1000, 480, 3),
+    ("context, prediction of short lists", CONTEXT, "predict", 64, 100, 48, 20),
+    ("context, prediction of long lists", CONTEXT, "predict", 8, 1000, 480, 8),
     ("small, ListNet (a step of the epoch)", SMALL, "listnet", 32, 120, 58, 47),
 ]
 WIDTH, WARM, STEPS_OF_DATA = 136, 3, 8
 
 
-def peer(threads):
-    """Answers cases from stdin, as the Rust program does."""
+def peer(threads, compiled):
+    """Answers cases from stdin, as the Rust program does; `compiled`: with torch.compile."""
     import torch
 
     torch.set_num_threads(threads)
@@ -57,7 +61,7 @@ def peer(threads):
     for line in sys.stdin:
         model, objective, *numbers = line.split()
         batch, length, relevant, steps = map(int, numbers)
-        print(json.dumps(steps_of(torch, model, objective, batch, length, relevant, steps)), flush=True)
+        print(json.dumps(steps_of(torch, compiled, model, objective, batch, length, relevant, steps)), flush=True)
 
 
 class Context:
@@ -85,12 +89,31 @@ def network(torch, text):
     return torch.nn.Sequential(*layers, torch.nn.Linear(inputs, 1))
 
 
-def steps_of(torch, text, objective, batch, length, relevant, steps):
+def predictions(torch, model, batch, length, steps):
+    parts = [torch.rand(batch, length, WIDTH) * 2 - 1 for _ in range(STEPS_OF_DATA)]
+    times, start_cpu = [], 0.0
+    with torch.inference_mode():
+        for step in range(WARM + steps):
+            if step == WARM:
+                start_cpu = time.process_time()
+            start = time.perf_counter()
+            total = model(parts[step % STEPS_OF_DATA]).double().sum().item()
+            if step >= WARM:
+                times.append(time.perf_counter() - start)
+    return {"wall": statistics.median(times), "cpu": (time.process_time() - start_cpu) / steps, "loss": total}
+
+
+def steps_of(torch, compiled, text, objective, batch, length, relevant, steps):
     lists = STEPS_OF_DATA * batch
     features = torch.rand(lists, length, WIDTH) * 2 - 1
     rating = torch.zeros(lists, length)
     rating[:, :relevant] = 1
-    model = network(torch, text).train()
+    model = network(torch, text)
+    if compiled:
+        model = torch.compile(model)
+    if objective == "predict":
+        return predictions(torch, model.eval(), batch, length, steps)
+    model.train()
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     if objective == "song":
         from libauc.losses.ranking import NDCGLoss
@@ -145,20 +168,24 @@ def main():
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--peer", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--compiled", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer:
-        return peer(arguments.peer)
+        return peer(arguments.peer, arguments.compiled)
     cases = [case for case in CASES if arguments.only in case[0]]
     rows, alone = [], {}
     for threads in arguments.threads:
         ours = Side(harness.command("training"), threads)
-        theirs = Side([sys.executable, __file__, "--peer", str(threads)], threads)
+        peers = [[sys.executable, __file__, "--peer", str(threads)] + how for how in ([], ["--compiled"])]
+        theirs = [Side(command, threads) for command in peers]
         seen = {case[0]: [] for case in cases}
         for _ in range(arguments.rounds):
             for case in cases:
-                seen[case[0]].append((ours.ask(case[1:]), theirs.ask(case[1:])))
-        ours.close()
-        theirs.close()
+                answers = [side.ask(case[1:]) for side in theirs]
+                # The faster of eager and compiled counts.
+                seen[case[0]].append((ours.ask(case[1:]), min(answers, key=lambda answer: answer["wall"])))
+        for side in [ours, *theirs]:
+            side.close()
         for name, *_ in cases:
             pairs = seen[name]
             middle = lambda side, key: statistics.median(pair[side][key] for pair in pairs)

@@ -1,5 +1,5 @@
 //! No bytes make a loader of model files or checkpoints panic; for the fuzzer every checksum is right. Networks are left out: this
-//! build has no burn. The tests of `toprank-train` attack their files.
+//! build has none. The tests of `toprank-train` attack their files.
 #![no_main]
 
 use toprank_train::store::checkpoint;

@@ -1,4 +1,4 @@
-//! Paper 000 (SONG) in small: its ablations on public learning-to-rank data, each one command of a few minutes.
+//! The ablations of SONG's paper (bib key `qiu2024optimal`) in small on public learning-to-rank data, each one command of a few minutes.
 //!
 //! ```text
 //! paper000 moving-average [FOLDER]    figure 6, left

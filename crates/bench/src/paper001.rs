@@ -1,4 +1,4 @@
-//! The simulation of paper 001 (SOPRC, section 3 and appendix B.2): does an estimate of AUPRC depend on how often relevant
+//! The simulation of SOPRC's paper (bib key `wen2022exploring`, section 3 and appendix B.2): does an estimate of AUPRC depend on how often relevant
 //! items are drawn?
 //!
 //! Five times 100,000 scores of three kinds, one in ten relevant. Batches of 1000 hold relevant items at rates of 0.01 to

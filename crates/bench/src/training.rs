@@ -7,20 +7,22 @@
 //! {"wall": 0.0241, "cpu": 0.0467, "loss": 0.71}   seconds per step: median by the clock, mean of the process
 //! ```
 //!
-//! The number of threads is that of rayon: `RAYON_NUM_THREADS`.
+//! With the objective `predict`, lists are scored instead. The number of threads is that of rayon: `RAYON_NUM_THREADS`.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use toprank::core::{Architecture, Lists, Policy, Stream};
+use toprank::core::{Architecture, Differentiable, Lists, Policy, Stream};
 use toprank::data::Matrix;
 use toprank::objectives::{Draws, Goal};
-use toprank::train::fit::engine::{At, Engine, Examples, Into, Task};
+use toprank::train::fit::engine::{At, Engine, Examples, Into, Task, score};
 use toprank::train::{OptimiserStep, fit::optimiser, fit::sampler};
 
 use crate::common::{Outcome, WrongUse, cpu_seconds};
 
 const WIDTH: usize = 136;
+/// Parts of the data, as in training by default.
+const PARTS: usize = 8;
 /// Steps before the clock starts.
 const WARM: u64 = 3;
 /// The data hold so many times the rows of a step, so that rows come from memory, not from a cache.
@@ -57,11 +59,14 @@ fn steps_of(
     let mut parameters = vec![0.0; model.parameters()];
     model.init(Stream::new(1, "init"), &mut parameters);
     let policy = Policy::default();
+    if objective == "predict" {
+        return predictions(&*model, &parameters, (batch, length), steps);
+    }
     let goal = Goal::parse(objective, &policy)?;
     let mut state = goal.state(&lists)?;
     let mut sampler = sampler::parse(&format!("lists:batch={batch}"))?.1.open(&lists, &policy, 1)?;
     let mut adam = optimiser::parse("adam")?.1.open(parameters.len());
-    let (mut engine, mut draws) = (Engine::default(), Draws::default());
+    let (mut engine, mut draws) = (Engine::new(PARTS), Draws::default());
     let mut gradient = vec![0.0; parameters.len()];
     let examples = Examples { lists: &lists, features: &features };
     let (mut times, mut loss) = (Vec::new(), 0.0);
@@ -87,6 +92,31 @@ fn steps_of(
     cpu = (cpu_seconds() - cpu) / steps as f64;
     times.sort_by(f64::total_cmp);
     Ok((times[times.len() / 2], cpu, loss))
+}
+
+/// Seconds to score `batch` lists, other ones in every step.
+fn predictions(
+    model: &dyn Differentiable,
+    parameters: &[f32],
+    (batch, length): (usize, usize),
+    steps: u64,
+) -> Outcome<(f64, f64, f64)> {
+    let parts: Vec<(Lists, Matrix)> = (0..STEPS_OF_DATA).map(|_| data(batch, length, 1)).collect();
+    let (mut times, mut cpu, mut total) = (Vec::new(), 0.0, 0.0);
+    for step in 0..WARM + steps {
+        if step == WARM {
+            cpu = cpu_seconds();
+        }
+        let (lists, features) = &parts[step as usize % STEPS_OF_DATA];
+        let start = Instant::now();
+        total = score(model, parameters, Examples { lists, features })?.iter().sum();
+        if step >= WARM {
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    cpu = (cpu_seconds() - cpu) / steps as f64;
+    times.sort_by(f64::total_cmp);
+    Ok((times[times.len() / 2], cpu, total))
 }
 
 /// Lists whose first items are relevant, with uniform features in [−1, 1).

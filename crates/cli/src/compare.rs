@@ -9,7 +9,7 @@ use toprank::metrics::compare::{
 };
 use toprank::metrics::rows::{self, ROW_TESTS};
 use toprank::metrics::significance::{Correction, TESTS, TukeyKind};
-use toprank::metrics::{Average, Better, Evaluation, evaluate};
+use toprank::metrics::{Average, Better, Evaluation, Measure, MeasureResult, evaluate};
 
 use crate::evaluate::{Bootstrap, check_per_list, is_standard_output, methods};
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub struct Compare {
     /// Number of lists with the largest differences to show for each pair
     #[arg(long, value_name = "N", default_value_t = 5)]
     biggest: usize,
-    /// Plot the per-list differences of the first pair and metric (.svg or .png)
+    /// Plot the per-list differences between the last two runs by the first metric (.svg; .png if built with it)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Write the value of every list and run to a CSV file; - prints the CSV instead of the report
@@ -72,6 +72,7 @@ fn after_help() -> String {
          Every verdict names the difference, its interval, the corrected p value of the first test that is defined, and\n\
          wins/ties/losses over lists. Intervals of differences have the level of the correction, so that they agree with the\n\
          corrected test; a verdict says where they do not. The first run is the baseline of the daggers in the table.\n\
+         d is the effect size: the mean difference over the standard deviation of the differences (Cohen's d of pairs).\n\
          With --qrels every judged query counts: one that a run does not answer is an empty ranking."
     )
 }
@@ -215,7 +216,7 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn each(&self) -> impl Iterator<Item = (&Comparison, &str)> {
-        self.comparisons.iter().zip(self.measures.all.iter().map(toprank::metrics::Measure::name))
+        self.comparisons.iter().zip(self.measures.all.iter().map(Measure::name))
     }
 
     fn text(&self, style: Style) -> String {
@@ -406,9 +407,52 @@ fn pair_name(pair: &PairResult) -> String {
     format!("{} − {}", pair.second, pair.first)
 }
 
+/// Rankings of the same lists on each metric: for each pair of them the difference with its interval and a paired t test, as far as
+/// the metric is a mean over lists.
+pub fn paired<'a>(
+    names: &[String],
+    results: &[&[MeasureResult]],
+    measures: &'a [Measure],
+) -> Result<Vec<(&'a str, Comparison)>, Failure> {
+    let mut options = CompareOptions { biggest: 0, ..CompareOptions::with_tests("t")? };
+    let mut found = Vec::new();
+    for (m, measure) in measures.iter().enumerate() {
+        if measure.metric().average() == Average::Arithmetic {
+            let values: Vec<&[f64]> = results.iter().map(|results| results[m].per_list.as_slice()).collect();
+            options.better = measure.metric().better();
+            found.push((measure.name(), compare(names, &values, None, &options)));
+        }
+    }
+    let (metrics, mut comparisons): (Vec<&str>, Vec<Comparison>) = found.into_iter().unzip();
+    correct_over_all(&mut comparisons);
+    Ok(metrics.into_iter().zip(comparisons).collect())
+}
+
+/// The verdicts of [`paired`], a line for each metric and pair.
+pub fn verdicts_text(paired: &[(&str, Comparison)]) -> String {
+    let lines = |(metric, found): &(&str, Comparison)| {
+        let line = |pair| format!("{}\n", Style::Table.text(&found.verdict(pair, metric)));
+        found.pairs.iter().map(line).collect::<String>()
+    };
+    paired.iter().map(lines).collect()
+}
+
+/// What [`paired`] found, in the form of `toprank compare --json`.
+pub fn paired_json(paired: &[(&str, Comparison)]) -> Value {
+    let one = |(metric, found): &(&str, Comparison)| {
+        let mut value = json!(found);
+        value["metric"] = json!(metric);
+        for (i, pair) in value["pairs"].as_array_mut().into_iter().flatten().enumerate() {
+            pair["verdict"] = json!(found.verdict(&found.pairs[i], metric));
+        }
+        value
+    };
+    paired.iter().map(one).collect()
+}
+
 fn report(comparisons: &[Comparison], runs: &[Run], measures: &Measures) -> Value {
     let names = &runs[0].judged.names;
-    let comparison = |(comparison, measure): (&Comparison, &toprank::metrics::Measure)| {
+    let comparison = |(comparison, measure): (&Comparison, &Measure)| {
         let mut value = json!(comparison);
         value["metric"] = json!(measure.name());
         for (i, pair) in value["pairs"].as_array_mut().into_iter().flatten().enumerate() {
@@ -452,19 +496,37 @@ fn write_per_list(path: &Path, runs: &[Run]) -> Result<(), Failure> {
     Ok(toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?)
 }
 
+/// Draws the difference of every list, of the last two runs by the first metric; of tests over rows, where lists are no sample, the difference
+/// of every pair with its interval.
 #[cfg(feature = "plots")]
 fn plot(path: &Path, runs: &[Run], comparisons: &[Comparison], measure: &str) -> Result<(), Failure> {
-    let Some(pair) = comparisons.first().and_then(|comparison| comparison.pairs.first()) else {
-        return Ok(());
+    use toprank_plots::{IntervalRow, differences, intervals};
+    let Some(comparison) = comparisons.first() else { return Ok(()) };
+    let Some(pair) = comparison.pairs.last() else { return Ok(()) };
+    let plot = match comparison.unit {
+        Unit::Rows => {
+            let row = |pair: &PairResult| {
+                let value = pair.effects.mean_difference;
+                let ends = pair.interval.map_or([value; 2], |interval| [interval.low, interval.high]);
+                IntervalRow { name: pair_name(pair), value, low: ends[0], high: ends[1] }
+            };
+            let rows: Vec<IntervalRow> = comparison.pairs.iter().map(row).collect();
+            let title = format!("Differences of {measure} with their intervals");
+            intervals(&title, &format!("difference of {measure}"), &rows)
+        }
+        Unit::Lists => {
+            let values = |run: usize| runs[run].evaluation.results[0].per_list.iter();
+            let values = values(pair.first_run).zip(values(pair.second_run)).map(|(a, b)| b - a);
+            let values: Vec<f64> = values.filter(|d| !d.is_nan()).collect();
+            let better = match comparison.better {
+                Better::Higher => toprank_plots::Better::Higher,
+                Better::Lower => toprank_plots::Better::Lower,
+            };
+            let title = format!("Difference of {measure} per list: {}", pair_name(pair));
+            differences(&title, &format!("difference of {measure}"), &values, better)
+        }
     };
-    let values = |run: usize| runs[run].evaluation.results[0].per_list.iter();
-    let differences: Vec<f64> = values(pair.first_run)
-        .zip(values(pair.second_run))
-        .map(|(a, b)| b - a)
-        .filter(|d| !d.is_nan())
-        .collect();
-    let title = format!("{measure}: {}", pair_name(pair));
-    toprank_plots::differences(&title, measure, &differences).save(path).map_err(Failure::failed)
+    plot.save(path).map_err(Failure::failed)
 }
 
 #[cfg(not(feature = "plots"))]

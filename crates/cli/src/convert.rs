@@ -10,16 +10,17 @@ use toprank::data::{Dataset, Run, Source, formats, read_run, sink, write_run};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::reading::{Reading, read_files};
+use crate::table::counted;
 use crate::{Common, note};
 
-/// Read a data file and write it in another format (by extension; .gz and .zst pack)
+/// Read a data file and write it in another format (by extension; .gz and .zst compress)
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   toprank convert test.txt test.parquet
   toprank convert big.txt big.toprank-data                   # memory-mapped by train and predict
   toprank convert ratings.csv --list user --item movie --label stars - --to csv
   toprank convert test.txt model.run --scores scores.txt     # a TREC run out of data and scores
-  toprank convert run.json run.trec --input-format run       # a run in another format (.json: JSON, else TREC)")]
+  toprank convert run.json run.trec --input-format run       # a run: .json is JSON, else TREC")]
 pub struct Convert {
     /// File to read; - is standard input
     from: String,
@@ -51,7 +52,7 @@ impl Convert {
             let Converted { lists, entries, features, .. } =
                 mapped::convert(&Source::path(&self.from), &options, &self.to)?;
             drop(spinner);
-            note(common, format!("wrote {lists} lists, {entries} items, {features} features to {to}"));
+            wrote(common, [lists, entries, features], to);
             return Ok(());
         }
         // A run holds names and scores only.
@@ -64,9 +65,7 @@ impl Convert {
         let spinner = Progress::spinner(common.quiet, &format!("writing {to}"));
         formats::write(&dataset, &self.to, self.to_format.as_deref())?;
         drop(spinner);
-        let (lists, entries, width) =
-            (dataset.lists.len(), dataset.lists.entries(), dataset.features.width());
-        note(common, format!("wrote {lists} lists, {entries} items, {width} features to {to}"));
+        wrote(common, [dataset.lists.len(), dataset.lists.entries(), dataset.features.width()], to);
         Ok(())
     }
 
@@ -75,6 +74,13 @@ impl Convert {
         let by_extension = || formats::by_extension(&Source::path(&self.to)).map(|format| format.name);
         self.to_format.as_deref().or_else(by_extension) == Some(mapped::FORMAT.name)
     }
+}
+
+/// Notes how much was written.
+fn wrote(common: &Common, [lists, items, features]: [usize; 3], to: impl std::fmt::Display) {
+    let (lists, items, features) =
+        (counted(lists, "list"), counted(items, "item"), counted(features, "feature"));
+    note(common, format!("wrote {lists}, {items}, {features} to {to}"));
 }
 
 /// The data's lists under these scores as a run; items without names are called by their row, from 1.
@@ -90,9 +96,7 @@ fn ranking(dataset: &Dataset, scores: &[f64], file: &str) -> Result<Run, Failure
 fn write_ranking(run: &Run, to: &Path, common: &Common) -> Result<(), Failure> {
     let json = Source::path(to).extension() == "json";
     sink::write_file(to, |out| if json { write_run_json(run, out) } else { write_run(run, out) })?;
-    note(
-        common,
-        format!("wrote {} queries, {} documents to {}", run.queries().len(), run.len(), to.display()),
-    );
+    let (queries, documents) = (counted(run.queries().len(), "query"), counted(run.len(), "document"));
+    note(common, format!("wrote {queries}, {documents} to {}", to.display()));
     Ok(())
 }

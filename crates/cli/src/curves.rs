@@ -39,18 +39,26 @@ impl Curves {
         self.files.iter_mut().try_for_each(|file| Ok(file.write(record)?))
     }
 
-    /// Draws the plot.
+    /// Draws the plot: `what` was trained, `epoch` is what an epoch is called, `best` the one that is kept and its metric.
     #[cfg(feature = "plots")]
-    pub fn finish(&mut self) -> Result<(), Failure> {
+    pub fn finish(&mut self, what: &str, epoch: &str, best: Option<(u32, f64)>) -> Result<(), Failure> {
         let series = |name: &str, value: &dyn Fn(&Record) -> Option<f64>| toprank_plots::Series {
             name: name.to_string(),
             points: self.records.iter().filter_map(|r| Some((r.epoch, value(r)?))).collect(),
         };
-        let mut all = vec![series("loss", &|record| Some(record.loss))];
-        for (m, metric) in self.metrics.iter().enumerate() {
-            all.push(series(&format!("validation {metric}"), &|record| record.metrics.get(m).copied()?));
-        }
-        let plot = toprank_plots::curves("learning curves", "epoch", "", &all);
+        let loss = series("training loss", &|record| Some(record.loss));
+        let metrics: Vec<toprank_plots::Series> = (0..self.metrics.len())
+            .map(|m| {
+                let name = format!("validation {}", self.metrics[m]);
+                series(&name, &|record| record.metrics.get(m).copied()?)
+            })
+            .collect();
+        let best = best.zip(self.metrics.first()).map(|((number, value), metric)| toprank_plots::Best {
+            x: f64::from(number),
+            label: format!("best: {epoch} {number}, {metric} {value:.4}"),
+        });
+        let title = format!("Learning curves of {what}");
+        let plot = toprank_plots::learning_curves(&title, epoch, &loss, &metrics, best);
         let file = self.folder.join("curve.svg");
         toprank::data::sink::refuse_link(&file)?;
         plot.save(&file).map_err(Failure::failed)
@@ -58,7 +66,7 @@ impl Curves {
 
     /// Nothing is drawn: this build has no plots.
     #[cfg(not(feature = "plots"))]
-    pub fn finish(&mut self) -> Result<(), Failure> {
+    pub fn finish(&mut self, _: &str, _: &str, _: Option<(u32, f64)>) -> Result<(), Failure> {
         let _ = (&self.folder, &self.metrics, &self.records);
         Ok(())
     }

@@ -8,7 +8,7 @@ use toprank::metrics::bootstrap::{Interval, IntervalKind, IntervalOptions, Unit}
 use toprank::metrics::probability::{Reliability, reliability};
 use toprank::metrics::{Evaluation, ItemWeights, MeasureResult, evaluate, intervals_over_lists, pool, rows};
 
-use crate::class_plots::{self, NamedRun};
+use crate::class_plots::{self, NamedRun, Origin};
 use crate::failure::Failure;
 use crate::judged::{Basis, Judged, Labels, Ranking, ScoreSource};
 use crate::reading::Reading;
@@ -35,7 +35,7 @@ resampled (in binary data relevant and other rows separately), and AUROC has DeL
 rows intervals are too short.
 
 --plot draws ROC and precision-recall curves; the region of the first pauc metric is shaded, the recall of p:recall=… marked.
-Several lists are drawn as one, labels of multi-label data separately (up to 14, one run).
+Several lists are pooled into one, as the title then says; labels of multi-label data are drawn separately (up to 14, one run).
 --probability takes the scores as probabilities (of `toprank predict --probability`) and adds Brier score, log loss and the
 expected calibration error over 10 bins of equally many items; smaller is better. These evaluate numbers, not an order.
 `toprank metrics` lists the metrics.";
@@ -72,7 +72,7 @@ pub struct Evaluate {
     /// Take the mean over lists (macro), or evaluate all lists as one (micro)
     #[arg(long, value_enum, default_value = "macro")]
     average: Average,
-    /// Draw ROC and precision–recall curves (.svg or .png)
+    /// Draw ROC and precision–recall curves (.svg; .png if built with it)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Add a run to the plot, as NAME=FILE; may be repeated
@@ -81,14 +81,14 @@ pub struct Evaluate {
     /// Evaluate the scores as probabilities, too
     #[arg(long)]
     probability: bool,
-    /// Draw a reliability diagram: predicted probability against observed fraction (.svg or .png)
+    /// Draw a reliability diagram: predicted probability against observed fraction (.svg; .png if built with it)
     #[arg(long, value_name = "FILE", requires = "probability")]
     reliability_plot: Option<PathBuf>,
-    #[command(flatten)]
-    bootstrap: Bootstrap,
     /// Print style; --json is short for json
     #[arg(long, value_enum, value_name = "STYLE", default_value = "table")]
     format: Style,
+    #[command(flatten)]
+    bootstrap: Bootstrap,
     #[command(flatten)]
     rules: Rules,
     #[command(flatten)]
@@ -153,13 +153,12 @@ impl Evaluate {
         let intervals = self.bootstrap.options()?;
         let ranking = self.ranking()?;
         check_per_list(self.per_list.as_deref(), self.format.or_json(common))?;
-        class_plots::check_name("--plot", self.plot.as_ref())?;
-        class_plots::check_name("--reliability-plot", self.reliability_plot.as_ref())?;
         let keep = self.scores.kept_column().into_iter().chain(self.by.clone()).collect();
         let basis = self.labels.read(&self.reading, keep, false, measures.policy.scores, common)?;
         let mut judged = basis.judge(&ranking, self.reverse, common)?;
         judged.weigh(measures.like);
         let unit = basis.unit(&judged.lists);
+        let origin = Origin::of(&basis, &judged.lists);
         if self.average == Average::Micro {
             let (lists, scores) = pool(&judged.lists, &judged.scores);
             judged =
@@ -178,7 +177,11 @@ impl Evaluate {
             write_per_list(path, &judged.names, &whole.evaluation.results)?;
         }
         if let Some(path) = &self.plot {
-            self.draw(path, &basis, &judged, &ranking, &measures, common)?;
+            let runs = self.further(&basis, common)?;
+            let first = NamedRun { name: ranking.to_string(), judged: &judged };
+            let further = runs.iter().map(|(name, judged)| NamedRun { name: name.clone(), judged });
+            let runs: Vec<NamedRun> = std::iter::once(first).chain(further).collect();
+            class_plots::curves(path, &origin, &runs, &measures)?;
         }
         let probabilities = self.probabilities(&judged, &measures)?;
         if let Some(path) = &self.reliability_plot {
@@ -188,7 +191,7 @@ impl Evaluate {
                 (name.clone(), bins.collect())
             };
             let runs: Vec<_> = probabilities.iter().map(bins).collect();
-            class_plots::reliability(path, &ranking.to_string(), &runs)?;
+            class_plots::reliability(path, &origin, &ranking.to_string(), &runs)?;
         }
         warn(&whole, &judged, common);
         if self.per_list.as_deref().is_some_and(is_standard_output) {
@@ -227,16 +230,8 @@ impl Evaluate {
         })
     }
 
-    /// The picture of this run and the further ones.
-    fn draw(
-        &self,
-        path: &Path,
-        basis: &Basis,
-        judged: &Judged,
-        ranking: &Ranking,
-        measures: &Measures,
-        common: &Common,
-    ) -> Result<(), Failure> {
+    /// The further runs of the plot.
+    fn further<'a>(&self, basis: &'a Basis, common: &Common) -> Result<Vec<(String, Judged<'a>)>, Failure> {
         let mut further = Vec::new();
         for run in &self.also {
             let (name, file) = run
@@ -246,10 +241,7 @@ impl Evaluate {
             let other = basis.judge(&Ranking::File(file.into()), self.reverse, common)?;
             further.push((name.to_string(), other));
         }
-        let first = NamedRun { name: ranking.to_string(), judged };
-        let further = further.iter().map(|(name, judged)| NamedRun { name: name.clone(), judged });
-        let runs: Vec<NamedRun> = std::iter::once(first).chain(further).collect();
-        class_plots::curves(path, &basis.name(), &runs, measures)
+        Ok(further)
     }
 
     /// Every list's scores as probabilities; nothing unless they are.

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::inspect::feature_name;
 use crate::progress::Progress;
 use crate::reading::Reading;
-use crate::table::{Style, Table};
+use crate::table::{Style, Table, csv_cell};
 use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -71,6 +71,9 @@ pub struct Explain {
     #[command(flatten)]
     reading: Reading,
 }
+
+/// SHAP values of one call: 2 GB of memory.
+const MOST_VALUES: usize = 1 << 28;
 
 /// Importance of each feature, in several measures.
 struct Found {
@@ -199,30 +202,37 @@ impl Explain {
 
     /// Writes what each feature added to each score; gives the mean of its size.
     fn write_shap(&self, ensemble: &Ensemble, data: &Dataset, names: &[String]) -> Result<Vec<f64>, Failure> {
+        let (rows, width, outputs) = (data.rows(), ensemble.width, ensemble.outputs);
+        let values = rows.saturating_mul(width).saturating_mul(outputs);
+        if values > MOST_VALUES {
+            let data = self.data.join(", ");
+            return Err(Failure::usage(format!(
+                "{data}: --shap would write {values} values, one for each of {rows} rows, {width} features and {outputs} outputs; \
+                 expected at most {MOST_VALUES}: explain fewer rows"
+            )));
+        }
         let cover = Cover::count(ensemble, &data.features).map_err(TrainError::from)?;
         let shap = Shap::new(ensemble, &cover).map_err(TrainError::from)?;
         let explained = shap.explain(&data.features).map_err(TrainError::from)?;
         let scores = ensemble.score(&data.features).map_err(TrainError::from)?;
-        let (width, outputs) = (ensemble.width, ensemble.outputs);
         let mut mean = vec![0.0; width];
         for values in explained.values.chunks_exact(width.max(1)) {
             mean.iter_mut().zip(values).for_each(|(mean, value)| *mean += value.abs() / scores.len() as f64);
         }
         let Some(folder) = &self.output else { return Ok(mean) };
-        let head: Vec<&str> = ["row", "output", "score", "expected"]
-            .into_iter()
-            .chain(names.iter().map(String::as_str))
-            .collect();
-        let mut table = Table::new(head);
-        for row in 0..scores.len() / outputs {
-            for output in 0..outputs {
-                let about = [(row + 1).to_string(), (output + 1).to_string()];
-                let numbers = [scores[row * outputs + output], explained.expected[output]];
-                let numbers = numbers.iter().chain(explained.of(row, output)).map(f64::to_string);
-                table.row(about.into_iter().chain(numbers));
+        // Line by line: as a table of strings it would be many times the numbers.
+        sink::write_file(&folder.join("shap.csv"), |out| {
+            write!(out, "row,output,score,expected")?;
+            names.iter().try_for_each(|name| write!(out, ",{}", csv_cell(name)))?;
+            writeln!(out)?;
+            for (row, output) in (0..rows).flat_map(|row| (0..outputs).map(move |output| (row, output))) {
+                let (score, expected) = (scores[row * outputs + output], explained.expected[output]);
+                write!(out, "{},{},{score},{expected}", row + 1, output + 1)?;
+                explained.of(row, output).iter().try_for_each(|value| write!(out, ",{value}"))?;
+                writeln!(out)?;
             }
-        }
-        save(&folder.join("shap.csv"), &table.render(Style::Csv))?;
+            Ok(())
+        })?;
         Ok(mean)
     }
 }
@@ -325,7 +335,7 @@ mod plots {
 
 #[cfg(feature = "plots")]
 mod plots {
-    use toprank_plots::{IntervalRow, Series, curves, intervals};
+    use toprank_plots::{IntervalRow, Series, curves, ranked_bars};
 
     use super::{Dependence, Failure, Found, Path, file_name};
 
@@ -338,27 +348,35 @@ mod plots {
         dependences: &[Dependence],
         outputs: usize,
     ) -> Result<(), Failure> {
-        let (axis, rows): (String, Vec<IntervalRow>) = match &found.permuted {
-            Some((metric, lost)) => {
-                let row = |&feature: &usize| {
-                    let (value, spread) = (lost[feature].mean, lost[feature].deviation);
-                    let name = found.names[feature].clone();
-                    IntervalRow { name, value, low: value - spread, high: value + spread }
-                };
-                (format!("loss of {metric} without it"), found.order.iter().take(MOST).map(row).collect())
-            }
-            None => {
-                let row = |&feature: &usize| {
-                    let value = found.gains[feature];
-                    IntervalRow { name: found.names[feature].clone(), value, low: value, high: value }
-                };
-                ("gain".into(), found.order.iter().take(MOST).map(row).collect())
+        // The measure that the features are sorted by.
+        let (title, axis) = match (&found.permuted, &found.shap) {
+            (_, Some(_)) => ("by SHAP values", "mean |SHAP value|".to_string()),
+            (Some((metric, _)), None) => (
+                "by permutation",
+                format!("loss of {metric} when the feature is shuffled, ± standard deviation"),
+            ),
+            (None, None) => ("by gain", "total gain of the splits".to_string()),
+        };
+        let row = |&feature: &usize| {
+            let (value, spread) = match (&found.permuted, &found.shap) {
+                (_, Some(shap)) => (shap[feature], 0.0),
+                (Some((_, lost)), None) => (lost[feature].mean, lost[feature].deviation),
+                (None, None) => (found.gains[feature], 0.0),
+            };
+            IntervalRow {
+                name: found.names[feature].clone(),
+                value,
+                low: value - spread,
+                high: value + spread,
             }
         };
+        let rows: Vec<IntervalRow> = found.order.iter().take(MOST).map(row).collect();
+        let title = match (rows.len(), found.order.len()) {
+            (shown, all) if shown < all => format!("The {shown} most important of {all} features, {title}"),
+            _ => format!("Importance of features, {title}"),
+        };
         let failed = |error: toprank_plots::PlotError| Failure::failed(error);
-        intervals("importance of features", &axis, &rows)
-            .save(&folder.join("importance.svg"))
-            .map_err(failed)?;
+        ranked_bars(&title, &axis, &rows).save(&folder.join("importance.svg")).map_err(failed)?;
         for one in dependences {
             let series: Vec<Series> = (0..outputs)
                 .map(|output| {
@@ -369,9 +387,11 @@ mod plots {
                     Series { name, points }
                 })
                 .collect();
-            let title = format!("partial dependence on {}", one.feature);
+            let title = format!("Partial dependence of the score on feature {}", one.feature);
             let file = folder.join(format!("dependence-{}.svg", file_name(&one.feature)));
-            curves(&title, &one.feature, "mean score", &series).save(&file).map_err(failed)?;
+            curves(&title, &format!("feature {}", one.feature), "mean score", &series)
+                .save(&file)
+                .map_err(failed)?;
         }
         Ok(())
     }

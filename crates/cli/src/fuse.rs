@@ -8,7 +8,7 @@ use toprank::metrics::fusion::{self, FUSIONS, Scratch};
 
 use crate::evaluate::is_standard_output;
 use crate::failure::Failure;
-use crate::table::catalog_help;
+use crate::table::{catalog_help, counted};
 use crate::{Common, note, print_json};
 
 /// Fuse runs into one: reciprocal rank, CombSUM, CombMNZ, Borda and more
@@ -64,7 +64,8 @@ impl Fuse {
             sink::write_file(&self.output, |out| write_run(&run, out))?;
         }
         let (queries, documents) = (run.queries().len(), run.len());
-        note(common, format!("fused {} runs: {queries} queries, {documents} documents", runs.len()));
+        let (of_queries, of_documents) = (counted(queries, "query"), counted(documents, "document"));
+        note(common, format!("fused {} runs: {of_queries}, {of_documents}", runs.len()));
         if !common.json {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::judged::{Basis, Judged, ScoreSource};
 use crate::progress::Progress;
 use crate::reading::Reading;
-use crate::table::{Style, Table, csv_cell};
+use crate::table::{Style, Table, counted, csv_cell};
 use crate::{Common, note, print, print_json};
 
 const AFTER_HELP: &str = "\
@@ -85,7 +85,11 @@ impl Gradient {
             let (loss, counts) = (gradients.loss, gradients.counts);
             note(
                 common,
-                format!("loss {loss:.6} over {} lists, {} of them without gradient", counts.all, counts.idle),
+                format!(
+                    "loss {loss:.6} over {}, {} without gradient",
+                    counted(counts.all, "list"),
+                    counts.idle
+                ),
             );
             return Ok(());
         }

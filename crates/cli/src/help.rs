@@ -231,6 +231,35 @@ mod tests {
     }
 
     #[test]
+    fn examples_can_be_copied_into_a_shell() {
+        let mut command = Cli::command();
+        command.build();
+        let mut seen = 0;
+        for path in paths(&command, &[]) {
+            let text = help(&path, "--help");
+            let mut lines = text.lines().peekable();
+            while let Some(line) = lines.next() {
+                if !line.starts_with("  toprank ") {
+                    continue;
+                }
+                seen += 1;
+                // A remark behind a command is a comment of the shell, which ends with the line.
+                let (typed, remark) = line.split_once(" # ").unwrap_or((line, ""));
+                let quoted = typed.contains('\'');
+                assert!(
+                    quoted || !typed.contains(['(', ')', '…', '[']),
+                    "toprank {}: {line}",
+                    path.join(" ")
+                );
+                let next = lines.peek().copied().unwrap_or_default();
+                let complete = remark.is_empty() || next.is_empty() || next.starts_with("  toprank ");
+                assert!(complete, "toprank {}: {line}\n{next}", path.join(" "));
+            }
+        }
+        assert!(seen > 60, "only {seen} examples were found");
+    }
+
+    #[test]
     fn every_command_stands_in_one_group_of_a_help_of_one_screen() {
         let text = help(&[], "--help");
         assert!(text.lines().count() <= LINES, "{} lines:\n{text}", text.lines().count());

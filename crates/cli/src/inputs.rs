@@ -27,6 +27,9 @@ const WRITTEN: &[&str] = &[
     "to",
 ];
 
+/// Those of them that are plots.
+const PLOTS: &[&str] = &["plot", "reliability_plot"];
+
 /// Protects the files that the arguments name as inputs, and refuses outputs that are one of them or cannot be written. Files in folders, and
 /// files named after an output, are refused when they are written.
 pub fn guard(matches: &ArgMatches) -> Result<(), Failure> {
@@ -46,6 +49,9 @@ pub fn guard(matches: &ArgMatches) -> Result<(), Failure> {
     for arg in written {
         for value in values(matches, arg) {
             inputs::refuse(Path::new(&value))?;
+            if PLOTS.contains(&arg.get_id().as_str()) {
+                plot_name(Path::new(&value))?;
+            }
             // A run to be resumed must have begun, which is checked with its checkpoint.
             if arg.get_id() != "resume" {
                 writable(Path::new(&value), value_name(arg) == "FOLDER")?;
@@ -53,6 +59,20 @@ pub fn guard(matches: &ArgMatches) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Said before the work begins: this build can write such a plot.
+#[cfg(feature = "plots")]
+fn plot_name(path: &Path) -> Result<(), Failure> {
+    toprank_plots::check_name(path).map_err(Failure::usage)
+}
+
+#[cfg(not(feature = "plots"))]
+fn plot_name(path: &Path) -> Result<(), Failure> {
+    Err(Failure::usage(format!(
+        "{}: this build has no plots; install toprank with --features plots, or omit the flag",
+        path.display()
+    )))
 }
 
 /// Said before the work begins: a file needs a folder that exists, and one is not the other. A folder is made if needed.
@@ -139,7 +159,7 @@ mod tests {
     /// Values that are no files.
     const OTHERS: &str = "ALPHA AVERAGE BITS COLUMN COLUMNS D DANGLING E FEATURES FORMAT FRACTION H HOW ITEMS K KIND \
         L LABEL LEVEL LIST METHOD METRIC METRICS N NAME NORM OBJECTIVE ON PART \
-        PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TESTS TOOL VALUE VIEWS WHERE WHICH error|skip fp=A,fn=B yes|no";
+        PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TASK TESTS TOOL VALUE VIEWS WHERE WHICH error|skip fp=A,fn=B yes|no";
 
     fn all(command: &Command, names: &mut std::collections::BTreeSet<String>) {
         names.extend(command.get_arguments().filter(|arg| arg.get_action().takes_values()).map(value_name));

@@ -67,7 +67,7 @@ pub enum Basis {
     /// A data file: scores come row by row.
     Data { file: String, dataset: Box<Dataset> },
     /// Judgements: scores come from runs.
-    Qrels { qrels: Box<Qrels>, options: JoinOptions },
+    Qrels { file: String, qrels: Box<Qrels>, options: JoinOptions },
 }
 
 /// Where scores come from.
@@ -123,7 +123,11 @@ impl Labels {
         let missing_lists =
             if self.complete || every_query { MissingLists::Empty } else { MissingLists::LeaveOut };
         let options = JoinOptions { missing_lists, depth: self.depth, scores: bits };
-        Ok(Basis::Qrels { qrels: Box::new(read_qrels(&Source::path(file))?), options })
+        Ok(Basis::Qrels {
+            file: file.to_string(),
+            qrels: Box::new(read_qrels(&Source::path(file))?),
+            options,
+        })
     }
 }
 
@@ -153,13 +157,13 @@ impl Basis {
     /// Puts scores to the labels.
     pub fn judge(&self, ranking: &Ranking, reverse: bool, common: &Common) -> Result<Judged<'_>, Failure> {
         let mut judged = match (self, ranking) {
-            (Basis::Qrels { qrels, options }, Ranking::File(file)) => {
+            (Basis::Qrels { file: of_qrels, qrels, options }, Ranking::File(file)) => {
                 let _spinner = Progress::spinner(common.quiet, &format!("reading {file}"));
                 let run = read_run(&Source::path(file))?;
                 let joined = join(qrels, &run, options);
                 if joined.lists.is_empty() {
                     return Err(Failure::data(format!(
-                        "{file}: no query of the run is in the qrels; expected at least one query name in both files"
+                        "{file}: no query of the run is in {of_qrels}; expected at least one query name in both files"
                     )));
                 }
                 Judged {

@@ -50,9 +50,18 @@ use clap::{FromArgMatches, Parser, Subcommand};
 use failure::Failure;
 use terminal::{note, print, print_json, say};
 
+/// What `--version` prints; `-V` prints the number alone. The build script says commit and features.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit: ",
+    env!("TOPRANK_COMMIT"),
+    "\nfeatures: ",
+    env!("TOPRANK_FEATURES")
+);
+
 /// Read ranking data, train models that rank, evaluate any ranking.
 #[derive(Parser, Debug)]
-#[command(name = "toprank", version, max_term_width = 100)]
+#[command(name = "toprank", version, long_version = LONG_VERSION, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     common: Common,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use toprank::metrics::MeasureResult;
 use toprank::metrics::bootstrap::{self, Interval, IntervalOptions};
 
+use crate::rules::Measures;
 use crate::table::Table;
 
 /// Means and their intervals.
@@ -24,8 +25,14 @@ impl<'a> Means<'a> {
 
     /// The intervals by name.
     pub fn intervals(&self) -> Map<String, Value> {
-        let ends = |interval: &Interval| json!({"low": interval.low, "high": interval.high});
-        self.0.iter().map(|(result, interval)| (result.name.clone(), ends(interval))).collect()
+        self.0.iter().map(|(result, interval)| (result.name.clone(), json!(interval))).collect()
+    }
+
+    /// How the intervals were found, and the policy of the metrics; `lists` is what the lists of these data are called.
+    pub fn basis(&self, measures: &Measures, lists: &str) -> String {
+        let method = self.0.first().map(|(_, interval)| interval.method().replace("lists", lists));
+        let method = method.map_or(String::new(), |method| format!("intervals: {method}\n"));
+        method + &measures.policy_text()
     }
 
     /// A row per metric; `lists` is what the lists of these data are called.

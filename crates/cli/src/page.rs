@@ -209,10 +209,15 @@ pub fn unfolded(help: &str) -> String {
 }
 
 /// Text in which commands that are wider than `width` continue on the next line by a backslash, before a flag where there is
-/// one, so that they can be copied. A command with a comment behind it stays as it is.
+/// one, so that they can be copied. A command with a comment behind it stays as it is. The text behind a name, two blanks from it,
+/// is wrapped below itself.
 pub fn continued(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
+        if let Some(column) = text_behind_name(line).filter(|_| line.chars().count() > width) {
+            hang(line, column, width, &mut out);
+            continue;
+        }
         let is_command = line.starts_with("  toprank ") && !line.contains('#');
         let mut rest = line.to_string();
         while is_command && rest.chars().count() > width {
@@ -229,6 +234,33 @@ pub fn continued(text: &str, width: usize) -> String {
     out
 }
 
+/// Where the text begins in an indented line of a name, at least two blanks and a text; in characters.
+fn text_behind_name(line: &str) -> Option<usize> {
+    let name = line.strip_prefix("  ")?;
+    let end = name.find("  ").filter(|_| !name.starts_with(' ') && !line.starts_with("  toprank "))?;
+    let text = name[end..].trim_start();
+    (!text.is_empty()).then(|| line.chars().count() - text.chars().count())
+}
+
+/// Wraps a line at `width`; its further lines begin in `column`.
+fn hang(line: &str, column: usize, width: usize, out: &mut String) {
+    let (head, text): (String, String) =
+        (line.chars().take(column).collect(), line.chars().skip(column).collect());
+    let (mut open, mut used) = (head, 0);
+    for word in text.split_whitespace() {
+        if used > 0 && open.chars().count() + 1 + word.chars().count() > width {
+            let _ = writeln!(out, "{open}");
+            (open, used) = (" ".repeat(column), 0);
+        }
+        if used > 0 {
+            open.push(' ');
+        }
+        open += word;
+        used += 1;
+    }
+    let _ = writeln!(out, "{open}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +270,14 @@ mod tests {
         let text = "Examples:\n  toprank train --data train.txt --valid vali.txt -o model.toprank\n\nWords that are not a command stay as they are.";
         let expected = "Examples:\n  toprank train --data train.txt \\\n      --valid vali.txt -o model.toprank\n\nWords that are not a command stay as they are.";
         assert_eq!(continued(text, 40), expected);
+        assert_eq!(continued(text, 100), text);
+    }
+
+    #[test]
+    fn the_text_behind_a_name_is_wrapped_below_itself() {
+        let text = "Methods:\n  rrf    one two three four five\n  borda  six";
+        let expected = "Methods:\n  rrf    one two\n         three four\n         five\n  borda  six";
+        assert_eq!(continued(text, 19), expected);
         assert_eq!(continued(text, 100), text);
     }
 

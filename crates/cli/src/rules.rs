@@ -92,6 +92,12 @@ impl Rules {
 }
 
 impl Measures {
+    /// The measures named in `text` under the default rules, for commands that take no other rules.
+    pub fn named(text: &str) -> Result<Measures, Failure> {
+        let policy = Policy::default();
+        Ok(Measures { all: Measure::parse_all(text, &policy)?, policy, like: None })
+    }
+
     /// The rules that single measures set otherwise: (measure, rule, value).
     fn exceptions(&self) -> impl Iterator<Item = (&str, &'static str, String)> {
         let common = self.policy.fields();

@@ -19,7 +19,7 @@ use crate::pagerank::GraphReading;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table};
-use crate::train::run::{Origin, changed, read_toml};
+use crate::train::run::{Origin, about_inputs, changed, read_toml};
 use crate::{Common, embed, note, print, print_json, recommend};
 
 const AFTER_HELP: &str = "\
@@ -89,7 +89,7 @@ impl Tune {
                 changed(&format!("{}: ", path.display()), &error, input, &space.fixed)
             }
             TrainError::Param(error) => Failure::usage(format!("{}: {error}", path.display())),
-            error => error.into(),
+            error => about_inputs(error, &space.fixed),
         })?;
         report(&space, &folder, &trials, &best, common)
     }
@@ -174,8 +174,9 @@ fn report(
     let chosen = Settings { output: None, ..settings };
     let text = toml::to_string(&chosen).map_err(Failure::failed)?;
     sink::write_file(&folder.join("best.toml"), |out| out.write_all(text.as_bytes()))?;
-    plot(folder, trials)?;
     let metric = best.config.valid_metric();
+    let higher = best.config.measure()?.metric().better() == toprank::metrics::Better::Higher;
+    plot(folder, trials, best, higher)?;
     if common.json {
         return print_json(&json!({
             "best": {"trial": best.trial, "metric": metric, "value": best.value, "config": best.config},
@@ -187,7 +188,6 @@ fn report(
     let epochs = if walk { "steps" } else { "epochs" };
     let mut table = Table::new(["trial", "round", metric, epochs, "s", "settings"]).words(5);
     let mut order: Vec<&Trial> = trials.iter().collect();
-    let higher = best.config.measure()?.metric().better() == toprank::metrics::Better::Higher;
     let value = |trial: &Trial| trial.value.unwrap_or(f64::NAN) * if higher { -1.0 } else { 1.0 };
     order.sort_by(|a, b| b.round.cmp(&a.round).then(value(a).total_cmp(&value(b))));
     for trial in order {
@@ -246,21 +246,24 @@ fn append(path: &Path, trial: &Trial) -> Result<(), TrainError> {
 }
 
 #[cfg(feature = "plots")]
-fn plot(folder: &Path, trials: &[Trial]) -> Result<(), Failure> {
-    let rounds = trials.iter().map(|trial| trial.round).max().map_or(0, |last| last + 1);
-    let values = |round| toprank::train::fit::tune::values(trials, round);
-    let series: Vec<toprank_plots::Series> = (0..rounds)
-        .map(|round| toprank_plots::Series {
-            name: format!("round {round}"),
-            points: values(round).iter().map(|(trial, value)| (f64::from(*trial), *value)).collect(),
-        })
-        .collect();
-    let metric = trials.first().map_or("", |trial| trial.config.valid_metric());
-    let plot = toprank_plots::curves("trials", "trial", metric, &series);
+fn plot(folder: &Path, trials: &[Trial], best: &Trial, higher: bool) -> Result<(), Failure> {
+    use toprank_plots::Better;
+    let point = |trial: &Trial| toprank_plots::Trial {
+        trial: trial.trial,
+        round: trial.round,
+        value: trial.value.unwrap_or(f64::NAN),
+    };
+    let points: Vec<toprank_plots::Trial> = trials.iter().map(point).collect();
+    let better = if higher { Better::Higher } else { Better::Lower };
+    let numbers: std::collections::BTreeSet<u32> = trials.iter().map(|trial| trial.trial).collect();
+    let metric = best.config.valid_metric();
+    let title = format!("Tuning: validation {metric} of {}", crate::table::counted(numbers.len(), "trial"));
+    let plot =
+        toprank_plots::trials(&title, &format!("validation {metric}"), &points, better, Some(best.trial));
     plot.save(&folder.join("results.svg")).map_err(Failure::failed)
 }
 
 #[cfg(not(feature = "plots"))]
-fn plot(_: &Path, _: &[Trial]) -> Result<(), Failure> {
+fn plot(_: &Path, _: &[Trial], _: &Trial, _: bool) -> Result<(), Failure> {
     Ok(())
 }

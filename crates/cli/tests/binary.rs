@@ -288,7 +288,11 @@ fn validation_data_calibrate_too_and_what_cannot_be_done_is_said() {
     assert!(shell.ok("predict v.toprank --data new.csv --probability --quiet").lines().count() == 200);
     for (code, args, words) in [
         (2, "train --data train.csv --model linear --calibrate platt -o m.toprank", "--valid or --folds"),
-        (2, "train --data train.csv --calibrate plat -o m.toprank", "auto, platt, isotonic or none"),
+        (
+            2,
+            "train --data train.csv --calibrate plat -o m.toprank",
+            "unknown calibration \"plat\"; did you mean \"platt\"?",
+        ),
         (2, "train --data train.csv --folds 1 -o m.toprank", "folds must be an integer from 2 to 1000"),
         (2, "train --data train.csv --folds 900 -o m.toprank", "at most 400"),
         (2, "evaluate --data test.csv --feature a --plot c.pdf", ".svg or .png"),

@@ -21,6 +21,19 @@ fn onnxruntime() -> String {
     }
 }
 
+/// What `--json` says about an export: close enough, and run in onnxruntime if that is there.
+fn assert_verified(done: &serde_json::Value, run: &str, model: &str) {
+    assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
+    if !run.is_empty() {
+        assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
+        eprintln!(
+            "{model}: {:e}; {}",
+            done["relative"].as_f64().unwrap(),
+            done["onnxruntime"].as_str().unwrap()
+        );
+    }
+}
+
 #[test]
 fn networks_are_exported_with_their_transforms_and_proved() {
     let shell = Toprank::new();
@@ -44,10 +57,7 @@ fn networks_are_exported_with_their_transforms_and_proved() {
         let done = json(
             &shell.ok(&format!("export m.toprank --to onnx --probes 300 {run} -o m.onnx --json --quiet")),
         );
-        assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
-        if !run.is_empty() {
-            assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
-        }
+        assert_verified(&done, &run, model);
         let probes = shell.read("m.onnx.probe.csv");
         assert_eq!(probes.lines().count(), 301);
         assert!(probes.starts_with(if list_by_list { "list,score,1,2," } else { "score,1,2," }));
@@ -55,7 +65,10 @@ fn networks_are_exported_with_their_transforms_and_proved() {
     let text = shell.ok("export m.toprank --to onnx --probes 20 -o m.onnx --quiet");
     assert!(text.contains("one list a run") && text.contains("not run in onnxruntime"), "{text}");
     let refused = shell.fails(2, "export m.toprank --to lightgbm -o x");
-    assert!(refused.contains("--to must be onnx for m.toprank") && refused.contains("context"), "{refused}");
+    assert!(
+        refused.contains("m.toprank: a model of the kind context") && refused.contains("expected --to onnx"),
+        "{refused}"
+    );
     let refused = shell.fails(2, "export m.toprank --to onnx --onnxruntime no-such-python -o x");
     assert!(refused.contains("no-such-python") && refused.contains("onnxruntime and numpy"), "{refused}");
     let refused = shell.fails(2, "export m.toprank --to solr --onnxruntime -o x");
@@ -63,7 +76,7 @@ fn networks_are_exported_with_their_transforms_and_proved() {
 }
 
 #[test]
-fn both_sides_of_a_recommender_are_exported_and_proved() {
+fn recommenders_are_exported_and_proved() {
     let shell = Toprank::new();
     shell.ok("generate interactions --users 60 --items 80 --length 12 --seed 1 -o demo --quiet");
     let run = onnxruntime();
@@ -87,19 +100,85 @@ fn both_sides_of_a_recommender_are_exported_and_proved() {
             json(&shell.ok(&format!(
                 "export rec.toprank --to onnx --probes 200 {run} -o towers.onnx --json --quiet"
             )));
-        assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{model}: {done}");
-        if !run.is_empty() {
-            assert!(done["onnxruntime"].as_str().unwrap().contains("differ by at most"), "{model}: {done}");
-        }
+        assert_verified(&done, &run, model);
         assert!(shell.has("towers.user.onnx") && shell.has("towers.item.onnx"));
         assert!(shell.read("towers.onnx.probe.csv").starts_with(head), "{model}");
     }
-    shell.ok(&format!(
-        "recommend train --data demo/interactions.csv --split leave-last --model neumf:width=4:layers=4 {short} \
-         -o rec.toprank --quiet"
-    ));
-    let refused = shell.fails(3, "export rec.toprank --to onnx -o x.onnx");
-    assert!(refused.contains("neumf") && refused.contains("mf or two-tower"), "{refused}");
+    for model in ["neumf:width=4:layers=6", "neumf:width=8:layers=12-5:dropout=0.1"] {
+        shell.ok(&format!(
+            "recommend train --data demo/interactions.csv --split leave-last --model {model} {short} -o rec.toprank --quiet"
+        ));
+        let done = json(
+            &shell
+                .ok(&format!("export rec.toprank --to onnx --probes 200 {run} -o pairs.onnx --json --quiet")),
+        );
+        assert_verified(&done, &run, model);
+        assert!(shell.has("pairs.onnx") && !shell.has("pairs.user.onnx"));
+        assert!(shell.read("pairs.onnx.probe.csv").starts_with("user,item,score\n"), "{model}");
+    }
+    let text = shell.ok("export rec.toprank --to onnx --probes 20 -o pairs.onnx --quiet");
+    assert!(text.contains("scores of pairs") && text.contains("verified on 20 pairs"), "{text}");
+}
+
+#[test]
+fn models_of_graphs_are_exported_and_proved() {
+    let shell = Toprank::new();
+    let run = onnxruntime();
+    let mut molecules = "smiles,label,other\n".to_string();
+    for k in 0..40 {
+        let (chain, end) = ("C".repeat(1 + k % 4), ["O", "N", "Cl", "C", "F"][k / 4 % 5]);
+        let molecule = ["C", "[Na+].[Cl-]", "c1ccncc1", "C1CCCC1", "C(=O)"][k % 5];
+        molecules += &format!("{chain}{molecule}{end},{},{}\n", u8::from(k % 5 == 2), u8::from(k % 3 == 0));
+    }
+    shell.file("molecules.csv", &molecules);
+    // Edges without features, nodes with a number that is not always known.
+    let mut nodes = "graph,node,kind,size\n".to_string();
+    let mut edges = "graph,from,to\n".to_string();
+    let mut items = "graph,label\n".to_string();
+    for graph in 0..30 {
+        items += &format!("g{graph},{}\n", u8::from(graph % 3 == 0));
+        for node in 0..=graph % 5 {
+            let size = if node == 3 { String::new() } else { format!("{}", (graph * 7 + node) % 11) };
+            nodes += &format!("g{graph},{node},{},{size}\n", ["a", "b", "c"][(graph + node) % 3]);
+            if node > 0 {
+                edges += &format!("g{graph},{},{node}\n", node / 2);
+            }
+        }
+    }
+    for (name, text) in [("nodes.csv", nodes), ("edges.csv", edges), ("items.csv", items)] {
+        shell.file(name, &text);
+    }
+    for (data, model) in [
+        ("--data molecules.csv --smiles smiles --label label", "gin:layers=3:hidden=16"),
+        (
+            "--data molecules.csv --smiles smiles --labels label,other",
+            "gin:layers=2:hidden=12:pool=mean:norm=none",
+        ),
+        (
+            "--data items.csv --graph graph --nodes nodes.csv --edges edges.csv --label label",
+            "gin:layers=2:hidden=8:pool=mean:output=sigmoid",
+        ),
+    ] {
+        shell.ok(&format!(
+            "train {data} --model {model} --objective logistic --epochs 3 -o g.toprank --quiet"
+        ));
+        let done = json(
+            &shell.ok(&format!("export g.toprank --to onnx --probes 100 {run} -o g.onnx --json --quiet")),
+        );
+        assert_verified(&done, &run, model);
+        assert_eq!(done["rows"], "100 graphs");
+        let probes = json(&shell.read("g.onnx.probe.json"));
+        let of_run = |run: &serde_json::Value, name: &str| run["inputs"][name]["sizes"][0].as_u64().unwrap();
+        let runs = probes.as_array().unwrap();
+        assert_eq!(runs.iter().map(|run| of_run(run, "sizes")).sum::<u64>(), 100);
+        assert_eq!(of_run(&runs[0], "sizes"), 1, "a graph by itself is part of the proof");
+        let sizes = runs.iter().flat_map(|run| run["inputs"]["sizes"]["values"].as_array().unwrap());
+        assert!(sizes.map(|size| size.as_f64().unwrap()).any(|size| size == 0.0), "graphs without nodes are");
+    }
+    let text = shell.ok("export g.toprank --to onnx --probes 20 -o g.onnx --quiet");
+    assert!(text.contains("graphs as tensors") && text.contains("verified on 20 graphs"), "{text}");
+    let refused = shell.fails(2, "export g.toprank --to xgboost -o x");
+    assert!(refused.contains("gin:layers=2") && refused.contains("expected --to onnx"), "{refused}");
 }
 
 #[test]
@@ -113,11 +192,9 @@ fn an_embedding_is_exported_with_its_unit_vectors() {
         "embed train --data rows.csv --class class --model mlp:hidden=8 --dimensions 3 --objective triplet --split 100/0/0 \
          --epochs 2 -o e.toprank --quiet",
     );
+    let run = onnxruntime();
     let done =
-        json(&shell.ok(&format!(
-            "export e.toprank --to onnx --probes 100 {} -o e.onnx --json --quiet",
-            onnxruntime()
-        )));
-    assert!(done["relative"].as_f64().unwrap() <= 1e-5, "{done}");
+        json(&shell.ok(&format!("export e.toprank --to onnx --probes 100 {run} -o e.onnx --json --quiet")));
+    assert_verified(&done, &run, "embedding");
     assert!(shell.read("e.onnx.probe.csv").starts_with("score1,score2,score3,"));
 }

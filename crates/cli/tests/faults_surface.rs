@@ -86,8 +86,8 @@ fn files_of_others_are_not_overwritten_by_generate_split_and_quickstart_without_
         let error = shell.fails(2, args);
         assert!(error.contains("g: already has train.txt") && error.contains("--force"), "{error}");
     }
-    let (_, error) = shell.fails_with_input(2, "quickstart --lists 20 -o q", "");
-    assert!(error.contains("already has train.txt"), "{error}");
+    let error = shell.fails(2, "quickstart --lists 20 -o q");
+    assert!(error.contains("q: has files that quickstart did not write"), "{error}");
     assert_eq!(
         (shell.read("g/train.txt"), shell.read("q/data/train.txt")),
         ("mine\n".into(), "mine\n".into())
@@ -281,6 +281,18 @@ fn errors_name_the_file_and_the_cause() {
             1,
             "evaluate --data v.txt --feature 1 --per-list no/l.csv",
             &["no/l.csv: the folder no does not exist"],
+        ),
+        // Before any data are read: none of these files exists.
+        (
+            2,
+            "evaluate --data none.txt --feature 1 --plot p.pdf",
+            &["p.pdf: expected a name that ends in .svg"],
+        ),
+        (2, "compare --data none.txt a=a.txt b=b.txt --plot p", &["p: expected a name that ends in .svg"]),
+        (
+            2,
+            "pagerank train --graphs none -o w.toprank --plot p.jpg",
+            &["p.jpg: expected a name that ends in"],
         ),
         (1, "evaluate --data v.txt --feature 1 --plot no/p.svg", &["no/p.svg: the folder no does not exist"]),
         (1, "predict m.toprank --data v.txt -o no/s.txt", &["no/s.txt: the folder no does not exist"]),

@@ -117,6 +117,7 @@ fn a_metric_tells_which_objective_serves_it_for_each_kind_of_model() {
 #[test]
 fn catalogs_name_commands_that_exist_and_unknown_names_get_one_sentence() {
     let shell = Toprank::new();
+    shell.file("here.txt", &letor(2, 2, 1));
     for command in ["metrics", "objectives", "models"] {
         let text = shell.ok(command);
         assert!(text.contains(&format!("`toprank {command} NAME` explains one.")), "{text}");
@@ -129,6 +130,35 @@ fn catalogs_name_commands_that_exist_and_unknown_names_get_one_sentence() {
         ("train --data x --objective ndgc -o m", "unknown objective \"ndgc\"; did you mean \"ndcg\"?"),
         ("split x --method leave-lst -o y", "unknown split \"leave-lst\"; did you mean \"leave-last\"?"),
         ("export x --to lightgm -o y", "unknown format \"lightgm\"; did you mean \"lightgbm\"?"),
+        ("train --data x --model mpl -o m", "unknown model \"mpl\"; did you mean \"mlp\"?"),
+        ("train --data x --optimiser adm -o m", "unknown optimiser \"adm\"; did you mean \"adam\"?"),
+        ("train --data x --sampler lits -o m", "unknown sampler \"lits\"; did you mean \"lists\"?"),
+        ("train --data x --schedule cosin -o m", "unknown schedule \"cosin\"; did you mean \"cosine\"?"),
+        (
+            "train --data x --transforms standardize -o m",
+            "unknown transform \"standardize\"; did you mean \"standardise\"?",
+        ),
+        (
+            "train --data x --weight-average emma -o m",
+            "unknown weight average \"emma\"; did you mean \"ema\"?",
+        ),
+        ("train --data x --calibrate plat -o m", "unknown calibration \"plat\"; did you mean \"platt\"?"),
+        ("train --data x --valid-metric ndgc -o m", "unknown metric \"ndgc\"; did you mean \"ndcg\"?"),
+        ("recommend train --data x --model nuemf -o m", "unknown model \"nuemf\"; did you mean \"neumf\"?"),
+        ("inspect here.txt --input-format leter", "unknown format \"leter\"; did you mean \"letor\"?"),
+        ("convert here.txt out.x --to paquet", "unknown format \"paquet\"; did you mean \"parquet\"?"),
+        (
+            "compare --data here.txt a=feature:1 b=feature:1 --correction hol",
+            "unknown correction \"hol\"; did you mean \"holm\"?",
+        ),
+        (
+            "compare --data here.txt a=feature:1 b=feature:1 --tests tt",
+            "unknown test \"tt\"; did you mean \"t\"?",
+        ),
+        (
+            "evaluate --data here.txt --feature 1 --like ranks",
+            "unknown tool for --like \"ranks\"; did you mean \"ranx\"?",
+        ),
     ] {
         let error = shell.fails(2, args);
         assert!(error.contains(message), "{args}: {error}");
@@ -277,4 +307,127 @@ fn ranklib_models_and_refusals_count_from_1_as_inspect_does() {
     assert!(root.split_whitespace().any(|word| word == first), "feature {first}: {root}");
     let probes = shell.read("model.xml.probe.csv");
     assert!(probes.starts_with("score,1,2,3,4,5\n"), "{probes}");
+}
+
+#[test]
+fn every_evaluation_prints_its_policy_and_how_its_intervals_were_found() {
+    let shell = Toprank::new();
+    shell.ok("generate interactions --users 40 --items 60 --length 10 --seed 1 -o shop --quiet");
+    let small = "--model mf:width=4 --epochs 1 --seed 1 -o rec.toprank --quiet";
+    shell.ok(&format!("recommend train --data shop/interactions.csv {small}"));
+    shell.ok("generate graphs --queries 6 --seed 1 -o graphs --quiet");
+    shell.ok("pagerank train --graphs graphs --steps 1 -o walk.toprank --quiet");
+    shell.file("test.txt", &letor(10, 2, 1));
+    let mut commands = vec![
+        ("evaluate --data test.txt --feature 1 -m ndcg@5,map:relevant=2", "lists"),
+        ("recommend evaluate rec.toprank -m ndcg@5,map:relevant=2", "users"),
+        ("pagerank evaluate walk.toprank --graphs graphs -m ndcg@5,map:relevant=2", "lists"),
+    ];
+    if cfg!(feature = "neural") {
+        let rows: String =
+            (0..24).map(|i| format!("{},{},{}\n", ["a", "b", "c"][i % 3], i % 3, i * i % 7)).collect();
+        shell.file("rows.csv", &format!("kind,x,y\n{rows}"));
+        let small = "--model mlp:hidden=2 --epochs 1 -o emb.toprank --quiet";
+        shell.ok(&format!("embed train --data rows.csv --class kind --split 100/0/0 {small}"));
+        commands.push((
+            "retrieve emb.toprank --queries rows.csv --class kind -m ndcg@5,map:relevant=2",
+            "queries",
+        ));
+    }
+    for (command, lists) in commands {
+        let text = shell.ok(command);
+        let intervals = format!("\nintervals: BCa bootstrap over {lists}, ");
+        assert!(text.contains(&intervals), "toprank {command}\n{text}");
+        assert!(text.contains("\npolicy: gain=exp2 ties=averaged"), "toprank {command}\n{text}");
+        assert!(text.contains("\n        map:relevant=2: relevant=2"), "toprank {command}\n{text}");
+        let value = json(&shell.ok(&format!("{command} --json")));
+        assert_eq!(value["policy"]["relevant"], ">0", "toprank {command}");
+        assert_eq!(value["policy"]["per_metric"]["map:relevant=2"]["relevant"], "2", "toprank {command}");
+        if let Some(interval) = value["intervals"].get("ndcg@5") {
+            assert_eq!(
+                (&interval["level"], &interval["kind"]),
+                (&0.95.into(), &"bca".into()),
+                "toprank {command}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_model_of_trees_is_described_in_boosting_rounds() {
+    let shell = with_model(5);
+    shell.file("vali.txt", &letor(10, 5, 200));
+    shell.ok(&format!("train --data train.txt --valid vali.txt {TREES} -o best.toprank"));
+    let text = shell.ok("inspect best.toprank");
+    assert!(text.contains("5 boosting rounds\n"), "{text}");
+    let best = text.lines().find(|line| line.starts_with("best ")).expect("the best on validation");
+    assert!(best.contains(", in round ") && !best.contains("epoch"), "{best}");
+}
+
+#[test]
+fn notes_count_one_thing_as_one() {
+    let shell = Toprank::new();
+    shell.file("one.csv", "qid,label,x\n1,1,0.5\n1,0,0.2\n");
+    let (_, note) = shell.with_notes("convert one.csv copy.csv");
+    assert_eq!(note, "note: wrote 1 list, 2 items, 1 feature to copy.csv\n");
+    shell.file("a.run", "q Q0 d 1 0.5 t\n");
+    let (_, note) = shell.with_notes("fuse a.run a.run -o fused.run");
+    assert_eq!(note, "note: fused 2 runs: 1 query, 1 document\n");
+    let (_, note) = shell.with_notes("gradient --data one.csv --feature x --objective listnet -o -");
+    assert!(note.contains(" over 1 list, 0 without gradient"), "{note}");
+}
+
+/// Two features, of which only `a` says something; named and ordered as `head` does.
+fn two_features(head: &str, lists: std::ops::Range<u32>) -> String {
+    let value = |list: u32, item: u32, k: u32| {
+        f64::from((list * 31 + item * 17 + k * 7).wrapping_mul(2_654_435_761) >> 16) / 65536.0
+    };
+    let mut text = format!("qid,label,{head}\n");
+    for (list, item) in lists.flat_map(|list| (0..6).map(move |item| (list, item))) {
+        let (a, b) = (value(list, item, 1), value(list, item, 2));
+        let cells = if head == "a,b" { format!("{a},{b}") } else { format!("{b},{a}") };
+        text += &format!("{list},{},{cells}\n", u8::from(a > 0.5));
+    }
+    text
+}
+
+#[test]
+fn validation_data_and_warm_starts_find_features_by_name() {
+    // Was: by position, so that another order of the columns gave another model without a word.
+    let shell = Toprank::new();
+    shell.file("train.csv", &two_features("a,b", 0..40));
+    for (name, head) in [("same", "a,b"), ("turned", "b,a"), ("renamed", "y,x")] {
+        shell.file(&format!("{name}.csv"), &two_features(head, 100..120));
+    }
+    let train = |valid: &str| {
+        let args =
+            format!("train --data train.csv --valid {valid} --min-rows 5 {TREES} --json -o {valid}.toprank");
+        json(&shell.ok(&args))["best"]["value"].clone()
+    };
+    assert_eq!(train("turned.csv"), train("same.csv"));
+    assert_eq!(shell.bytes("turned.csv.toprank"), shell.bytes("same.csv.toprank"));
+    let error = shell.fails(3, &format!("train --data train.csv --valid renamed.csv {TREES} -o x.toprank"));
+    assert!(
+        error.contains("renamed.csv: no feature is called a, b; expected the features of the training"),
+        "{error}"
+    );
+    shell.ok("convert turned.csv turned.toprank-data");
+    let error =
+        shell.fails(3, &format!("train --data train.csv --valid turned.toprank-data {TREES} -o x.toprank"));
+    assert!(
+        error.contains("turned.toprank-data: a memory-mapped file with the features in another order"),
+        "{error}"
+    );
+    // The model to warm-start from has an order, too.
+    for name in ["same", "turned"] {
+        shell.ok(&format!("train --data {name}.csv --from same.csv.toprank {TREES} -o on-{name}.toprank"));
+    }
+    let scores = |name: &str| shell.ok(&format!("predict on-{name}.toprank --data same.csv"));
+    assert_eq!(scores("turned"), scores("same"));
+    let error =
+        shell.fails(3, &format!("train --data renamed.csv --from same.csv.toprank {TREES} -o x.toprank"));
+    assert!(
+        error.contains("renamed.csv: no feature is called a, b; expected the features of the model"),
+        "{error}"
+    );
 }

@@ -140,6 +140,9 @@ fn a_walk_is_learned_kept_and_used() {
     assert_eq!(results.len(), 6);
     assert_eq!(results[0]["ranking"], "learned");
     assert!(shell.ok("pagerank evaluate walk.toprank --graphs test").contains("in-degree"));
+    let verdict = &judged["comparisons"][0]["pairs"][0]["verdict"];
+    let text = shell.ok("pagerank evaluate walk.toprank --graphs test --metrics ndcg@5,map");
+    assert!(text.starts_with(verdict.as_str().unwrap()), "{verdict}\n{text}");
     // On the lists of training it says what training said, of the untuned walk, too.
     let metric = out["metric"].as_str().unwrap();
     let again =

@@ -1,48 +1,77 @@
-//! What the README shows, run as it stands there.
+//! What the README shows, run and checked as it stands there.
 
 mod common;
 
-use common::Toprank;
+use toprank::train::rank::choice::{ModelKind, choose};
+
+const README: &str = include_str!("../../../README.md");
+
+/// The code blocks of a language.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let start = format!("```{language}\n");
+    README.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+}
+
+/// The block of commands under "A tour".
+fn tour() -> &'static str {
+    let tour = README.split("## A tour").nth(1).expect("a tour");
+    tour.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("its commands")
+}
+
+#[cfg(all(unix, feature = "neural", feature = "parquet", feature = "plots"))]
+#[test]
+fn the_tour_runs_from_top_to_bottom_in_an_empty_folder() {
+    let shell = common::Toprank::new();
+    let lines = tour().lines().filter(|line| line.starts_with("toprank ")).count();
+    assert!(lines > 30, "only {lines} commands");
+    // A folder of programs in which the command has its name.
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_toprank"));
+    let bin = program.parent().expect("a folder").display();
+    let out = shell.sh(&format!("PATH=\"{bin}:$PATH\"; export PATH; set -ex\n{}", tour()));
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    for file in
+        ["trees.toprank", "differences.svg", "lightgbm.txt", "walk.tsv", "vectors.npy", "gradient.csv"]
+    {
+        assert!(shell.has(file), "{file}");
+    }
+}
 
 #[test]
-fn every_toprank_line_of_the_readme_runs() {
-    let shell = Toprank::new();
-    let letor = "1 qid:1 1:0.5\n0 qid:1 1:0.25\n0 qid:2 1:1\n2 qid:2 1:0.5\n0 qid:3 1:2\n1 qid:3 1:1\n";
-    shell.file("test.txt", letor);
-    for copy in ["train.txt", "vali.txt", "big.txt"] {
-        shell.file(copy, letor);
+fn every_other_command_stands_in_the_tour() {
+    for block in blocks("sh").into_iter().filter(|block| *block != tour()) {
+        assert!(!block.lines().any(|line| line.starts_with("toprank ")), "not run by a test:\n{block}");
     }
-    shell.file("space.toml", "data = \"train.txt\"\nmodel = \"linear\"\nepochs = 2\n[tune]\nfolds = 2\n[space]\nrate = [0.1, 0.2]\n");
-    shell.file("scores.txt", "1\n2\n3\n4\n5\n6\n");
-    shell.file("scores_a.txt", "6\n5\n3\n4\n5\n6\n");
-    shell.file("scores_b.txt", "1\n2\n3\n4\n6\n5\n");
-    shell.file("edges.csv", "source,target\na,b\nb,c\nc,a\n");
-    shell.file("qrels.test", "1 0 a 1\n1 0 b 0\n2 0 a 1\n");
-    shell.file("results.test", "1 Q0 a 1 0.9 tag\n1 Q0 b 2 0.8 tag\n2 Q0 a 1 0.8 tag\n");
-    let row = |i: u32| format!("{},{},{}\n", i * 7 % 50, i * 3 % 11, u8::from(i * 7 % 50 > 40));
-    let table = "a,b,label\n".to_string() + &(0..100).map(row).collect::<String>();
-    for name in ["train.csv", "test.csv"] {
-        shell.file(name, &table);
+}
+
+#[test]
+fn the_table_of_objectives_says_what_is_trained() {
+    let table = README.split("| you report |").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let mut metrics = 0;
+    for row in table.expect("the table").lines().skip(2) {
+        let cells: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        let [metric, network, trees] = cells[..] else { panic!("three names: {row}") };
+        for (kind, expected) in [(ModelKind::Network, network), (ModelKind::Trees, trees)] {
+            let choice = choose(metric, None, kind).unwrap_or_else(|error| panic!("{metric}: {error}"));
+            assert_eq!(choice.algorithm, expected, "{metric}");
+        }
+        metrics += 1;
     }
-    let row = |i: u32| format!("{},{},l{}\n", i % 10 * 3 + i / 40, i % 10 * 7 % 5, i % 10);
-    shell.file("letters.csv", &("a,b,letter\n".to_string() + &(0..80).map(row).collect::<String>()));
-    let readme = include_str!("../../../README.md");
-    // What trains, and what reads what was trained.
-    let trains = |line: &str| {
-        let train = ["train", "predict", "tune", "threshold", "embed", "retrieve"]
-            .iter()
-            .any(|name| line.starts_with(name));
-        train || line.contains("--scores s.txt") || line.contains("--scores p.txt")
-    };
-    let lines: Vec<&str> = readme
-        .lines()
-        .filter_map(|line| line.strip_prefix("toprank ")?.split('#').next())
-        // It has a test of its own.
-        .filter(|line| !line.starts_with("quickstart"))
-        .filter(|line| cfg!(feature = "neural") || !trains(line))
-        .collect();
-    assert!(lines.len() > 5, "the README shows how to use the command");
-    for line in lines {
-        shell.ok(line);
+    assert!(metrics > 8, "{metrics} metrics");
+    let served = |metric: &str, kind| choose(metric, None, kind).map(|choice| choice.algorithm).unwrap();
+    let recommenders = format!("`{}` for NDCG", served("ndcg@10", ModelKind::Recommender));
+    let embeddings = format!("`{}` for MAP", served("map", ModelKind::Embedding));
+    assert!(README.contains(&recommenders) && README.contains(&embeddings));
+}
+
+#[test]
+fn files_that_the_readme_links_to_exist() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut links = 0;
+    for target in README.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        if !target.contains("://") && !target.starts_with('#') {
+            assert!(root.join(target).exists(), "README.md links to {target}");
+            links += 1;
+        }
     }
+    assert!(links > 8, "{links} links");
 }

@@ -45,6 +45,30 @@ fn a_recommender_is_trained_judged_inspected_and_better_than_chance() {
 }
 
 #[test]
+fn a_recommender_is_compared_with_popularity_and_with_others_of_the_same_data() {
+    let shell = shell();
+    for (objective, model) in [("ndcg@20", "a"), ("bpr", "b")] {
+        shell.ok(&format!("{RUN} --objective {objective} --model mf:width=8 {SMALL} -o {model}.toprank"));
+    }
+    let against = "recommend evaluate a.toprank --against popularity --against b.toprank -m ndcg@10";
+    let found = json(&shell.ok(&format!("{against} --json")));
+    let alone = json(&shell.ok("recommend evaluate b.toprank -m ndcg@10 --json"));
+    assert_eq!(found["against"][1]["metrics"], alone["metrics"]);
+    let pairs = found["comparisons"][0]["pairs"].as_array().unwrap();
+    let names: Vec<_> = pairs.iter().map(|pair| [&pair["first"], &pair["second"]]).collect();
+    assert_eq!(names, [["popularity", "b"], ["popularity", "a"], ["b", "a"]]);
+    let mean = |i: usize| found["against"][i]["metrics"]["ndcg@10"].as_f64().unwrap();
+    let difference = pairs[0]["mean_difference"].as_f64().unwrap();
+    assert!((difference - (mean(1) - mean(0))).abs() < 1e-12, "{found}");
+    let text = shell.ok(against);
+    assert!(text.contains(pairs[0]["verdict"].as_str().unwrap()) && text.contains("popularity"), "{text}");
+    shell.ok("generate interactions --users 150 --items 200 --length 20 --seed 2 -o other --quiet");
+    shell.ok(&format!("{} --model mf:width=8 {SMALL} -o c.toprank", RUN.replace("demo", "other")));
+    let error = shell.fails(3, "recommend evaluate a.toprank --against c.toprank");
+    assert!(error.contains("c.toprank: was trained on other interactions"), "{error}");
+}
+
+#[test]
 fn the_best_items_of_users_are_listed_and_strangers_are_told() {
     let shell = shell();
     shell.ok(&format!("{RUN} --objective listnet --model neumf:width=8:layers=8 {SMALL} -o rec.toprank"));

@@ -176,9 +176,9 @@ fn what_a_user_can_get_wrong_is_told() {
         (2, &format!("{RUN} --model trees -o x.toprank"), "a network"),
         (2, &format!("{RUN} --dimensions 0 -o x.toprank"), "dimensions"),
         (
-            2,
+            3,
             "embed train --data one.csv --class kind -o x.toprank --quiet --split 100/0/0",
-            "at least 2 classes",
+            "one.csv: the largest of 1 classes has 2 rows; expected at least 2 classes",
         ),
         (
             2,

@@ -26,7 +26,12 @@ fn a_model_is_trained_inspected_and_better_than_chance() {
     let epochs = value["epochs"].as_u64().unwrap() as usize;
     assert_eq!(shell.read("curves/curve.csv").lines().count(), epochs + 1);
     assert_eq!(shell.read("curves/curve.jsonl").lines().count(), epochs);
-    assert!(shell.read("curves/curve.svg").starts_with("<svg"));
+    let plot = shell.read("curves/curve.svg");
+    let best = format!("best: epoch {}, ndcg@10 ", value["best"]["epoch"]);
+    assert!(
+        plot.starts_with("<svg") && plot.contains(&best) && plot.contains("second y axis"),
+        "{best}\n{plot}"
+    );
     assert!(shell.has("curves/events.out.tfevents.toprank"));
     assert!(!shell.has("model.toprank.checkpoint"), "a finished run leaves nothing to take up");
     let model = json(&shell.ok("inspect model.toprank --json"));
@@ -115,7 +120,7 @@ fn what_cannot_be_done_is_said_before_anything_is_written() {
         (2, "train -o m.toprank", "no data"),
         (2, "train --data demo/train.txt", "no out"),
         (1, "train --data absent.txt -o m.toprank", "absent.txt"),
-        (2, "train --data demo/train.txt --model mpl -o m.toprank", "did you mean mlp"),
+        (2, "train --data demo/train.txt --model mpl -o m.toprank", "did you mean \"mlp\"?"),
         (2, "train --data demo/train.txt --objective ndgc@10 -o m.toprank", "did you mean"),
         (2, "train --data demo/train.txt --rate -1 -o m.toprank", "rate"),
         (2, "train --data demo/train.txt --sampler lists:batch=0 -o m.toprank", "batch"),

@@ -136,6 +136,10 @@ fn what_each_feature_adds_makes_up_the_score() {
     for plot in ["why/importance.svg", "why/dependence-25.svg"] {
         assert!(shell.read(plot).starts_with("<svg"), "{plot}");
     }
+    // Drawn by the measure that the features are sorted by.
+    let plot = shell.read("why/importance.svg");
+    let place = |i: usize| plot.find(&format!(">{}</text>", features[i]["feature"].as_str().unwrap()));
+    assert!(plot.contains("mean |SHAP value|") && place(0).is_some() && place(0) < place(1), "{plot}");
     assert!(shell.ok("explain m.toprank --top 2").lines().count() <= 4);
     assert!(shell.fails(2, "explain m.toprank --data demo/test.txt --shap").contains("-o FOLDER"));
     let error = shell.fails(2, "explain m.toprank --data demo/test.txt --dependence nope");

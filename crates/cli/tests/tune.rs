@@ -29,7 +29,9 @@ fn trials_are_judged_and_the_best_can_be_trained() {
         value["trials"].as_array().unwrap().iter().map(|trial| trial["value"].as_f64().unwrap()).collect();
     assert_eq!(values.len(), 4);
     assert_eq!(value["best"]["value"].as_f64().unwrap(), values.iter().copied().fold(f64::MIN, f64::max));
-    assert!(shell.read("found/results.svg").starts_with("<svg"));
+    let plot = shell.read("found/results.svg");
+    let best = format!("best: trial {}", value["best"]["trial"]);
+    assert!(plot.starts_with("<svg") && plot.contains("best so far") && plot.contains(&best), "{plot}");
     let trained = json(&shell.ok("train --config found/best.toml -o best.toprank --quiet --json"));
     assert_eq!(trained["best"]["value"], value["best"]["value"], "the same settings, the same model");
 }

@@ -239,6 +239,20 @@ pub fn unknown_parameter<'a>(of: &str, name: &str, known: impl IntoIterator<Item
     }
 }
 
+/// What to add to a list of names that may be long or come from a file: ` (did you mean …?)`, or nothing.
+///
+/// ```
+/// use toprank_core::catalog::hint;
+/// assert_eq!(hint("labl", ["qid", "label"].into_iter()), " (did you mean label?)");
+/// assert_eq!(hint("age", ["qid", "label"].into_iter()), "");
+/// ```
+pub fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match nearest(name, known) {
+        near if near.is_empty() => String::new(),
+        near => format!(" (did you mean {}?)", near.join(", ")),
+    }
+}
+
 /// Those of `known` that look like `name`, nearest first, at most three: one or two letters too many, too few, swapped
 /// or wrong, and at most half of the letters. Upper and lower case are the same. Names of more than 100 bytes are near to
 /// nothing, so that the cost is bounded by the number of names.

@@ -23,7 +23,7 @@ pub use choices::Choices;
 pub use graphs::{GraphFeature, GraphShape, Graphs};
 pub use list::{List, Lists, ListsError, Ragged};
 pub use model::{
-    Architecture, Backward, Block, Differentiable, Features, LabelDefaults, ModelError, ModelInput, Role,
+    Architecture, Block, Differentiable, Features, LabelDefaults, ModelError, ModelInput, Role, Tape,
     TrainingDefaults, take_f32s,
 };
 pub use policy::{Divisor, Empty, Gain, Ideal, Policy, Relevant, ScoreBits, Short, Ties};

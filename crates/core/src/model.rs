@@ -6,6 +6,7 @@ of the previous step, checkpoints and model files are therefore implemented once
 never sees a label, an objective or a file.
 */
 
+use std::any::Any;
 use std::fmt;
 
 use crate::Stream;
@@ -119,11 +120,6 @@ pub trait Differentiable: Send + Sync {
         false
     }
 
-    /// A shard should have at least this many rows; fewer if a row is expensive.
-    fn rows_worth_a_shard(&self) -> usize {
-        192
-    }
-
     /// Initialises the parameters.
     fn init(&self, stream: Stream, parameters: &mut [f32]);
 
@@ -131,25 +127,61 @@ pub trait Differentiable: Send + Sync {
     /// positive. For most models all parameters are valid.
     fn project(&self, _parameters: &mut [f32]) {}
 
-    /// Scores of a shard, `outputs` numbers per row, and its backward pass. `train`: the random numbers of dropout and noise in
-    /// this step; `None`: none, as in prediction.
-    fn forward<'a>(
-        &'a self,
-        parameters: &'a [f32],
+    /// Scores of a shard, `outputs` numbers per row. What the backward pass needs is left in `tape`. `train`: the random numbers of
+    /// dropout and noise in this step; `None`: none, as in prediction.
+    fn forward(
+        &self,
+        parameters: &[f32],
         input: &ModelInput,
         train: Option<Stream>,
+        tape: &mut Tape,
         scores: &mut [f64],
-    ) -> Result<Box<dyn Backward + 'a>, ModelError>;
+    ) -> Result<(), ModelError>;
 
-    /// Scores only, as in prediction.
-    fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError>;
+    /// Adds ∂loss/∂parameter to `gradient`, given ∂loss/∂score of every score of the shard whose forward pass used `tape` last, with
+    /// the same parameters. In blocks that hold statistics ([`Role::Statistic`]) it adds the shard's statistic times the shard's
+    /// number of rows.
+    fn backward(
+        &self,
+        parameters: &[f32],
+        tape: &mut Tape,
+        dscore: &[f64],
+        gradient: &mut [f32],
+    ) -> Result<(), ModelError>;
+
+    /// Scores only, as in prediction. `tape` is memory to work in.
+    fn score(
+        &self,
+        parameters: &[f32],
+        input: &ModelInput,
+        tape: &mut Tape,
+        scores: &mut [f64],
+    ) -> Result<(), ModelError>;
 }
 
-/// The backward pass from the scores of one shard to the parameters.
-pub trait Backward: Send {
-    /// Adds ∂loss/∂parameter to `gradient`, given ∂loss/∂score of every score of the shard. In blocks that hold
-    /// statistics ([`Role::Statistic`]) it adds the shard's statistic times the shard's number of rows.
-    fn backward(self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError>;
+/// What a model keeps of a shard from its forward to its backward pass, and the memory it works in. A trainer has one tape for each
+/// shard and uses it in every step, so that a model allocates in its first steps only.
+///
+/// ```
+/// use toprank_core::Tape;
+/// let mut tape = Tape::default();
+/// tape.get::<Vec<f32>>().push(1.0);
+/// assert_eq!(tape.get::<Vec<f32>>(), &[1.0]);
+/// assert!(tape.get::<String>().is_empty(), "another model starts with an empty tape");
+/// ```
+#[derive(Default)]
+pub struct Tape(Option<Box<dyn Any + Send>>);
+
+impl Tape {
+    /// The content; an empty one if a model that keeps another type used the tape before.
+    // It does not panic: the type is right by then.
+    #[allow(clippy::missing_panics_doc)]
+    pub fn get<T: Any + Default + Send>(&mut self) -> &mut T {
+        if !self.0.as_ref().is_some_and(|content| content.is::<T>()) {
+            self.0 = Some(Box::new(T::default()));
+        }
+        self.0.as_mut().and_then(|content| content.downcast_mut()).expect("the type was compared just above")
+    }
 }
 
 /// One part of the parameter slice.

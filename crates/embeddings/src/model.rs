@@ -125,6 +125,18 @@ pub trait EmbeddingModel: Send + Sync {
         None
     }
 
+    /// Appends to an ONNX graph the scores float[rows, 1] of pairs of the users and items `ids`, where they are no dot products.
+    /// `tables` hold the rows of all users and of all items. `None`: see [`Self::export`].
+    fn export_pairs(
+        &self,
+        _tables: [&[f32]; 2],
+        _weights: &[f32],
+        _graph: &mut Graph,
+        _ids: [&Value; 2],
+    ) -> Option<Value> {
+        None
+    }
+
     /// True if a score is the dot product of the precomputed vectors: then [`Self::all_scores`] is not called.
     fn is_product(&self) -> bool {
         true

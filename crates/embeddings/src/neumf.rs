@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use toprank_core::matrix::{View, product};
 use toprank_core::{Block, ModelError, Param, ParamError, Role, Spec, Stream, vectorised};
+use toprank_onnx::{Attribute, Graph, Value};
 
 use crate::dots::{self, dot, folded};
 use crate::layers::{Layers, activation_slopes, fill_mask};
@@ -437,6 +438,40 @@ impl EmbeddingModel for NeuMf {
 
     fn is_product(&self) -> bool {
         false
+    }
+
+    /// The parts of users and items in the product and in the first layer are tables.
+    fn export_pairs(
+        &self,
+        tables: [&[f32]; 2],
+        weights: &[f32],
+        graph: &mut Graph,
+        ids: [&Value; 2],
+    ) -> Option<Value> {
+        let (vector, ready_width) = (self.width + 1, self.ready_widths()[0]);
+        let sides = [0, 1].map(|side| {
+            let count = tables[side].len() / self.widths()[side];
+            let mut ready = vec![0.0; count * ready_width];
+            let numbers: Vec<u32> = (0..count as u32).collect();
+            self.ready(side, &Shape::default(), weights, &numbers, tables[side], &mut ready);
+            let (mut vectors, mut firsts) = (Vec::new(), Vec::new());
+            for row in ready.chunks_exact(ready_width) {
+                vectors.extend_from_slice(&row[..vector]);
+                firsts.extend_from_slice(&row[vector..]);
+            }
+            [(vectors, vector), (firsts, self.first)]
+                .map(|(table, width)| graph.rows_of(&table, width, ids[side]))
+        });
+        let [[user, first_user], [item, first_item]] = &sides;
+        let products = graph.node("Mul", &[user, item], &[]);
+        let numbers = graph.ints(&[1]);
+        let product = graph.node("ReduceSum", &[&products, &numbers], &[Attribute::Int("keepdims", 1)]);
+        let first = graph.node("Add", &[first_user, first_item], &[]);
+        let first = graph.node("Relu", &[&first], &[]);
+        let weights = self.cut(weights);
+        let units = self.rest.export(weights.rest, graph, first);
+        let deep = graph.matrix(&units, weights.last, 1);
+        Some(graph.node("Add", &[&product, &deep], &[]))
     }
 
     fn all_scores(&self, weights: &[f32], users: &[f32], items: &[f32], scores: &mut [f32]) {

@@ -2,9 +2,9 @@
 One list put in order once, for all metrics asked of it.
 
 ```text
-key(i)  = the bits of the score, so mapped that a greater score is a smaller whole number,
+key(i)  = the bits of the score, so mapped that a greater score is a smaller integer,
           with the low ⌈log2 n⌉ bits replaced by i
-sort the keys                    (whole numbers, branch-free, and the index rides along)
+sort the keys                    (integers, branch-free, and the index rides along)
 repair: in each run of keys that agree in the kept bits, order by the exact scores
 ties:   equal scores can only stand in such a run
 ```

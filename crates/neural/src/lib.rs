@@ -1,19 +1,18 @@
-//! **How does a network score items and learn from ∂loss/∂score?** The table of networks
-//! ([`MODELS`]), built from burn modules; a user's own module is trained in the same way.
+//! **How does a network score items and learn from ∂loss/∂score?** By layers that compute their own gradients ([`layers`]), composed
+//! into networks ([`MODELS`]); yours are composed and trained in the same way.
 //!
 //! Invariants:
-//! - a network is a function of one flat slice of parameters; each shard builds its own leaves from it;
-//! - burn types appear only inside this crate and in the interface for users' own modules;
-//! - random numbers of dropout and noise come from the stream of the step, never from a process-wide generator.
+//! - a network is a function of one flat slice of parameters;
+//! - a shard is computed by one thread, in one order: its bytes depend on nothing but its rows, parameters and random stream;
+//! - random numbers of dropout and noise come from the stream of the step, never from a process-wide generator;
+//! - after the first steps layers allocate nothing: buffers are used again ([`Pass`]). Only the matrix product takes memory to pack
+//!   its operands.
 //!
-//! **Speed.** Linear models and perceptrons with the default activation and without normalisation do not build burn's graph:
-//! their products are written out (`direct.rs`) and reuse their memory. A step of the other networks allocates and frees large
-//! blocks of memory. The command configures glibc to keep them; in your own program set `MALLOC_MMAP_THRESHOLD_=1073741824
-//! MALLOC_TRIM_THRESHOLD_=2147483648 MALLOC_TOP_PAD_=67108864` in the environment (bench/training does so for both sides).
-//! Matrix products use AVX-512 if the processor has it.
+//! Matrix products use AVX-512 if the processor has it. There is no GPU back end; one would implement the functions of
+//! `toprank_core::matrix` and `kernels.rs` for its buffers, since layers touch numbers in no other way.
 //!
 //! ```
-//! use toprank_core::{Features, ModelInput, Stream};
+//! use toprank_core::{Features, ModelInput, Stream, Tape};
 //!
 //! struct Table;
 //! impl Features for Table {
@@ -35,29 +34,27 @@
 //! network.init(Stream::new(1, "init"), &mut parameters);
 //! let input = ModelInput { features: &Table, rows: &[0, 1, 2], offsets: &[0, 3] };
 //! let mut scores = [0.0; 3];
-//! network.score(&parameters, &input, &mut scores)?;
+//! network.score(&parameters, &input, &mut Tape::default(), &mut scores)?;
 //! assert!(scores.iter().all(|s| s.is_finite()) && scores[0] != scores[1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod direct;
-mod forward_pass;
 mod graphs;
 mod init;
-mod layers;
-mod leaves;
+mod kernels;
+pub mod layers;
 mod network;
 pub mod networks;
 pub mod onnx;
+#[cfg(feature = "burn")]
+pub mod own_module;
 mod params;
+mod pass;
 mod squash;
 #[cfg(test)]
 mod tests;
 
-pub use burn;
-pub use forward_pass::ForwardPass;
-pub use graphs::{GraphBatch, Messages};
 pub use init::{he_uniform, xavier_uniform};
-pub use layers::{Activation, BatchNorm};
-pub use network::{Network, RankModule};
+pub use network::Network;
 pub use networks::{MODELS, find, parse};
+pub use pass::Pass;

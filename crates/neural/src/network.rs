@@ -1,172 +1,112 @@
-//! A burn module as a function of one flat slice of parameters.
+//! A composition of layers as a function of one flat slice of parameters.
 
-use burn::module::Module;
-use burn::tensor::{DType, Device, Tensor, TensorData};
 use toprank_core::stream::Random;
-use toprank_core::{Backward, Block, Differentiable, ModelError, ModelInput, Role, Stream};
+use toprank_core::{Block, Differentiable, ModelError, ModelInput, Role, Stream, Tape};
+use toprank_onnx::{Graph, Value};
 
-use crate::forward_pass::ForwardPass;
-use crate::graphs::GraphBatch;
-use crate::leaves::{Blocks, Collect, Fill};
-use crate::xavier_uniform;
+use crate::layers::{Chain, Layer, add_noise};
+use crate::onnx::Inputs;
+use crate::{Pass, xavier_uniform};
 
-/// Graphs scored at once in prediction, so that their nodes stay in the cache.
+/// Rows scored at once in prediction, so that hidden layers stay in the cache.
+const ROWS_AT_ONCE: usize = 512;
+/// Graphs scored at once in prediction: they have many nodes.
 const GRAPHS_AT_ONCE: usize = 256;
-/// A shard should have at least this many graphs; a molecule has about 25 nodes.
-const GRAPHS_WORTH_A_SHARD: usize = 32;
+/// The noise is the first layer that draws random numbers.
+pub(crate) const NOISE: u32 = 1;
 
-/// A burn module that scores rows. Implement this trait for your own module; [`Network::new`] makes it trainable.
+/// How the blocks of a network are initialised.
+type Init = Box<dyn Fn(&Block, &mut Random, &mut [f32]) + Send + Sync>;
+
+/// A network that the trainer can train: layers over rows of features, whose last outputs are the scores.
 ///
-/// Dropout, noise and batch norm come from [`ForwardPass`] and [`crate::BatchNorm`], whose random numbers and statistics
-/// belong to the step; burn's own layers of that kind are refused, since all threads share their random generator.
-pub trait RankModule: Module + Sync + 'static {
-    /// Scores [rows, outputs] of rows of features [rows, width]. Modules that couple the items of a list reshape any
-    /// [rows, w] into [lists, longest, w] and back with [`ForwardPass::pad`] and [`ForwardPass::unpad`].
-    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2>;
-
-    /// True if the score of an item depends on the other items of its list.
-    fn couples_items(&self) -> bool {
-        false
-    }
-
-    /// True if items are graphs: each row holds the number of its graph, and [`ForwardPass::graphs`] returns the graphs.
-    fn reads_graphs(&self) -> bool {
-        false
-    }
-
-    /// Initialises one block. `values` holds the default: 1 for `gamma` and `running_variance`, 0 for `bias`, `beta` and
-    /// `running_mean`, the values of the given module for other vectors. Matrices are initialised by [`xavier_uniform`]
-    /// unless this method is overridden.
-    fn init(&self, block: &Block, random: &mut Random, values: &mut [f32]) {
-        if block.role == Role::Weight {
-            xavier_uniform(block, random, values);
-        }
-    }
-}
-
-/// A burn module that the trainer can train: parameters in the order in which burn visits them, each shard with its own
-/// leaves. Blocks of two axes and more are [`Role::Weight`], others [`Role::Offset`], `running_mean` and
-/// `running_variance` [`Role::Statistic`]; the last layer is the one that is visited last.
+/// Blocks of two axes and more are [`Role::Weight`], others [`Role::Offset`], running statistics [`Role::Statistic`]. Offsets start at
+/// 0, scales of norms and running variances at 1, matrices by [`xavier_uniform`] unless [`Network::initialised_by`] says otherwise.
 ///
 /// ```
 /// use toprank_core::{Differentiable, Stream};
-/// use toprank_neural::burn::{self, module::Module, nn, tensor::{Device, Tensor}};
-/// use toprank_neural::{Network, ForwardPass, RankModule};
+/// use toprank_neural::layers::{Activation, Chain, Dense};
+/// use toprank_neural::Network;
 ///
-/// #[derive(Module, Debug)]
-/// struct Mine {
-///     hidden: nn::Linear,
-///     output: nn::Linear,
-/// }
-///
-/// impl RankModule for Mine {
-///     fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
-///         let hidden = self.hidden.forward(rows).tanh();
-///         self.output.forward(pass.dropout(hidden, 0.1))
-///     }
-/// }
-///
-/// let device = Device::flex();
-/// let linear = |inputs, outputs| nn::LinearConfig::new(inputs, outputs).init(&device);
-/// let module = Mine { hidden: linear(5, 3), output: linear(3, 1) };
-/// let network = Network::new(module, 5, 1).unwrap();
+/// let body = Chain::new().then("hidden", Dense::new(5, 3)).activation(Activation::Tanh).dropout(0.1, 2);
+/// let network = Network::new(body.then("output", Dense::new(3, 1)));
 /// let names: Vec<&str> = network.blocks().iter().map(|block| block.name.as_str()).collect();
 /// assert_eq!(names, ["hidden.weight", "hidden.bias", "output.weight", "output.bias"]);
 /// assert_eq!(network.parameters(), 5 * 3 + 3 + 3 + 1);
 /// ```
-pub struct Network<M> {
-    module: M,
+pub struct Network {
+    body: Chain,
     blocks: Vec<Block>,
-    start: Vec<f32>,
-    width: usize,
-    outputs: usize,
-    /// The type of the graph; f32 except in tests that compare with finite differences.
-    dtype: DType,
+    init: Init,
+    noise: f64,
+    reads_graphs: bool,
 }
 
-impl<M: RankModule> Network<M> {
-    /// `module` for rows of `width` features and `outputs` scores each. Its present values do not matter, except for
-    /// vectors that are neither bias nor scale.
-    pub fn new(module: M, width: usize, outputs: usize) -> Result<Network<M>, ModelError> {
-        let Blocks { list: blocks, values, flags, .. } = Blocks::of(&module);
-        if let Some(layer) = flags.first() {
-            return Err(ModelError::new(
-                format!(
-                    "{layer} of the module belongs to a layer of burn whose state or random numbers all threads share"
-                ),
-                "toprank_neural's ForwardPass::dropout, ForwardPass::noise or BatchNorm instead",
-            ));
-        }
-        for (size, what) in [(width, "features"), (outputs, "outputs")] {
-            if size == 0 {
-                return Err(ModelError::new(format!("a network without {what}"), "at least 1"));
+/// What a shard leaves for its backward pass.
+#[derive(Default)]
+pub(crate) struct Shard {
+    pub(crate) pass: Pass,
+    /// The input rows.
+    features: Vec<f32>,
+    rows: usize,
+}
+
+impl Network {
+    /// The network of these layers. The first layer reads features, the last one writes scores.
+    pub fn new(body: Chain) -> Network {
+        let mut blocks = body.blocks();
+        let layer = |name: &str| name.rsplit_once('.').map_or(String::new(), |(layer, _)| layer.to_string());
+        if let Some(last) = blocks.last().map(|block| layer(&block.name)) {
+            for block in &mut blocks {
+                block.last_layer = layer(&block.name) == last;
             }
         }
-        let mut start = Vec::new();
-        for (block, own) in blocks.iter().zip(values) {
-            let constant = match block.name.rsplit('.').next() {
-                Some("gamma" | "running_variance") => Some(1.0),
-                Some("bias" | "beta" | "running_mean") => Some(0.0),
-                _ => None,
-            };
-            start.extend(own.into_iter().map(|value| constant.unwrap_or(value)));
-        }
-        Ok(Network { module, blocks, start, width, outputs, dtype: DType::F32 })
+        let init = Box::new(|block: &Block, random: &mut Random, values: &mut [f32]| {
+            if block.role == Role::Weight {
+                xavier_uniform(block, random, values);
+            }
+        });
+        Network { body, blocks, init, noise: 0.0, reads_graphs: false }
     }
 
-    /// The same with the graph in f64, for comparison with central differences.
-    #[cfg(test)]
-    pub(crate) fn in_f64(self) -> Network<M> {
-        Network { dtype: DType::F64, ..self }
+    /// In training, normal numbers of this standard deviation are added to the features.
+    #[must_use]
+    pub fn with_noise(self, noise: f64) -> Network {
+        Network { noise, ..self }
     }
 
-    /// The module with its own leaves, and the scores of a shard.
-    fn run<'i>(
-        &self,
-        parameters: &[f32],
-        input: &ModelInput<'i>,
-        train: Option<Stream>,
-        device: &Device,
-        scores: &mut [f64],
-    ) -> Result<(M, Tensor<2>, ForwardPass<'i>), ModelError> {
-        let rows = input.rows.len();
-        let mut features = vec![0.0; rows * self.width];
-        input.features.gather(input.rows, &mut features);
-        self.check_features(input.rows, &features)?;
-        let numbers = if self.module.reads_graphs() { features.clone() } else { Vec::new() };
-        let x = Tensor::from_data(TensorData::new(features, [rows, self.width]), (device, self.dtype));
-        let mut fill = Fill { rest: parameters, blocks: self.blocks.iter(), device, dtype: self.dtype };
-        let module = self.module.clone().map(&mut fill);
-        let mut pass = ForwardPass::new(input.offsets, train, device.clone(), self.dtype);
-        if let Some(graphs) = input.features.graphs().filter(|_| self.module.reads_graphs()) {
-            pass.graphs = Some(GraphBatch::new(graphs, &numbers, device, self.dtype)?);
-        }
-        let out = module.forward(x, &mut pass);
-        if out.dims() != [rows, self.outputs] {
-            let found = format!("scores of shape {:?} from the module", out.dims());
-            return Err(ModelError::new(found, format!("[rows, outputs] = {:?}", [rows, self.outputs])));
-        }
-        scores.iter_mut().zip(out.to_data().iter::<f64>()).for_each(|(to, score)| *to = score);
-        Ok((module, out, pass))
+    /// Items are graphs: each row holds the number of its graph.
+    #[must_use]
+    pub(crate) fn over_graphs(self) -> Network {
+        Network { reads_graphs: true, ..self }
     }
 
-    pub(crate) fn check(
-        &self,
-        parameters: &[f32],
-        input: &ModelInput,
-        scores: &[f64],
-    ) -> Result<(), ModelError> {
+    /// Initialises each block by `init`, which is given the default values.
+    #[must_use]
+    pub fn initialised_by(
+        self,
+        init: impl Fn(&Block, &mut Random, &mut [f32]) + Send + Sync + 'static,
+    ) -> Network {
+        Network { init: Box::new(init), ..self }
+    }
+
+    /// Appends the network, with these parameters, to an ONNX graph.
+    pub(crate) fn export(&self, parameters: &[f32], graph: &mut Graph, inputs: &Inputs, x: &Value) -> Value {
+        self.body.export(parameters, graph, inputs, x)
+    }
+
+    fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
         let rows = input.rows.len();
         for (what, found, expected) in [
-            ("parameters", parameters.len(), self.start.len()),
-            ("features per row", input.features.width(), self.width),
-            ("scores to write", scores.len(), rows * self.outputs),
+            ("parameters", parameters.len(), self.parameters()),
+            ("features per row", input.features.width(), self.width()),
+            ("scores to write", scores.len(), rows * self.outputs()),
         ] {
             if found != expected {
                 return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
             }
         }
-        if self.module.reads_graphs() && input.features.graphs().is_none() {
+        if self.reads_graphs && input.features.graphs().is_none() {
             return Err(ModelError::new("rows without graphs", "items that are graphs"));
         }
         let offsets = input.offsets;
@@ -178,128 +118,133 @@ impl<M: RankModule> Network<M> {
         Ok(())
     }
 
-    pub(crate) fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
+    fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
         // Without a way out of the loop it runs in vectors.
         if features.iter().fold(true, |finite, value| finite & value.is_finite()) {
             return Ok(());
         }
         let Some(bad) = features.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-        let (row, feature) = (rows[bad / self.width], bad % self.width);
+        let (row, feature) = (rows[bad / self.width()], bad % self.width());
         Err(ModelError::new(
             format!("row {row}, feature {feature} (both from 0): the value is {}", features[bad]),
             "a finite number: fill missing values first, for example by missing:to=mean",
         ))
     }
+
+    /// The scores of a shard. `records`: a backward pass follows.
+    fn run(
+        &self,
+        parameters: &[f32],
+        input: &ModelInput,
+        train: Option<Stream>,
+        records: bool,
+        shard: &mut Shard,
+        scores: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let Shard { pass, features, rows } = shard;
+        *rows = input.rows.len();
+        features.resize(*rows * self.width(), 0.0);
+        input.features.gather(input.rows, features);
+        self.check_features(input.rows, features)?;
+        pass.begin(input.offsets, train, records);
+        if let Some(graphs) = input.features.graphs().filter(|_| self.reads_graphs) {
+            pass.graphs.read(graphs, features)?;
+        }
+        if let Some(random) = pass.random(NOISE).filter(|_| self.noise > 0.0) {
+            add_noise(features, self.noise, random);
+        }
+        let mut out = pass.take(scores.len());
+        self.body.forward(parameters, features, &mut out, pass);
+        scores.iter_mut().zip(&out).for_each(|(to, score)| *to = f64::from(*score));
+        pass.give(out);
+        Ok(())
+    }
 }
 
-impl<M: RankModule> Differentiable for Network<M> {
+impl Differentiable for Network {
     fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
     fn width(&self) -> usize {
-        self.width
+        self.body.inputs()
     }
 
     fn outputs(&self) -> usize {
-        self.outputs
+        self.body.outputs()
     }
 
     fn couples_items(&self) -> bool {
-        self.module.couples_items()
-    }
-
-    fn rows_worth_a_shard(&self) -> usize {
-        if self.module.reads_graphs() { GRAPHS_WORTH_A_SHARD } else { 192 }
+        self.body.couples_items()
     }
 
     fn init(&self, stream: Stream, parameters: &mut [f32]) {
-        parameters.copy_from_slice(&self.start);
         let mut rest = parameters;
         for (number, block) in self.blocks.iter().enumerate() {
             let (values, after) = rest.split_at_mut(block.parameters());
-            self.module.init(block, &mut stream.of_list(number as u32).open(), values);
+            let ones = matches!(block.name.rsplit('.').next(), Some("gamma" | "running_variance"));
+            values.fill(if ones { 1.0 } else { 0.0 });
+            (self.init)(block, &mut stream.of_list(number as u32).open(), values);
             rest = after;
         }
     }
 
-    fn forward<'a>(
-        &'a self,
-        parameters: &'a [f32],
+    fn forward(
+        &self,
+        parameters: &[f32],
         input: &ModelInput,
         train: Option<Stream>,
+        tape: &mut Tape,
         scores: &mut [f64],
-    ) -> Result<Box<dyn Backward + 'a>, ModelError> {
+    ) -> Result<(), ModelError> {
         self.check(parameters, input, scores)?;
-        if input.rows.is_empty() {
-            return Ok(Box::new(Nothing));
-        }
-        let device = Device::flex().autodiff();
-        let (module, out, pass) = self.run(parameters, input, train, &device, scores)?;
-        Ok(Box::new(Graph { module, scores: out, statistics: pass.statistics, parameters: parameters.len() }))
+        self.run(parameters, input, train, true, tape.get(), scores)
     }
 
-    fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
-        self.check(parameters, input, scores)?;
-        if !self.module.reads_graphs() {
-            if !input.rows.is_empty() {
-                self.run(parameters, input, None, &Device::flex(), scores)?;
+    fn backward(
+        &self,
+        parameters: &[f32],
+        tape: &mut Tape,
+        dscore: &[f64],
+        gradient: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let Shard { pass, features, rows } = tape.get();
+        for (what, found, expected) in [
+            ("derivatives of scores", dscore.len(), *rows * self.outputs()),
+            ("places for the gradient", gradient.len(), self.parameters()),
+            ("parameters", parameters.len(), self.parameters()),
+        ] {
+            if found != expected {
+                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
             }
-            return Ok(());
         }
-        // Few graphs at once: they have many nodes.
-        let parts = scores.chunks_mut(GRAPHS_AT_ONCE * self.outputs);
-        for (rows, scores) in input.rows.chunks(GRAPHS_AT_ONCE).zip(parts) {
+        let mut slopes = pass.take(dscore.len());
+        slopes.iter_mut().zip(dscore).for_each(|(slope, d)| *slope = *d as f32);
+        self.body.backward(parameters, features, &mut slopes, None, gradient, pass);
+        pass.give(slopes);
+        *rows = 0;
+        Ok(())
+    }
+
+    fn score(
+        &self,
+        parameters: &[f32],
+        input: &ModelInput,
+        tape: &mut Tape,
+        scores: &mut [f64],
+    ) -> Result<(), ModelError> {
+        self.check(parameters, input, scores)?;
+        let shard = tape.get();
+        if self.couples_items() {
+            return self.run(parameters, input, None, false, shard, scores);
+        }
+        let at_once = if self.reads_graphs { GRAPHS_AT_ONCE } else { ROWS_AT_ONCE };
+        let parts = scores.chunks_mut(at_once * self.outputs());
+        for (rows, scores) in input.rows.chunks(at_once).zip(parts) {
             let offsets = [0, rows.len()];
             let input = ModelInput { rows, offsets: &offsets, ..*input };
-            self.run(parameters, &input, None, &Device::flex(), scores)?;
+            self.run(parameters, &input, None, false, shard, scores)?;
         }
-        Ok(())
-    }
-}
-
-/// The recorded way from the leaves of one shard to its scores.
-struct Graph<M> {
-    module: M,
-    scores: Tensor<2>,
-    statistics: Vec<(burn::module::ParamId, Vec<f32>)>,
-    parameters: usize,
-}
-
-impl<M: RankModule> Backward for Graph<M> {
-    fn backward(self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
-        let [rows, outputs] = self.scores.dims();
-        check_back(dscore, rows * outputs, gradient, self.parameters)?;
-        let options = (&self.scores.device(), self.scores.dtype());
-        let dscore = Tensor::from_data(TensorData::new(dscore.to_vec(), [rows, outputs]), options);
-        let gradients = (self.scores * dscore).sum().backward();
-        self.module.visit(&mut Collect { rest: gradient, gradients, statistics: self.statistics, rows });
-        Ok(())
-    }
-}
-
-pub(crate) fn check_back(
-    dscore: &[f64],
-    scores: usize,
-    gradient: &[f32],
-    parameters: usize,
-) -> Result<(), ModelError> {
-    for (what, found, expected) in [
-        ("derivatives of scores", dscore.len(), scores),
-        ("places for the gradient", gradient.len(), parameters),
-    ] {
-        if found != expected {
-            return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
-        }
-    }
-    Ok(())
-}
-
-/// A shard without rows.
-pub(crate) struct Nothing;
-
-impl Backward for Nothing {
-    fn backward(self: Box<Self>, _: &[f64], _: &mut [f32]) -> Result<(), ModelError> {
         Ok(())
     }
 }

@@ -5,106 +5,92 @@ How is a network exported to ONNX? By the computation of prediction: without noi
 rows: float[rows, width]  →  the network, in single precision as here  →  double[rows, outputs], its output activation in double precision
 ```
 
-A network that couples the items of a list is exported for one list per run: the rows are the items of that list.
+A network that couples the items of a list is exported for one list per run: the rows are the items of that list. A network of graphs
+reads any number of graphs as tensors ([`GraphInputs`]).
 */
 
-use toprank_core::{Block, Differentiable, ModelError};
-use toprank_onnx::{Attribute, Graph, Kind, Value};
+use toprank_core::{GraphShape, Graphs, ModelError};
+use toprank_onnx::{Array, Graph, Kind, Value};
 
-use crate::Activation;
-use crate::networks::exporter;
+use crate::networks::{Built, build, build_for_graphs};
 use crate::squash::Output;
 
-/// A network that may have an ONNX form. The default is none.
-pub(crate) trait ExportOnnx {
-    /// Appends the network to the graph, up to its last layer; `None` if it has no ONNX form.
-    fn export(&self, _weights: &Weights, _graph: &mut Graph, _rows: &Value) -> Option<Value> {
-        None
-    }
-
-    /// The activation of the output.
-    fn output(&self) -> Output {
-        Output::Linear
-    }
+/// What layers read besides the output of the layer before them.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The graphs; `None`: items are rows of numbers.
+    pub graphs: Option<GraphInputs>,
 }
 
-/// Parameters by the names of their blocks.
-pub(crate) struct Weights<'a> {
-    blocks: &'a [Block],
-    parameters: &'a [f32],
+/// The graphs of one run, their nodes one after the other.
+#[derive(Clone, Debug)]
+pub struct GraphInputs {
+    /// Values of each node: `float[nodes, features]`; a category is its code.
+    pub nodes: Value,
+    /// The two nodes that each edge joins, counted over all graphs: `int64[edges, 2]`.
+    pub ends: Value,
+    /// Values of each edge: `float[edges, features]`; `None`: edges have no features.
+    pub edges: Option<Value>,
+    /// The graph of each node: `int64[nodes]`.
+    pub graph_of_node: Value,
+    /// Number of nodes of each graph: `float[graphs, 1]`.
+    pub sizes: Value,
 }
 
-impl<'a> Weights<'a> {
-    /// # Panics
-    /// If the network has no such block: an error in its `export`.
-    pub(crate) fn of(&self, name: &str) -> &'a [f32] {
-        let at = self.blocks.iter().position(|block| block.name == name);
-        let at = at.unwrap_or_else(|| panic!("no block {name} among {:?}", self.blocks));
-        let start: usize = self.blocks[..at].iter().map(Block::parameters).sum();
-        &self.parameters[start..start + self.blocks[at].parameters()]
-    }
-
-    /// A linear layer, with a bias if it has one.
-    pub(crate) fn linear(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
-        let weight = self.of(&format!("{layer}.weight"));
-        let bias = format!("{layer}.bias");
-        match self.blocks.iter().any(|block| block.name == bias) {
-            true => graph.linear(x, weight, self.of(&bias)),
-            false => {
-                let shape = self.blocks.iter().find(|block| block.name == format!("{layer}.weight"));
-                graph.matrix(x, weight, shape.and_then(|block| block.shape.last()).copied().unwrap_or(1))
-            }
+impl GraphInputs {
+    /// Declares the inputs `nodes`, `ends`, `edges` (where edges have features), `graph_of_node` and `sizes`.
+    pub fn declare(graph: &mut Graph, shape: &GraphShape) -> GraphInputs {
+        let width = shape.edges.len();
+        GraphInputs {
+            nodes: graph.input_along("nodes", Kind::Float, "nodes", Some(shape.nodes.len())),
+            ends: graph.input_along("ends", Kind::Int64, "edges", Some(2)),
+            edges: (width > 0).then(|| graph.input_along("edges", Kind::Float, "edges", Some(width))),
+            graph_of_node: graph.input_along("graph_of_node", Kind::Int64, "nodes", None),
+            sizes: graph.input_along("sizes", Kind::Float, "graphs", Some(1)),
         }
     }
-
-    pub(crate) fn layer_norm(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
-        let (gamma, beta) = (self.of(&format!("{layer}.gamma")), self.of(&format!("{layer}.beta")));
-        let (scale, offset) = (graph.floats(&[gamma.len()], gamma), graph.floats(&[beta.len()], beta));
-        let attributes = [Attribute::Int("axis", -1), Attribute::Float("epsilon", 1e-5)];
-        graph.node("LayerNormalization", &[x, &scale, &offset], &attributes)
-    }
-
-    /// With its running statistics: one factor and one offset per column.
-    pub(crate) fn batch_norm(&self, graph: &mut Graph, layer: &str, x: &Value) -> Value {
-        let of = |part: &str| self.of(&format!("{layer}.{part}"));
-        let (gamma, beta, mean, variance) =
-            (of("gamma"), of("beta"), of("running_mean"), of("running_variance"));
-        let factors: Vec<f64> = gamma
-            .iter()
-            .zip(variance)
-            .map(|(gamma, variance)| {
-                f64::from(*gamma) / (f64::from(*variance) + crate::layers::EPSILON).sqrt()
-            })
-            .collect();
-        let offsets: Vec<f32> =
-            (0..beta.len()).map(|i| (f64::from(beta[i]) - f64::from(mean[i]) * factors[i]) as f32).collect();
-        let factors: Vec<f32> = factors.iter().map(|factor| *factor as f32).collect();
-        let (factor, offset) =
-            (graph.floats(&[factors.len()], &factors), graph.floats(&[offsets.len()], &offsets));
-        let scaled = graph.node("Mul", &[x, &factor], &[]);
-        graph.node("Add", &[&scaled, &offset], &[])
-    }
 }
 
-/// The activation between two layers.
-pub(crate) fn activation(graph: &mut Graph, activation: Activation, x: &Value) -> Value {
-    let (operator, attributes): (_, &[Attribute]) = match activation {
-        Activation::Relu => ("Relu", &[]),
-        Activation::LeakyRelu => ("LeakyRelu", &[Attribute::Float("alpha", 0.01)]),
-        Activation::Elu => ("Elu", &[Attribute::Float("alpha", 1.0)]),
-        Activation::Gelu => ("Gelu", &[]),
-        Activation::Tanh => ("Tanh", &[]),
-        Activation::Sigmoid => ("Sigmoid", &[]),
-        Activation::Silu => {
-            let gate = graph.node("Sigmoid", &[x], &[]);
-            return graph.node("Mul", &[x, &gate], &[]);
-        }
-    };
-    graph.node(operator, &[x], attributes)
+/// The tensors of a run over some graphs, by the names of [`GraphInputs::declare`].
+///
+/// ```
+/// use toprank_core::{GraphFeature, GraphShape, Graphs};
+/// // A path of three nodes and a lone node.
+/// let graphs = Graphs {
+///     shape: GraphShape { nodes: vec![GraphFeature::Code(2)], edges: vec![] },
+///     nodes: vec![0, 3, 4],
+///     edges: vec![0, 2, 2],
+///     ends: vec![[0, 1], [1, 2]],
+///     node_values: vec![0.0, 1.0, 0.0, 1.0],
+///     edge_values: vec![],
+/// };
+/// let [.., (name, sizes)] = &toprank_neural::onnx::tensors(&graphs)[..] else { panic!() };
+/// assert_eq!((*name, &sizes.values[..]), ("sizes", &[3.0, 1.0][..]));
+/// ```
+pub fn tensors(graphs: &Graphs) -> Vec<(&'static str, Array)> {
+    let tensor = |width: usize, values: Vec<f64>| Array::new(&[values.len() / width, width], values);
+    let floats = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+    let all = 0..graphs.len();
+    let ends = all.clone().flat_map(|graph| {
+        let first = graphs.nodes[graph] as f64;
+        graphs.ends[graphs.edges_of(graph)].iter().flatten().map(move |&end| first + f64::from(end))
+    });
+    let graph_of_node: Vec<f64> =
+        all.clone().flat_map(|graph| graphs.nodes_of(graph).map(move |_| graph as f64)).collect();
+    let mut tensors = vec![
+        ("nodes", tensor(graphs.shape.nodes.len(), floats(&graphs.node_values))),
+        ("ends", tensor(2, ends.collect())),
+    ];
+    if !graphs.shape.edges.is_empty() {
+        tensors.push(("edges", tensor(graphs.shape.edges.len(), floats(&graphs.edge_values))));
+    }
+    tensors.push(("graph_of_node", Array::new(&[graph_of_node.len()], graph_of_node)));
+    tensors.push(("sizes", tensor(1, all.map(|graph| graphs.nodes_of(graph).len() as f64).collect())));
+    tensors
 }
 
-/// Appends the network that `text` names, with these parameters, to a graph and returns the scores of `rows` in double
-/// precision.
+/// Appends the network that `text` names, with these parameters, to a graph and returns the scores of `rows`, each of `width`
+/// features, in double precision.
 ///
 /// ```
 /// use toprank_core::Stream;
@@ -115,30 +101,47 @@ pub(crate) fn activation(graph: &mut Graph, activation: Activation, x: &Value) -
 ///
 /// let mut graph = Graph::default();
 /// let rows = graph.input("features", Kind::Float, &[None, Some(2)]);
-/// let scores = toprank_neural::onnx::export("mlp:hidden=3", &*network, &parameters, &mut graph, &rows).unwrap();
+/// let scores = toprank_neural::onnx::export("mlp:hidden=3", (2, 1), &parameters, &mut graph, &rows).unwrap();
 /// graph.output("scores", &scores, Kind::Double, &[None, Some(1)]);
 /// let program = Program::read(&graph.write("a perceptron", &[])).unwrap();
 /// assert_eq!(program.run(&[("features", Array::new(&[1, 2], vec![0.0, 0.0]))]).unwrap()["scores"].values, [0.0]);
 /// ```
 ///
 /// # Errors
-/// If the model has no ONNX form, or `text` names no network.
+/// If `text` names no network for rows of features.
 pub fn export(
     text: &str,
-    network: &dyn Differentiable,
+    (width, outputs): (usize, usize),
     parameters: &[f32],
     graph: &mut Graph,
     rows: &Value,
 ) -> Result<Value, ModelError> {
-    let model = exporter(text).map_err(|error| ModelError::new(error.found, error.expected))?;
-    let weights = Weights { blocks: network.blocks(), parameters };
-    let Some(raw) = model.export(&weights, graph, rows) else {
-        return Err(ModelError::new(format!("{text}, which has no ONNX form"), "another network"));
-    };
+    Ok(append(&build(text, width, outputs)?, parameters, graph, &Inputs::default(), rows))
+}
+
+/// The same for a network of graphs with these features.
+///
+/// # Errors
+/// If `text` names no network of graphs.
+pub fn export_for_graphs(
+    text: &str,
+    shape: &GraphShape,
+    outputs: usize,
+    parameters: &[f32],
+    graph: &mut Graph,
+    graphs: GraphInputs,
+) -> Result<Value, ModelError> {
+    let built = build_for_graphs(text, shape, outputs)?;
+    let nodes = graphs.nodes.clone();
+    Ok(append(&built, parameters, graph, &Inputs { graphs: Some(graphs) }, &nodes))
+}
+
+fn append(built: &Built, parameters: &[f32], graph: &mut Graph, inputs: &Inputs, x: &Value) -> Value {
+    let raw = built.network.export(parameters, graph, inputs, x);
     let scores = graph.cast(&raw, Kind::Double);
-    Ok(match model.output() {
+    match built.output {
         Output::Linear => scores,
         Output::Sigmoid => graph.node("Sigmoid", &[&scores], &[]),
         Output::Tanh => graph.node("Tanh", &[&scores], &[]),
-    })
+    }
 }

@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use crate::Activation;
+use crate::layers::Activation;
 
 pub(crate) const ACTIVATION: Param = Param {
     name: "activation",

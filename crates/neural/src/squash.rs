@@ -2,9 +2,7 @@
 //!
 //! It is computed in f64, where even σ(30) and σ(31) differ: bounded scores keep the order of the unbounded ones.
 
-use toprank_core::{
-    Backward, Block, Differentiable, ModelError, ModelInput, Param, ParamError, Spec, Stream,
-};
+use toprank_core::{Block, Differentiable, ModelError, ModelInput, Param, ParamError, Spec, Stream, Tape};
 
 pub(crate) const OUTPUT: Param = Param {
     name: "output",
@@ -82,10 +80,6 @@ impl Differentiable for Squashed {
         self.network.couples_items()
     }
 
-    fn rows_worth_a_shard(&self) -> usize {
-        self.network.rows_worth_a_shard()
-    }
-
     fn init(&self, stream: Stream, parameters: &mut [f32]) {
         self.network.init(stream, parameters);
     }
@@ -94,39 +88,54 @@ impl Differentiable for Squashed {
         self.network.project(parameters);
     }
 
-    fn forward<'a>(
-        &'a self,
-        parameters: &'a [f32],
+    fn forward(
+        &self,
+        parameters: &[f32],
         input: &ModelInput,
         train: Option<Stream>,
+        tape: &mut Tape,
         scores: &mut [f64],
-    ) -> Result<Box<dyn Backward + 'a>, ModelError> {
-        let network = self.network.forward(parameters, input, train, scores)?;
+    ) -> Result<(), ModelError> {
+        let Bounded { network, slopes } = tape.get();
+        self.network.forward(parameters, input, train, network, scores)?;
         self.activation.apply(scores);
-        let slopes = scores.iter().map(|y| self.activation.slope_at(*y)).collect();
-        Ok(Box::new(Tape { network, slopes }))
+        slopes.clear();
+        slopes.extend(scores.iter().map(|y| self.activation.slope_at(*y)));
+        Ok(())
     }
 
-    fn score(&self, parameters: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
-        self.network.score(parameters, input, scores)?;
+    fn backward(
+        &self,
+        parameters: &[f32],
+        tape: &mut Tape,
+        dscore: &[f64],
+        gradient: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let Bounded { network, slopes } = tape.get();
+        if dscore.len() != slopes.len() {
+            // Of the wrong length: the network returns the error.
+            return self.network.backward(parameters, network, dscore, gradient);
+        }
+        slopes.iter_mut().zip(dscore).for_each(|(slope, d)| *slope *= d);
+        self.network.backward(parameters, network, slopes, gradient)
+    }
+
+    fn score(
+        &self,
+        parameters: &[f32],
+        input: &ModelInput,
+        tape: &mut Tape,
+        scores: &mut [f64],
+    ) -> Result<(), ModelError> {
+        self.network.score(parameters, input, &mut tape.get::<Bounded>().network, scores)?;
         self.activation.apply(scores);
         Ok(())
     }
 }
 
-/// The derivative of the output activation at every score, for the backward pass of the network.
-struct Tape<'a> {
-    network: Box<dyn Backward + 'a>,
+/// The tape of the network, and the derivative of the output activation at every score.
+#[derive(Default)]
+struct Bounded {
+    network: Tape,
     slopes: Vec<f64>,
-}
-
-impl Backward for Tape<'_> {
-    fn backward(mut self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
-        if dscore.len() == self.slopes.len() {
-            self.slopes.iter_mut().zip(dscore).for_each(|(slope, d)| *slope *= d);
-            return self.network.backward(&self.slopes, gradient);
-        }
-        // Of the wrong length: the network returns the error.
-        self.network.backward(dscore, gradient)
-    }
 }

@@ -84,10 +84,15 @@ impl Array {
         let mut values = Vec::with_capacity(before.iter().product::<usize>() * n * m);
         for (i, row) in self.values.chunks_exact((*k).max(1)).enumerate() {
             let matrix = if one { 0 } else { i / n * k * m };
-            values.extend((0..*m).map(|column| {
-                row.iter().enumerate().map(|(j, x)| x * other.values[matrix + j * m + column]).sum::<f64>()
-            }));
+            let start = values.len();
+            values.resize(start + m, 0.0);
+            for (j, x) in row.iter().enumerate() {
+                let other = &other.values[matrix + j * m..][..*m];
+                values[start..].iter_mut().zip(other).for_each(|(sum, y)| *sum += x * y);
+            }
         }
+        // Without columns there is no row above, and every sum is 0.
+        values.resize(before.iter().product::<usize>() * n * m, 0.0);
         Some(Array { sizes: [before, &[*n, *m]].concat(), values })
     }
 
@@ -147,6 +152,30 @@ impl Array {
         }
         let sizes = [&self.sizes[..axis], &places.sizes, &self.sizes[axis + 1..]].concat();
         Some(Array { sizes, values })
+    }
+
+    /// Adds the number of `updates` at [i, j, k …] to the one at the same place, but with the index `places[i, j, k …]` along `axis`.
+    pub(crate) fn scatter_added(&self, places: &Array, updates: &Array, axis: usize) -> Option<Array> {
+        let inside = self.sizes.len() == places.sizes.len()
+            && (0..self.sizes.len()).all(|a| a == axis || places.sizes[a] <= self.sizes[a]);
+        if !inside || places.sizes != updates.sizes {
+            return None;
+        }
+        let mut sums = self.clone();
+        for (number, (&place, &update)) in places.values.iter().zip(&updates.values).enumerate() {
+            if !(0.0..self.sizes[axis] as f64).contains(&place) {
+                return None;
+            }
+            let (mut number, mut to, mut step) = (number, 0, 1);
+            for a in (0..self.sizes.len()).rev() {
+                let index = if a == axis { place as usize } else { number % places.sizes[a] };
+                number /= places.sizes[a];
+                to += index * step;
+                step *= self.sizes[a];
+            }
+            sums.values[to] += update;
+        }
+        Some(sums)
     }
 
     /// Concatenation along the last axis.

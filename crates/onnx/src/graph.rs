@@ -31,11 +31,13 @@ pub enum Attribute<'a> {
     Float(&'a str, f32),
     /// Integers.
     Ints(&'a str, &'a [i64]),
+    /// A string.
+    Text(&'a str, &'a str),
 }
 
 impl Attribute<'_> {
     fn message(&self) -> Message {
-        // `AttributeProto`: name 1, f 2, i 3, ints 8, type 20 (FLOAT 1, INT 2, INTS 7).
+        // `AttributeProto`: name 1, f 2, i 3, s 4, ints 8, type 20 (FLOAT 1, INT 2, STRING 3, INTS 7).
         match *self {
             Attribute::Int(name, value) => Message::new().text(1, name).number(3, value as u64).number(20, 2),
             Attribute::Float(name, value) => Message::new().text(1, name).float(2, value).number(20, 1),
@@ -43,6 +45,7 @@ impl Attribute<'_> {
                 let named = Message::new().text(1, name);
                 values.iter().fold(named, |message, &value| message.number(8, value as u64)).number(20, 7)
             }
+            Attribute::Text(name, text) => Message::new().text(1, name).text(4, text).number(20, 3),
         }
     }
 }
@@ -66,6 +69,13 @@ impl Graph {
     /// An input of the graph. A size of `None` is dynamic.
     pub fn input(&mut self, name: &str, kind: Kind, sizes: &[Option<usize>]) -> Value {
         self.inputs.push(described(name, kind, sizes));
+        Value(name.into())
+    }
+
+    /// An input whose first axis has the dynamic size `count`: inputs and outputs that name the same count have the same size.
+    /// `width`: the size of a second axis.
+    pub fn input_along(&mut self, name: &str, kind: Kind, count: &str, width: Option<usize>) -> Value {
+        self.inputs.push(described_along(name, kind, count, width));
         Value(name.into())
     }
 
@@ -97,6 +107,11 @@ impl Graph {
     pub fn ints(&mut self, values: &[i64]) -> Value {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(Kind::Int64, &[values.len()], &bytes)
+    }
+
+    /// A constant integer without an axis.
+    pub fn int(&mut self, value: i64) -> Value {
+        self.constant(Kind::Int64, &[], &value.to_le_bytes())
     }
 
     fn constant(&mut self, kind: Kind, sizes: &[usize], bytes: &[u8]) -> Value {
@@ -162,10 +177,26 @@ impl Graph {
         self.node("Gather", &[&table, ids], &[Attribute::Int("axis", 0)])
     }
 
+    /// Adds each row of `rows`, which hold `width` numbers, to the row of `sums` whose number is in `to`: int64[rows, 1].
+    pub fn add_rows(&mut self, sums: &Value, to: &Value, rows: &Value, width: usize) -> Value {
+        // Not `ScatterND`, which needs no `Expand`: onnxruntime (1.31.1 too) adds its rows on several threads without a lock and loses
+        // some where several rows go to the same place (https://github.com/microsoft/onnxruntime/issues/18048).
+        let sizes = self.ints(&[1, width as i64]);
+        let to = self.node("Expand", &[to, &sizes], &[]);
+        let attributes = [Attribute::Int("axis", 0), Attribute::Text("reduction", "add")];
+        self.node("ScatterElements", &[sums, &to, rows], &attributes)
+    }
+
     /// Declares a value as an output of the graph.
     pub fn output(&mut self, name: &str, value: &Value, kind: Kind, sizes: &[Option<usize>]) {
         self.push("Identity", &[value], name, &[]);
         self.outputs.push(described(name, kind, sizes));
+    }
+
+    /// The same with the dynamic size `count` of its first axis, as in [`Graph::input_along`].
+    pub fn output_along(&mut self, name: &str, value: &Value, kind: Kind, count: &str, width: usize) {
+        self.push("Identity", &[value], name, &[]);
+        self.outputs.push(described_along(name, kind, count, Some(width)));
     }
 
     /// The bytes of the ONNX file. `notes` are stored as metadata of the model.
@@ -195,12 +226,21 @@ pub fn model(graph: &Message, operators: &[(&str, u64)], notes: &[(&str, &str)])
 
 /// A `ValueInfoProto`: name, number type and sizes.
 pub fn described(name: &str, kind: Kind, sizes: &[Option<usize>]) -> Message {
-    let shape = sizes.iter().fold(Message::new(), |shape, size| {
+    value_info(name, kind, sizes.iter().map(|size| size.ok_or("rows")))
+}
+
+fn described_along(name: &str, kind: Kind, count: &str, width: Option<usize>) -> Message {
+    value_info(name, kind, std::iter::once(Err(count)).chain(width.map(Ok)))
+}
+
+/// Sizes are known, or have a name: runtimes take sizes of the same name for equal.
+fn value_info<'a>(name: &str, kind: Kind, sizes: impl Iterator<Item = Result<usize, &'a str>>) -> Message {
+    let shape = sizes.fold(Message::new(), |shape, size| {
         shape.message(
             1,
             &match size {
-                Some(size) => Message::new().number(1, *size as u64),
-                None => Message::new().text(2, "rows"),
+                Ok(size) => Message::new().number(1, size as u64),
+                Err(name) => Message::new().text(2, name),
             },
         )
     });

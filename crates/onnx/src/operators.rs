@@ -9,6 +9,7 @@ use crate::array::Array;
 pub(crate) struct Attributes {
     pub wholes: BTreeMap<String, Vec<i64>>,
     pub floats: BTreeMap<String, f32>,
+    pub texts: BTreeMap<String, String>,
 }
 
 impl Attributes {
@@ -61,6 +62,7 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
         "Mul" => both(|a, b| a * b),
         "Div" => both(|a, b| a / b),
         "Less" => both(|a, b| f64::from(u8::from(a < b))),
+        "Equal" => both(|a, b| f64::from(u8::from(a == b))),
         "Where" => {
             Array::meet([x, inputs.get(1)?, inputs.get(2)?], |[holds, a, b]| if holds == 0.0 { b } else { a })
         }
@@ -73,6 +75,15 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
                 attributes.wholes.get("perm")?.iter().map(|&axis| usize::try_from(axis).ok()).collect();
             x.transposed(&order?)
         }
+        "ScatterElements" => match attributes.texts.get("reduction").map(String::as_str) {
+            Some("add") => x.scatter_added(
+                inputs.get(1)?,
+                inputs.get(2)?,
+                axis(attributes.whole("axis", 0), x.sizes.len())?,
+            ),
+            _ => None,
+        },
+        "Expand" => expanded(x, inputs.get(1)?),
         "Reshape" => reshaped(x, inputs.get(1)?),
         "Softmax" => {
             let axis = axis(attributes.whole("axis", -1), x.sizes.len())?;
@@ -95,17 +106,33 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
             Array::meet([&scaled, inputs.get(2)?], |[x, offset]| x + offset)
         }
         "ReduceSum" | "ReduceMax" | "ReduceMin" => {
-            // One axis, which is kept.
+            // One axis.
             let [given] = inputs.get(1)?.values[..] else { return None };
             let axis = axis(given as i64, x.sizes.len())?;
-            match operator {
+            let mut reduced = match operator {
                 "ReduceSum" => x.folded(axis, |values| values.sum()),
                 "ReduceMax" => x.folded(axis, |values| values.fold(f64::NEG_INFINITY, f64::max)),
                 _ => x.folded(axis, |values| values.fold(f64::INFINITY, f64::min)),
+            }?;
+            if attributes.whole("keepdims", 1) == 0 {
+                reduced.sizes.remove(axis);
             }
+            Some(reduced)
         }
         _ => None,
     }
+}
+
+/// Numbers of an expanded tensor, at most: sizes come from a file.
+const LARGEST: usize = 1 << 28;
+
+/// Broadcast to these sizes, both ways.
+fn expanded(x: &Array, wanted: &Array) -> Option<Array> {
+    let sizes: Vec<usize> = wanted.values.iter().map(|&size| size as usize).collect();
+    let larger =
+        x.sizes.iter().chain(&sizes).try_fold(1usize, |count, &size| count.checked_mul(size.max(1)))?;
+    let count = sizes.iter().product::<usize>();
+    (larger <= LARGEST).then(|| Array::meet([x, &Array { sizes, values: vec![0.0; count] }], |[x, _]| x))?
 }
 
 fn reshaped(x: &Array, wanted: &Array) -> Option<Array> {

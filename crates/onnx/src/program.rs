@@ -116,6 +116,9 @@ fn attributes(found: &[&[u8]]) -> Option<Attributes> {
                 (3 | 8, Field::Number(value)) => {
                     attributes.wholes.entry(name.clone()).or_default().push(value as i64);
                 }
+                (4, Field::Bytes(value)) => {
+                    attributes.texts.insert(name.clone(), String::from_utf8(value.to_vec()).ok()?);
+                }
                 _ => {}
             }
         }

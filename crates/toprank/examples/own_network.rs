@@ -1,4 +1,4 @@
-//! A network of your own: write it as a burn module that scores rows, and every objective trains it.
+//! A network of your own: compose layers, write one of your own if you need it, and every objective trains it.
 //!
 //! ```text
 //! cargo run -p toprank --example own_network
@@ -7,47 +7,93 @@
 //! The labels of these generated lists come from the product of two features, which no linear model can see. The
 //! network multiplies two linear maps of the features; ListNet teaches it.
 
-use toprank::core::{Differentiable, Lists, Policy, Stream};
+use toprank::core::{Block, Differentiable, Lists, Policy, Stream};
 use toprank::data::Matrix;
 use toprank::metrics::{Measure, evaluate};
-use toprank::neural::burn::module::Module;
-use toprank::neural::burn::nn::{Linear, LinearConfig};
-use toprank::neural::burn::tensor::{Device, Tensor};
-// The derive of burn asks for this name.
-use toprank::neural::burn;
-use toprank::neural::{ForwardPass, Network, RankModule};
+use toprank::neural::layers::{Chain, Dense, Layer, Slopes};
+use toprank::neural::onnx::Inputs;
+use toprank::neural::{Network, Pass};
 use toprank::objectives::{Draws, Goal};
+use toprank::onnx::{Graph, Value};
 use toprank::train::fit::engine::{At, Engine, Examples, Into, Task, score};
 use toprank::train::{OptimiserStep, fit::optimiser, fit::sampler};
 
-const WIDTH: usize = 5;
+/// Number of features.
+pub const WIDTH: usize = 5;
 const STEPS: u64 = 150;
 
 /// score = w · dropout((A x) ⊙ (B x)).
-#[derive(Module, Debug)]
+pub fn network() -> Network {
+    let products = Chain::new().then("products", Products::new(WIDTH, 8)).dropout(0.1, 2);
+    Network::new(products.then("output", Dense::new(8, 1)))
+}
+
+/// A layer of one's own: y = (A x) ⊙ (B x), where A and B are dense layers.
 struct Products {
-    left: Linear,
-    right: Linear,
-    /// Visited last, so this is the last layer.
-    output: Linear,
+    left: Dense,
+    right: Dense,
 }
 
 impl Products {
-    fn new(products: usize) -> Products {
-        // Values come from the parameter slice; the device only says where the shapes are kept.
-        let linear = |inputs, outputs| LinearConfig::new(inputs, outputs).init(&Device::flex());
-        Products {
-            left: linear(WIDTH, products),
-            right: linear(WIDTH, products),
-            output: linear(products, 1),
-        }
+    fn new(inputs: usize, outputs: usize) -> Products {
+        Products { left: Dense::new(inputs, outputs), right: Dense::new(inputs, outputs) }
     }
 }
 
-impl RankModule for Products {
-    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
-        let products = self.left.forward(rows.clone()) * self.right.forward(rows);
-        self.output.forward(pass.dropout(products, 0.1))
+impl Layer for Products {
+    fn inputs(&self) -> usize {
+        self.left.inputs()
+    }
+
+    fn outputs(&self) -> usize {
+        self.left.outputs()
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let named = |name: &str, layer: &Dense| {
+            let blocks = layer.blocks().into_iter();
+            blocks.map(|block| Block { name: format!("{name}.{}", block.name), ..block }).collect::<Vec<_>>()
+        };
+        [named("left", &self.left), named("right", &self.right)].concat()
+    }
+
+    fn forward(&self, parameters: &[f32], x: &[f32], y: &mut [f32], pass: &mut Pass) {
+        let (left, right) = parameters.split_at(parameters.len() / 2);
+        let (mut a, mut b) = (pass.take(y.len()), pass.take(y.len()));
+        self.left.forward(left, x, &mut a, pass);
+        self.right.forward(right, x, &mut b, pass);
+        y.iter_mut().zip(a.iter().zip(&b)).for_each(|(y, (a, b))| *y = a * b);
+        pass.keep(a);
+        pass.keep(b);
+    }
+
+    fn backward(
+        &self,
+        parameters: &[f32],
+        x: &[f32],
+        dy: &mut [f32],
+        mut dx: Option<Slopes>,
+        gradient: &mut [f32],
+        pass: &mut Pass,
+    ) {
+        let (left, right) = parameters.split_at(parameters.len() / 2);
+        let (to_left, to_right) = gradient.split_at_mut(parameters.len() / 2);
+        // In the reverse order of `keep`. ∂loss/∂a = ∂loss/∂y · b, ∂loss/∂b = ∂loss/∂y · a.
+        let (mut b, mut a) = (pass.kept(), pass.kept());
+        for ((a, b), dy) in a.iter_mut().zip(&mut b).zip(dy) {
+            (*a, *b) = (*dy * *b, *dy * *a);
+        }
+        self.left.backward(left, x, &mut a, dx.as_mut().map(Slopes::lend), to_left, pass);
+        self.right.backward(right, x, &mut b, dx, to_right, pass);
+        pass.give(a);
+        pass.give(b);
+    }
+
+    fn export(&self, parameters: &[f32], graph: &mut Graph, inputs: &Inputs, x: &Value) -> Value {
+        let (left, right) = parameters.split_at(parameters.len() / 2);
+        let a = self.left.export(left, graph, inputs, x);
+        let b = self.right.export(right, graph, inputs, x);
+        graph.node("Mul", &[&a, &b], &[])
     }
 }
 
@@ -69,17 +115,16 @@ fn lists(count: usize) -> (Lists, Matrix) {
 }
 
 /// NDCG@5 before and after training.
-pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
+pub fn train(network: &dyn Differentiable) -> Result<(f64, f64), Box<dyn std::error::Error>> {
     let (lists, features) = lists(200);
     let examples = Examples { lists: &lists, features: &features };
-    let network = Network::new(Products::new(8), WIDTH, 1)?;
     let mut parameters = vec![0.0; network.parameters()];
     network.init(Stream::new(1, "init"), &mut parameters);
 
     let policy = Policy::default();
     let measures = Measure::parse_all("ndcg@5", &policy)?;
     let ndcg = |parameters: &[f32]| -> Result<f64, Box<dyn std::error::Error>> {
-        let scores = score(&network, parameters, examples)?;
+        let scores = score(network, parameters, examples)?;
         Ok(evaluate(&lists, &scores, &measures)?.results[0].mean.unwrap_or(f64::NAN))
     };
     let before = ndcg(&parameters)?;
@@ -88,7 +133,7 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
     let mut state = goal.state(&lists)?;
     let mut sampler = sampler::parse("lists:batch=32")?.1.open(&lists, &policy, 1)?;
     let mut adam = optimiser::parse("adam")?.1.open(parameters.len());
-    let (mut engine, mut draws) = (Engine::default(), Draws::default());
+    let (mut engine, mut draws) = (Engine::new(1), Draws::default());
     let mut gradient = vec![0.0; parameters.len()];
     for step in 0..STEPS {
         sampler.draw(step, &mut draws);
@@ -96,7 +141,7 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
         let into = Into { gradient: &mut gradient, previous: None };
         let stream = Stream::new(1, "step").at_step(step);
         engine.gradient(
-            Task { model: &network, goal: &goal, examples },
+            Task { model: network, goal: &goal, examples },
             at,
             &mut state,
             &draws,
@@ -111,7 +156,7 @@ pub fn train() -> Result<(f64, f64), Box<dyn std::error::Error>> {
 
 #[allow(dead_code, reason = "a test includes this file")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (before, after) = train()?;
+    let (before, after) = train(&network())?;
     println!("NDCG@5 {before:.3} before, {after:.3} after {STEPS} steps");
     Ok(())
 }

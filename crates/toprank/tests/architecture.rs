@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use toprank_testkit::tree::{root, texts};
+
 /// Crate → crates it may use, from the table under "What are the crates?".
 fn allowed() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md"))
@@ -79,4 +81,52 @@ fn every_path_that_architecture_md_and_contributing_md_name_exists() {
         }
     }
     assert!(seen > 40, "only {seen} paths were found");
+}
+
+#[test]
+fn a_module_of_several_files_is_a_folder_with_a_mod_rs() {
+    let sources = texts("crates", &["rs"], &["target", "tests"]);
+    assert!(sources.len() > 400, "only {} files were found", sources.len());
+    for (path, _) in &sources {
+        let folder = path.strip_suffix(".rs").expect("a Rust file");
+        assert!(!root().join(folder).is_dir(), "{path} is beside {folder}/: expected {folder}/mod.rs");
+    }
+}
+
+#[test]
+fn every_example_and_every_harness_that_a_text_names_exists() {
+    let crates = texts("crates", &["rs", "md"], &["target"]);
+    let pages = ["README.md", "CONTRIBUTING.md"].map(|name| {
+        (name.to_string(), std::fs::read_to_string(root().join(name)).expect("a page of the workspace"))
+    });
+    let bench = texts("bench", &["md", "py"], &["__pycache__"]);
+    let harnesses = &crates.iter().find(|(path, _)| path == "crates/bench/src/main.rs").expect("harnesses").1;
+    // The name behind the words, as far as it is one.
+    let named = |text: &str, before: &str| -> Vec<String> {
+        let name = |rest: &str| {
+            let end =
+                rest.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c)));
+            rest[..end.unwrap_or(rest.len())].trim_matches('-').to_string()
+        };
+        text.split(before).skip(1).map(name).filter(|name| !name.is_empty()).collect()
+    };
+    let mut seen = [0, 0];
+    for (path, text) in crates.iter().chain(&pages).chain(&bench) {
+        for name in named(text, concat!("--", "example ")) {
+            let file = format!("examples/{name}.rs");
+            assert!(
+                crates.iter().any(|(path, _)| path.ends_with(&file)),
+                "{path} names the example {name}, which does not exist"
+            );
+            seen[0] += 1;
+        }
+        for before in [concat!("`toprank", "-bench "), concat!("-p toprank", "-bench -- ")] {
+            for name in named(text, before) {
+                let listed = format!("name: \"{name}\"");
+                assert!(harnesses.contains(&listed), "{path} names the harness {name}, which does not exist");
+                seen[1] += 1;
+            }
+        }
+    }
+    assert!(seen[0] >= 5 && seen[1] >= 20, "only {seen:?} names were found");
 }

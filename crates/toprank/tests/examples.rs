@@ -1,5 +1,8 @@
 //! Each example does what it says: it is compiled here as a module and run.
 
+#[cfg(feature = "burn")]
+#[path = "../examples/own_burn_module.rs"]
+mod own_burn_module;
 #[path = "../examples/own_metric.rs"]
 mod own_metric;
 #[cfg(feature = "neural")]
@@ -78,6 +81,49 @@ fn gradients_of_the_objectives_equal_finite_differences() {
 #[test]
 #[cfg(feature = "neural")]
 fn a_users_own_network_learns_by_an_objective_of_the_catalog() {
-    let (before, after) = own_network::train().unwrap();
+    let (before, after) = own_network::train(&own_network::network()).unwrap();
+    assert!(before < 0.6 && after > 0.9, "NDCG@5 {before} before, {after} after");
+}
+
+#[test]
+#[cfg(feature = "neural")]
+fn the_gradient_of_the_layer_of_ones_own_equals_finite_differences() {
+    use toprank::core::{Differentiable, ModelInput, Stream, Tape};
+    let network = own_network::network();
+    let mut random = Stream::new(1, "test").open();
+    let mut draw = |count: usize| (0..count).map(|_| random.unit() as f32 - 0.5).collect::<Vec<f32>>();
+    let (features, at) = (draw(4 * own_network::WIDTH), draw(network.parameters()));
+    let features = toprank::data::Matrix::Dense { width: own_network::WIDTH, values: features };
+    let input = ModelInput { features: &features, rows: &[0, 1, 2, 3], offsets: &[0, 4] };
+    let (mut tape, dscore) = (Tape::default(), [1.0, -0.5, 2.0, 0.25]);
+    let train = Some(Stream::new(2, "train"));
+    let mut loss = |at: &[f32]| {
+        let mut scores = [0.0; 4];
+        network.forward(at, &input, train, &mut tape, &mut scores).unwrap();
+        scores.iter().zip(dscore).map(|(score, d)| score * d).sum::<f64>()
+    };
+    let differences: Vec<f64> = (0..at.len())
+        .map(|i| {
+            let mut moved = |by: f32| {
+                let mut at = at.clone();
+                at[i] += by;
+                loss(&at)
+            };
+            // The score is a polynomial of degree 2 in each parameter: a large step costs nothing.
+            (moved(0.125) - moved(-0.125)) / 0.25
+        })
+        .collect();
+    loss(&at);
+    let mut gradient = vec![0.0; at.len()];
+    network.backward(&at, &mut tape, &dscore, &mut gradient).unwrap();
+    for (i, (g, difference)) in gradient.iter().zip(differences).enumerate() {
+        assert!((f64::from(*g) - difference).abs() < 1e-5, "parameter {i}: {g} for {difference}");
+    }
+}
+
+#[test]
+#[cfg(feature = "burn")]
+fn a_users_own_burn_module_learns_by_an_objective_of_the_catalog() {
+    let (before, after) = own_burn_module::train().unwrap();
     assert!(before < 0.6 && after > 0.9, "NDCG@5 {before} before, {after} after");
 }

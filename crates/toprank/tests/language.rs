@@ -1,4 +1,5 @@
-//! Texts for people use the field's own words: a committed list of phrases stands nowhere in help, errors, doc pages, README.
+//! Texts for people use the field's own words: a committed list of phrases stands nowhere in help, errors, doc pages, rustdoc, the
+//! Python package, README.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,11 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The texts of a Rust file that people see: string literals, and the doc comments of flags where `docs` says so. Tests are left
-/// out. A line that is continued is one text.
-fn texts_of_rust(source: &str, docs: bool) -> String {
-    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+/// The texts of a Rust file that people see: string literals and documentation. Other comments and tests are left out. A line that
+/// is continued is one text.
+fn texts_of_rust(source: &str) -> String {
+    // Not the declaration of a file of tests, which may stand at the top.
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut out = String::new();
     let mut chars = source.chars().peekable();
     let mut line_start = true;
@@ -29,17 +31,22 @@ fn texts_of_rust(source: &str, docs: bool) -> String {
         match c {
             '/' if chars.peek() == Some(&'/') => {
                 let line: String = std::iter::from_fn(|| chars.next_if(|c| *c != '\n')).collect();
-                if docs && line_start && line.starts_with("//") {
-                    out.push_str(line.trim_start_matches('/'));
+                let doc = line.strip_prefix("//").or(line.strip_prefix("/!"));
+                if let (true, Some(doc)) = (line_start, doc) {
+                    out.push_str(doc);
                     out.push(' ');
                 }
             }
             '/' if chars.peek() == Some(&'*') => {
-                // Module pages: rustdoc, not printed.
+                chars.next();
+                let doc = chars.peek() == Some(&'!');
                 let mut last = ' ';
                 for c in chars.by_ref() {
                     if last == '*' && c == '/' {
                         break;
+                    }
+                    if doc {
+                        out.push(c);
                     }
                     last = c;
                 }
@@ -95,14 +102,21 @@ fn texts() -> Vec<(PathBuf, String)> {
     let (mut rust, mut pages) = (Vec::new(), Vec::new());
     files(&root().join("crates"), "rs", &mut rust);
     files(&root().join("crates"), "md", &mut pages);
+    files(&root().join("crates/python/python"), "py", &mut pages);
     files(&root().join("docs"), "md", &mut pages);
-    pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
+    files(&root().join("bench"), "md", &mut pages);
+    pages.extend(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name)),
+    );
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let rust = rust
         .into_iter()
-        // The harnesses of the bench are no product.
-        .filter(|path| !path.ends_with("tests.rs") && !path.components().any(|c| c.as_os_str() == "bench"))
-        .map(|path| (texts_of_rust(&read(&path), path.components().any(|c| c.as_os_str() == "cli")), path));
+        // The harnesses of the bench and the helpers of tests are no product.
+        .filter(|path| {
+            let inside = |name: &str| path.components().any(|part| part.as_os_str() == name);
+            !path.ends_with("tests.rs") && !inside("bench") && !inside("testkit")
+        })
+        .map(|path| (texts_of_rust(&read(&path)), path));
     let pages = pages.into_iter().map(|path| (read(&path), path));
     rust.chain(pages)
         .map(|(text, path)| (path, text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()))
@@ -128,8 +142,12 @@ fn texts_use_the_fields_own_words() {
 }
 
 #[test]
-fn a_phrase_is_found_in_literals_and_help_but_not_in_comments_or_tests() {
-    let source = "/// Taken up again\n// taken up\nfn f<'a>() { let c = '\"'; g(\"not \\\n    taken up\"); }\n#[cfg(test)]\nmod t { \"taken up\" }";
-    assert_eq!(texts_of_rust(source, true).matches("aken up").count(), 2);
-    assert_eq!(texts_of_rust(source, false).trim(), "not taken up");
+fn a_phrase_is_found_in_literals_and_documentation_but_not_in_comments_or_tests() {
+    let source = "#[cfg(test)]\nmod tests;\n//! taken up: a module\n/*! taken up: a page */\n/// Taken up again\n// taken up\n/* taken up */\n\
+                  fn f<'a>() { let c = '\"'; g(\"not \\\n    taken up\"); }\n#[cfg(test)]\nmod tests { \"taken up\" }";
+    let texts = texts_of_rust(source);
+    assert_eq!(texts.matches("aken up").count(), 4, "{texts}");
+    for text in ["taken up: a module", "taken up: a page", "Taken up again", "not taken up"] {
+        assert!(texts.contains(text), "{text:?} is not in {texts:?}");
+    }
 }

@@ -43,6 +43,16 @@ pub enum TrainError {
         /// What was expected, and what to do.
         expected: String,
     },
+    /// Data that do not suit the settings, the model or the other data.
+    #[error("the {input}: {found}; expected {expected}")]
+    Unsuitable {
+        /// Which data.
+        input: Input,
+        /// What was found.
+        found: String,
+        /// What was expected, and what to do.
+        expected: String,
+    },
     /// Something a run reads is not what it was when the run began.
     #[error(
         "{file}: the {input} changed since this was written, expected the same as then: restore it, or start anew"
@@ -104,6 +114,12 @@ pub enum TrainError {
         /// The lists of the batch, from 0.
         lists: Vec<u32>,
     },
+}
+
+impl TrainError {
+    pub(crate) fn unsuitable(input: Input, found: &str, expected: &str) -> TrainError {
+        TrainError::Unsuitable { input, found: found.into(), expected: expected.into() }
+    }
 }
 
 fn some(lists: &[u32]) -> String {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::reading::Reading;
 use crate::table::counted;
 use crate::train::flags::{Embed, SettingFlags};
-use crate::train::run::{Begun, Origin, RunFlags, result_json, result_text};
+use crate::train::run::{Begun, Origin, RunFlags, about_inputs, result_json, result_text};
 use crate::{Common, note, print, print_json};
 
 const EXAMPLES: &str = "\
@@ -31,7 +31,7 @@ class is in two parts; the model file holds which class is in which part, and `t
 After every epoch each row of the validation classes is searched among the others, and the model that is best by --valid-metric is
 kept.
 
-A batch holds --batch-classes classes and --class-rows rows of each; every row comes before any comes again. Each row of it is a
+A batch holds --batch-classes classes and --class-rows rows of each; every row is drawn once before any is drawn again. Each row of it is a
 query over the other rows. --memory N adds the last N vectors of earlier batches as candidates (cross-batch memory). --views two
 learns without classes: each row is shown twice, with noise and masked features, and is to find its other view; candidates=across
 compares first views with second views only (the two-way form). Classes serve validation alone then.
@@ -59,7 +59,8 @@ pub(crate) fn parts(origin: &Origin, config: &Config, quiet: bool) -> Result<[Cl
         let data = read_all(&files.0, class, &origin.reading, wanted, quiet)?;
         // Views need no classes: rows without any are one class.
         let nameless = data.list_names.is_none() && data.lists.labels.iter().all(|y| y.is_nan());
-        Ok(if views && nameless { Classes::unlabelled(data)? } else { Classes::of(data)? })
+        let classes = if views && nameless { Classes::unlabelled(data) } else { Classes::of(data) };
+        classes.map_err(|error| Failure::data(error).about(files.0.join(", ")))
     };
     let Some(files) = &paths.data else { return Err(Failure::usage("no data: expected --data")) };
     let all = classes(files, if views { Wanted::ClassesIfAny } else { Wanted::Classes })?;
@@ -82,12 +83,13 @@ impl Train {
             return Err(Failure::usage("--split divides the classes of --data: expected no --valid with it"));
         }
         let [train, valid, test] = parts(origin, config, common.quiet)?;
-        let data = Prepared::new(config, train, Some(valid), &test.names())?;
+        let data = Prepared::new(config, train, Some(valid), &test.names())
+            .map_err(|error| about_inputs(error, &origin.paths))?;
         let validated = data.classes().1 > 0;
         if !validated {
             note(common, "no classes for validation: the model of the last epoch is kept");
         }
-        let mut trainer = Trainer::new(config, &data)?;
+        let mut trainer = Trainer::new(config, &data).map_err(|error| about_inputs(error, &origin.paths))?;
         let mut save = |trainer: &Trainer| trainer.embedder().save(origin.output());
         let name = |row: usize| format!("row {row} of the training part");
         let (outcome, seconds) = begun.train(common, &mut trainer, validated, &mut save, &name)?;

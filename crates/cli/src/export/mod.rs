@@ -16,7 +16,7 @@ use toprank::trees::interop::{self, Export as Written, Missing, probe_rows};
 use self::runtime::checked;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::table::{Style, Table};
+use crate::table::{Style, Table, counted};
 use crate::{Common, note, print, print_json};
 use toprank::train::fit::run::beside;
 
@@ -26,6 +26,7 @@ Examples:
   toprank export model.toprank --to onnx -o model.onnx
   toprank export model.toprank --to ranklib --missing zero -o model.xml
   toprank export mlp.toprank --to onnx --onnxruntime python3 -o mlp.onnx
+  toprank export gin.toprank --to onnx -o gin.onnx        # graphs as tensors
   toprank export rec.toprank --to onnx -o towers.onnx     # towers.user.onnx, towers.item.onnx
 
 Formats of trees: lightgbm (text), lightgbm-json (dump), xgboost (JSON), ranklib (XML), solr (JSON), onnx (TreeEnsembleRegressor).
@@ -38,8 +39,10 @@ Trees and numbered features are counted from 1, as `toprank inspect` does and as
 Solr and ONNX count by their own conventions.
 
 Networks that score rows of features are exported to ONNX with their feature transforms, so they take features as they were read. A
-model that scores whole lists takes the items of one list per run. A recommender of the kind mf or two-tower becomes two files,
-one for users and one for items, and the dot product of their vectors is the score; an embedding gives vectors of length 1. The
+model that scores whole lists takes the items of one list per run. A model of graphs (gin) takes any number of graphs per run as the
+tensors nodes, ends, edges, graph_of_node and sizes; the codes of the features of nodes and edges are in the metadata of the file.
+A recommender of the kind mf or two-tower becomes two files, one for users and one for items, and the dot product of their vectors
+is the score; neumf becomes one file that scores pairs of a user and an item. An embedding gives vectors of length 1. The
 written file is read back and evaluated by a reference implementation on probe rows; --onnxruntime PYTHON also runs it in
 onnxruntime.";
 
@@ -59,7 +62,7 @@ pub struct Export {
     /// Missing values in formats without a branch for them: exact refuses models that need one, zero treats missing as 0
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = ["exact", "zero"])]
     missing: String,
-    /// Number of rows to verify it on [default: 10000 for trees, 2000 for others]
+    /// Number of rows, pairs or graphs to verify it on [default: 10000 for trees, 200 for graphs, 2000 for others; fewer of more than 400 features]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     probes: Option<u32>,
     /// Also run an ONNX model in the onnxruntime of this Python, on the same rows
@@ -91,7 +94,7 @@ impl Export {
             return Err(Failure::usage(format!("--onnxruntime runs ONNX models, but --to is {}", self.to)));
         }
         if Recommender::is_one(&self.model) {
-            return self.towers(common);
+            return self.recommender(common);
         }
         if Embedder::is_one(&self.model) {
             return self.embedding(common);
@@ -113,7 +116,7 @@ impl Export {
         let missing = if self.missing == "zero" { Missing::AsZero } else { Missing::Exact };
         let export = Written { names: &names, cover: None, missing };
         let spinner = Progress::spinner(common.quiet, &format!("verifying {}", self.output.display()));
-        let rows = probe_rows(ensemble, self.probes.unwrap_or(ROWS) as usize, 0);
+        let rows = probe_rows(ensemble, self.rows(ROWS as usize, ensemble.width)?, 0);
         let (bytes, parity) = interop::verify(ensemble, format, &export, &rows).map_err(|error| {
             let hint = if missing == Missing::Exact && error.what.contains("missing values") {
                 "; --missing zero writes it for rows whose missing values are set to 0"
@@ -140,16 +143,35 @@ impl Export {
             }));
         }
         print(&format!(
-            "{}: {} trees for {}\nverified on {} rows: the same leaf of every tree, scores differ by at most {:.1e} of the \
+            "{}: {} for {}\nverified on {} rows: the same leaf of every tree, scores differ by at most {:.1e} of the \
              largest\n{}probe rows and their scores: {}\n",
             self.output.display(),
-            ensemble.trees.len(),
+            counted(ensemble.trees.len(), "tree"),
             format.about,
             parity.rows,
             parity.relative(),
             run.map_or(String::new(), |run| format!("{run}\n")),
             probes.display()
         ))
+    }
+}
+
+/// Values of the rows that a model is verified on: by default, and at most.
+const VALUES: usize = 1 << 22;
+const MOST_VALUES: usize = 1 << 25;
+
+impl Export {
+    /// How many rows of `width` features the model is verified on: those of --probes, or `default`, fewer where rows are wide.
+    fn rows(&self, default: usize, width: usize) -> Result<usize, Failure> {
+        let width = width.max(1);
+        match self.probes.map(|probes| probes as usize) {
+            None => Ok(default.min((VALUES / width).max(1))),
+            Some(probes) if probes.saturating_mul(width) <= MOST_VALUES => Ok(probes),
+            Some(probes) => Err(Failure::usage(format!(
+                "--probes {probes}: rows of {width} features, {} values together; expected at most {MOST_VALUES}",
+                probes.saturating_mul(width)
+            ))),
+        }
     }
 }
 
@@ -228,7 +250,12 @@ impl Import {
         }
         note(
             common,
-            format!("{trees} trees over {width} features ({objective}), wrote {}", self.output.display()),
+            format!(
+                "{} over {} ({objective}), wrote {}",
+                counted(trees, "tree"),
+                counted(width, "feature"),
+                self.output.display()
+            ),
         );
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use toprank::core::Features;
 use toprank::data::sink;
 use toprank::train::embed::Embedder;
@@ -19,14 +19,16 @@ use toprank::train::fit::run::beside;
 
 /// Rows that a network is verified on by default: the reference implementation is slow.
 const ROWS: usize = 2_000;
+/// Graphs that a model of graphs is verified on by default: each has many nodes.
+const GRAPHS: usize = 200;
 
 impl Export {
     fn must_be_onnx(&self, kind: &str) -> Result<(), Failure> {
         match self.to == "onnx" {
             true => Ok(()),
             false => Err(Failure::usage(format!(
-                "--to must be onnx for {}, a model of the kind {kind}, but is {}: only a model that was trained with \
-                 --model trees can be written so",
+                "{}: a model of the kind {kind} cannot be written for {}; expected --to onnx, or a model that was trained with \
+                 --model trees",
                 self.model.display(),
                 self.to
             ))),
@@ -37,7 +39,11 @@ impl Export {
     pub(super) fn network(&self, model: &Model, common: &Common) -> Result<(), Failure> {
         let header = model.header();
         self.must_be_onnx(header.config.model())?;
-        let written = self.spinning(common, |rows| onnx::write(model, rows))?;
+        if header.graphs.is_some() {
+            return self.graphs(model, common);
+        }
+        let rows = self.rows(ROWS, header.width)?;
+        let written = self.spinning(common, || onnx::write(model, rows))?;
         self.written(header.config.model(), &header.features, &written, common)
     }
 
@@ -46,17 +52,18 @@ impl Export {
         let embedder = Embedder::load(&self.model)?;
         let header = embedder.header();
         self.must_be_onnx(header.config.model())?;
-        let written = self.spinning(common, |rows| onnx::write_embedding(&embedder, rows))?;
+        let rows = self.rows(ROWS, header.width)?;
+        let written = self.spinning(common, || onnx::write_embedding(&embedder, rows))?;
         self.written(header.config.model(), &header.features, &written, common)
     }
 
     fn spinning<T>(
         &self,
         common: &Common,
-        write: impl FnOnce(usize) -> Result<T, TrainError>,
+        write: impl FnOnce() -> Result<T, TrainError>,
     ) -> Result<T, Failure> {
         let spinner = Progress::spinner(common.quiet, &format!("verifying {}", self.output.display()));
-        let written = write(self.probes.map_or(ROWS, |rows| rows as usize))?;
+        let written = write()?;
         drop(spinner);
         Ok(written)
     }
@@ -103,21 +110,57 @@ impl Export {
         .print()
     }
 
-    /// The two sides of a recommender.
-    pub(super) fn towers(&self, common: &Common) -> Result<(), Failure> {
+    /// A network of graphs.
+    fn graphs(&self, model: &Model, common: &Common) -> Result<(), Failure> {
+        let header = model.header();
+        let graphs = self.probes.map_or(GRAPHS, |graphs| graphs as usize);
+        let written = self.spinning(common, || onnx::write_graphs(model, graphs))?;
+        sink::write_file(&self.output, |out| out.write_all(&written.bytes))?;
+        let runs: Vec<Value> = written
+            .runs
+            .iter()
+            .map(|run| {
+                let inputs = run.inputs.iter().map(|(name, tensor)| {
+                    (name.to_string(), json!({ "sizes": tensor.sizes, "values": tensor.values }))
+                });
+                let scores: Vec<&[f64]> = run.scores.chunks_exact(header.outputs).collect();
+                json!({ "inputs": inputs.collect::<Map<_, _>>(), "scores": scores })
+            })
+            .collect();
+        let probes = beside(&self.output, ".probe.json");
+        sink::write_file(&probes, |out| out.write_all(json!(runs).to_string().as_bytes()))?;
+        let run = self.onnxruntime.as_deref();
+        let run = run.map(|python| checked(python, &[&self.output], &probes, TOLERANCE)).transpose()?;
+        Done {
+            files: std::slice::from_ref(&self.output),
+            about: format!("{} for ONNX, graphs as tensors", header.config.model()),
+            verified: counted(written.graphs, "graph"),
+            parity: written.parity,
+            probes: &probes,
+            run,
+            common,
+        }
+        .print()
+    }
+
+    /// The two sides of a recommender, or one file that scores pairs.
+    pub(super) fn recommender(&self, common: &Common) -> Result<(), Failure> {
         let recommender = Recommender::load_mapped(&self.model)?;
         let model = recommender.header().config.model();
         self.must_be_onnx(model)?;
-        let towers = self.spinning(common, |pairs| onnx::towers(&recommender, pairs))?;
+        let pairs = self.rows(ROWS, 1)?;
+        let written = self.spinning(common, || onnx::recommender(&recommender, pairs))?;
         let data = recommender.data();
-        let known = [&data.user_features, &data.item_features];
+        // A file that scores pairs reads no features.
+        let sides = written.files.len() == 2;
+        let known = [&data.user_features, &data.item_features].map(|known| known.as_ref().filter(|_| sides));
         let mut head: Vec<String> = ["user", "item", "score"].map(String::from).to_vec();
         for (side, known) in ["user", "item"].iter().zip(known) {
-            let columns = known.as_ref().map_or(&[][..], |known| &known.columns);
+            let columns = known.map_or(&[][..], |known| &known.columns);
             head.extend(columns.iter().map(|name| format!("{side} {name}")));
         }
         let mut table = Table::new(head);
-        for ((user, item), score) in towers.pairs.iter().zip(&towers.scores) {
+        for ((user, item), score) in written.pairs.iter().zip(&written.scores) {
             let mut row = vec![user.to_string(), item.to_string(), score.to_string()];
             for (id, known) in [(*user, known[0]), (*item, known[1])] {
                 if let Some(known) = known {
@@ -129,19 +172,24 @@ impl Export {
             table.row(row);
         }
         let probes = beside(&self.output, ".probe.csv");
-        let files = ["user", "item"].map(|side| of_side(&self.output, side));
-        for (file, bytes) in files.iter().zip(&towers.files) {
-            sink::write_file(file, |out| out.write_all(bytes))?;
+        let path = |side: Option<&str>| side.map_or(self.output.clone(), |side| of_side(&self.output, side));
+        let files: Vec<PathBuf> = written.files.iter().map(|file| path(file.side)).collect();
+        for (file, written) in files.iter().zip(&written.files) {
+            sink::write_file(file, |out| out.write_all(&written.bytes))?;
         }
         sink::write_file(&probes, |out| out.write_all(table.render(Style::Csv).as_bytes()))?;
         let run = self.onnxruntime.as_deref();
-        let run =
-            run.map(|python| checked(python, &[&files[0], &files[1]], &probes, TOLERANCE)).transpose()?;
+        let models: Vec<&PathBuf> = files.iter().collect();
+        let run = run.map(|python| checked(python, &models, &probes, TOLERANCE)).transpose()?;
+        let about = match sides {
+            true => format!("the two sides of {model} for ONNX, scores are their dot products"),
+            false => format!("{model} for ONNX, scores of pairs"),
+        };
         Done {
             files: &files,
-            about: format!("the two sides of {model} for ONNX, scores are their dot products"),
-            verified: counted(towers.pairs.len(), "pair"),
-            parity: towers.parity,
+            about,
+            verified: counted(written.pairs.len(), "pair"),
+            parity: written.parity,
             probes: &probes,
             run,
             common,

@@ -35,18 +35,26 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
         return print_json(&value);
     }
     let reached = &header.reached;
+    // A tree is one boosting round, and has no other steps.
+    let (epoch, work) = match model.scoring() {
+        Scoring::Trees(_) => ("round", counted(reached.epochs as usize, "boosting round")),
+        Scoring::Network(..) => {
+            let epochs = counted(reached.epochs as usize, "epoch");
+            ("epoch", format!("{epochs}, {}", counted(reached.steps as usize, "step")))
+        }
+    };
     let mut text = format!(
-        "{file}: a model, its self-test passes\n{}, {} features, {} and {} rows of training data, {}, {}\n",
+        "{file}: a model, its self-test passes\n{}, {}, {} and {} of training data, {work}\n",
         counted(model.scoring().parameters(), "parameter"),
-        header.width,
+        counted(header.width, "feature"),
         counted(reached.lists, "list"),
-        reached.rows,
-        counted(reached.epochs as usize, "epoch"),
-        counted(reached.steps as usize, "step"),
+        counted(reached.rows, "row"),
     );
-    if let Some((epoch, value)) = reached.best {
-        text +=
-            &format!("best {} on validation: {value:.4}, in epoch {epoch}\n", header.config.valid_metric());
+    if let Some((number, value)) = reached.best {
+        text += &format!(
+            "best {} on validation: {value:.4}, in {epoch} {number}\n",
+            header.config.valid_metric()
+        );
     }
     if !header.calibration.is_empty() {
         text += "calibrated: `toprank predict --probability` gives probabilities\n";

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toprank::core::Policy;
 use toprank::metrics::significance::{self, Pairs};
-use toprank::metrics::{Measure, bootstrap, evaluate};
+use toprank::metrics::{bootstrap, evaluate};
 use toprank::train::walk::judged_scores;
 use toprank::train::{TrainError, WalkFile};
 
 use super::GraphFlags;
 use crate::failure::Failure;
+use crate::rules::Measures;
 use crate::table::{Style, Table};
-use crate::{Common, print, print_json};
+use crate::{Common, compare, print, print_json};
 
 const AFTER_HELP: &str = "\
 Example:
@@ -20,7 +20,8 @@ Example:
 
 Compared are the learned random walk, the untuned one (the weights that training started from: all features weigh the same, each
 divided by its largest value) and the number of edges into a node (in-degree). Only judged nodes are ranked; judged nodes that
-are not in the graph count as not retrieved. p is from a paired t test against the untuned walk.";
+are not in the graph count as not retrieved. p is from a paired t test against the untuned walk. Above the table is a verdict for
+each pair, with the interval of the difference and p corrected over all pairs and metrics (Holm).";
 
 /// Evaluate a learned random walk against the untuned one and in-degree
 #[derive(clap::Args, Debug)]
@@ -34,8 +35,8 @@ pub struct Evaluate {
     /// Metrics, separated by commas (see `toprank metrics`)
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10,map")]
     metrics: String,
-    /// Print style
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    /// Print style; --json is short for json
+    #[arg(long, value_enum, value_name = "STYLE", default_value = "table")]
     format: Style,
 }
 
@@ -49,7 +50,7 @@ impl Evaluate {
         if lists.entries() == 0 {
             return Err(Failure::data(format!("{}: nothing is judged", self.graphs.graphs.display())));
         }
-        let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
+        let measures = Measures::named(&self.metrics)?;
         let walk = file.walk();
         let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
         let untuned = file.start_for(&graphs).map_err(TrainError::from)?;
@@ -64,12 +65,13 @@ impl Evaluate {
         ];
         let mut table = Table::new(["ranking", "metric", "value", "95 % interval", "lists", "p"]).words(1);
         let mut rows: Vec<Value> = Vec::new();
+        let mut method = String::new();
         let results: Vec<_> = runs
             .iter()
-            .map(|(_, scores)| evaluate(&lists, scores, &measures).map_err(Failure::data))
+            .map(|(_, scores)| evaluate(&lists, scores, &measures.all).map_err(Failure::data))
             .collect::<Result<_, _>>()?;
         let test = significance::parse("t")?.remove(0);
-        for (m, measure) in measures.iter().enumerate() {
+        for (m, measure) in measures.all.iter().enumerate() {
             for (r, (name, _)) in runs.iter().enumerate() {
                 let result = &results[r].results[m];
                 let interval =
@@ -78,6 +80,7 @@ impl Evaluate {
                     .then(|| Pairs::new(&results[1].results[m].per_list, &result.per_list, None))
                     .filter(|pairs| pairs.len() > 1)
                     .and_then(|pairs| test.1.run(&pairs, 1).p);
+                method = interval.method();
                 table.row([
                     (*name).to_string(),
                     measure.name().to_string(),
@@ -92,9 +95,19 @@ impl Evaluate {
                 }));
             }
         }
+        let names = runs.each_ref().map(|(name, _)| (*name).to_string());
+        let found: Vec<_> = results.iter().map(|evaluation| evaluation.results.as_slice()).collect();
+        let paired = compare::paired(&names, &found, &measures.all)?;
         if common.json || self.format == Style::Json {
-            return print_json(&json!({"results": rows}));
+            return print_json(&json!({
+                "results": rows, "comparisons": compare::paired_json(&paired), "policy": measures.policy_json(),
+            }));
         }
-        print(&table.render(self.format))
+        let table = table.render(self.format);
+        if self.format != Style::Table {
+            return print(&table);
+        }
+        let verdicts = compare::verdicts_text(&paired);
+        print(&format!("{verdicts}\n{table}intervals: {method}\n{}", measures.policy_text()))
     }
 }

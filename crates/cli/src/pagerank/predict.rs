@@ -36,7 +36,7 @@ pub struct Predict {
     #[arg(long)]
     trec_run: bool,
     /// Maximum error of a list's probabilities, summed over its nodes
-    #[arg(long, value_name = "E", default_value_t = 1e-9)]
+    #[arg(long, value_name = "E", default_value = "1e-9")]
     error: f64,
 }
 

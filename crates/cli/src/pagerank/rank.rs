@@ -18,14 +18,14 @@ const AFTER_HELP: &str = "\
 Examples:
   toprank pagerank rank --edges edges.csv --restart 0.15 --top 20
   toprank pagerank rank --edges web.txt.gz --damping 0.85 -o scores.tsv
-  toprank pagerank rank --edges clicks.csv --source from --target to --weight count     (BrowseRank's weighting)
-  toprank pagerank rank --edges edges.csv --seeds seeds.txt                             (personalised, topic-sensitive)
-  toprank pagerank rank --edges huge.txt --save huge.toprank-graph                      (memory-mapped from then on)
+  toprank pagerank rank --edges clicks.csv --source from --target to --weight count
+  toprank pagerank rank --edges edges.csv --seeds seeds.txt           # personalised
+  toprank pagerank rank --edges huge.txt --save huge.toprank-graph    # memory-mapped from then on
 
 Edges are read from CSV, TSV, SNAP lists (blanks or tabs, # comments) or Parquet: the first two columns are source and target. A
 repeated edge counts twice, a self loop is an edge like any other. The first line is skipped as a header, with a note, only if its
-two names are usual ones of columns (source,target; from,to; id1,id2 …) and no nodes of other lines, or if they are no numbers while
-all other nodes are; --header says otherwise. A seeds file has one node per line, with a weight after a tab
+two cells are usual column names (source,target; from,to; id1,id2 …) that occur in no other line, or if they are not numbers while all
+other nodes are; --header yes or no decides it. A seeds file has one node per line, with a weight after a tab
 if seeds differ. The error bound is guaranteed: it is an upper bound of the absolute errors of all scores, summed over nodes.";
 
 /// Compute PageRank of a graph: plain, weighted or personalised, with an error bound

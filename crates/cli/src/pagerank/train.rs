@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::table::{Style, Table};
 use crate::train::flags::{SettingFlags, Walk};
-use crate::train::run::{Begun, RunFlags, result_json};
+use crate::train::run::{Begun, RunFlags, about_inputs, result_json};
 use crate::{Common, note, print, print_json};
 
 const EXAMPLES: &str = "\
@@ -57,7 +57,7 @@ pub struct Train {
     /// Damping factor, as other tools have it: --damping 0.85 is --restart 0.15
     #[arg(long, value_name = "D", conflicts_with = "restart", allow_negative_numbers = true)]
     damping: Option<f64>,
-    /// Plot the weights (.svg or .png)
+    /// Plot the weights (.svg; .png if built with it)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -89,8 +89,9 @@ impl Train {
             );
             note(common, words);
         }
-        let prepared = PreparedGraphs::new(config, &graphs, valid.as_ref())?;
-        let mut trainer = Trainer::new(config, &prepared)?;
+        let wrong = |error| about_inputs(error, &origin.paths);
+        let prepared = PreparedGraphs::new(config, &graphs, valid.as_ref()).map_err(wrong)?;
+        let mut trainer = Trainer::new(config, &prepared).map_err(wrong)?;
         let mut save = |trainer: &Trainer| trainer.learned()?.file.save(origin.output());
         let name = |q: usize| graphs.list_names.get(q).to_string();
         let validated = valid.is_some();
@@ -174,15 +175,15 @@ fn report(
 
 #[cfg(feature = "plots")]
 fn draw(file: &WalkFile, path: &std::path::Path) -> Result<(), Failure> {
-    use toprank_plots::{IntervalRow, intervals};
-    let mut rows: Vec<IntervalRow> = file
+    use toprank_plots::{IntervalRow, ranked_bars};
+    let rows: Vec<IntervalRow> = file
         .names()
         .into_iter()
         .zip(&file.phi)
         .map(|(name, &value)| IntervalRow { name, value, low: value, high: value })
         .collect();
-    rows.sort_by(|a, b| b.value.total_cmp(&a.value));
-    intervals("weights of the walk", "weight", &rows).save(path).map_err(Failure::failed)
+    let axis = "weight (every feature is scaled to a largest value of 1)";
+    ranked_bars("Learned weights of the random walk", axis, &rows).save(path).map_err(Failure::failed)
 }
 
 #[cfg(not(feature = "plots"))]

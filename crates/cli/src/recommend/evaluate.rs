@@ -1,23 +1,26 @@
 //! `toprank recommend evaluate`: metrics of a recommender by full ranking.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toprank::core::Policy;
-use toprank::metrics::Measure;
+use toprank::data::Names;
+use toprank::metrics::compare::Comparison;
+use toprank::metrics::{Evaluation, Measure, MeasureResult};
 use toprank::train::Recommender;
 use toprank::train::recommend::{BeyondAccuracy, Part};
 
 use crate::failure::Failure;
 use crate::means::Means;
-use crate::table::{Style, counted, csv_cell};
-use crate::{Common, print, print_json};
+use crate::rules::Measures;
+use crate::table::{Style, Table, counted, csv_cell};
+use crate::{Common, compare, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
   toprank recommend evaluate rec.toprank --metrics ndcg@10,ndcg@20,recall@20
   toprank recommend evaluate rec.toprank --metrics ndcg@10,success@10,map,mrr --per-user users.csv
   toprank recommend evaluate rec.toprank --on valid --metrics ndcg@20
+  toprank recommend evaluate rec.toprank --against popularity --against older.toprank --metrics ndcg@20
 
 All items are ranked that a user has not interacted with in training (and, for the test part, in validation); users without a
 held-out interaction are excluded from the mean. A user without training interactions gets a ranking by popularity. Metrics with
@@ -27,6 +30,10 @@ Beyond accuracy, the report has for the first --k recommended items: coverage (f
 anybody), novelty (mean -log2 of the fraction of users who interacted with an item), popularity (mean fraction of users), its
 lift over the users' own histories (above 1: popular items are pushed) and the Gini coefficient of how often items are
 recommended.
+
+--against popularity compares with the ranking that shows everybody the most popular unseen items, --against MODEL with another
+recommender that was trained on the same interactions and the same split. Each pair gets a verdict: the difference, its interval,
+p of a paired t test over users, corrected over all pairs and metrics (Holm), and wins/ties/losses.
 
 --sampled N ranks the held-out items against N randomly drawn unseen ones only. Such values are much higher than those of full
 rankings, and can order models differently; they are labelled as sampled.";
@@ -56,11 +63,14 @@ pub struct Evaluate {
     /// Seed of the draws of --sampled
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Compare with popularity, or with another recommender of the same data; may be repeated
+    #[arg(long, value_name = "MODEL")]
+    against: Vec<PathBuf>,
     /// Write the metrics of every user to a CSV file; - is standard output
     #[arg(long, value_name = "FILE")]
     per_user: Option<PathBuf>,
-    /// Print style
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    /// Print style; --json is short for json
+    #[arg(long, value_enum, value_name = "STYLE", default_value = "table")]
     format: Style,
 }
 
@@ -75,8 +85,8 @@ enum On {
 impl Evaluate {
     /// Loads, ranks, evaluates, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let measures = Measure::parse_all(&self.metrics, &Policy::default())?;
-        if measures.is_empty() {
+        let measures = Measures::named(&self.metrics)?;
+        if measures.all.is_empty() {
             return Err(Failure::usage("no metric: expected some of those that `toprank metrics` lists"));
         }
         let recommender = Recommender::load_mapped(&self.model)?;
@@ -85,8 +95,19 @@ impl Evaluate {
             On::Valid => Part::Valid,
         };
         let sampled = self.sampled.map(|count| (count as usize, self.seed));
-        let found = recommender.evaluate(part, &measures, self.valid_unseen, sampled, self.k as usize)?;
+        let found = recommender.evaluate(part, &measures.all, self.valid_unseen, sampled, self.k as usize)?;
         let results = &found.evaluation.results;
+        let mut rivals = Vec::new();
+        for rival in &self.against {
+            let evaluated = self.rival(rival, &recommender, &measures.all, part)?;
+            rivals.push((stem(rival), evaluated));
+        }
+        let mut names: Vec<String> = rivals.iter().map(|(name, _)| name.clone()).collect();
+        names.push(stem(&self.model));
+        let all: Vec<&[MeasureResult]> =
+            rivals.iter().map(|(_, rival)| rival.results.as_slice()).chain([results.as_slice()]).collect();
+        let paired =
+            if rivals.is_empty() { Vec::new() } else { compare::paired(&names, &all, &measures.all)? };
         if let Some(path) = &self.per_user {
             let mut text = String::from("user");
             for result in results {
@@ -110,7 +131,7 @@ impl Evaluate {
         let means = Means::new(results);
         if common.json || self.format == Style::Json {
             let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
-            return print_json(&json!({
+            let mut result = json!({
                 "metrics": means.values(),
                 "intervals": means.intervals(),
                 "users": found.users.len(),
@@ -122,8 +143,16 @@ impl Evaluate {
                     "k": k, "coverage": coverage, "novelty": novelty, "popularity": popularity,
                     "popularity_lift": popularity_lift, "gini": gini,
                 },
-                "policy": Policy::default(),
-            }));
+                "policy": measures.policy_json(),
+            });
+            if !rivals.is_empty() {
+                let against = rivals.iter().map(
+                    |(name, rival)| json!({"model": name, "metrics": Means::new(&rival.results).values()}),
+                );
+                result["against"] = against.collect();
+                result["comparisons"] = compare::paired_json(&paired);
+            }
+            return print_json(&result);
         }
         let table = means.table("users");
         if self.format != Style::Table {
@@ -131,11 +160,66 @@ impl Evaluate {
         }
         let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
         print(&format!(
-            "{protocol}, {} of the part {}\n{}\nof the first {k}: coverage {coverage:.4}, novelty {novelty:.2} bits, popularity \
-             {popularity:.4} (lift {popularity_lift:.2}), Gini {gini:.3}\n",
+            "{protocol}, {} of the part {}\n{}{}\nof the first {k}: coverage {coverage:.4}, novelty {novelty:.2} bits, popularity \
+             {popularity:.4} (lift {popularity_lift:.2}), Gini {gini:.3}\n{}",
             counted(found.users.len(), "user"),
             format!("{:?}", self.on).to_lowercase(),
+            compared(&names, &all, &paired),
             table.render(Style::Table),
+            means.basis(&measures, "users"),
         ))
     }
+
+    /// What `rival` reaches on the same users: popularity, or a recommender of the same data.
+    fn rival(
+        &self,
+        rival: &Path,
+        recommender: &Recommender,
+        measures: &[Measure],
+        part: Part,
+    ) -> Result<Evaluation, Failure> {
+        let sampled = self.sampled.map(|count| (count as usize, self.seed));
+        let k = self.k as usize;
+        if rival == Path::new(POPULARITY) {
+            let found = recommender.evaluate_popularity(part, measures, self.valid_unseen, sampled, k)?;
+            return Ok(found.evaluation);
+        }
+        let other = Recommender::load_mapped(rival)?;
+        let (ours, theirs) = (recommender.data(), other.data());
+        let same = |a: &Names, b: &Names| a.len() == b.len() && a.iter().eq(b.iter());
+        let parts = [(&ours.train, &theirs.train), (&ours.valid, &theirs.valid), (&ours.test, &theirs.test)];
+        let same_data = same(&ours.users, &theirs.users)
+            && same(&ours.items, &theirs.items)
+            && parts.iter().all(|(a, b)| a.offsets == b.offsets && a.items == b.items);
+        if !same_data {
+            return Err(Failure::data(format!(
+                "{}: was trained on other interactions or another split than {}; expected a model of the same data",
+                rival.display(),
+                self.model.display()
+            )));
+        }
+        Ok(other.evaluate(part, measures, self.valid_unseen, sampled, k)?.evaluation)
+    }
+}
+
+/// The baseline of `--against` that needs no model.
+const POPULARITY: &str = "popularity";
+
+/// The name of a model in verdicts.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Verdicts, and the means of all rankings side by side.
+fn compared(names: &[String], all: &[&[MeasureResult]], paired: &[(&str, Comparison)]) -> String {
+    if paired.is_empty() {
+        return String::new();
+    }
+    let metrics = all[0].iter().map(|result| result.name.as_str());
+    let mut table = Table::new(std::iter::once("ranking").chain(metrics));
+    for (name, results) in names.iter().zip(all) {
+        let mean = |result: &MeasureResult| result.mean.map_or("–".into(), |mean| format!("{mean:.4}"));
+        table.row(std::iter::once(name.clone()).chain(results.iter().map(mean)));
+    }
+    format!("{}\n{}\n", compare::verdicts_text(paired), table.render(Style::Table))
 }

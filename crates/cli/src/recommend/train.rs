@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::data::ReadOptions;
 use toprank::train::recommend::{self, Interactions, Known, TableStorage, Trainer};
+use toprank::train::store::fingerprint::Input;
 use toprank::train::{Config, Files, Outcome, Recommender, TrainError, TrainerKind};
 
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ use crate::reading::Reading;
 use crate::table::counted;
 use crate::train::absolute;
 use crate::train::flags::{Recommend, SettingFlags};
-use crate::train::run::{Begun, Origin, RunFlags, result_json, result_text};
+use crate::train::run::{Begun, Origin, RunFlags, about_inputs, result_json, result_text};
 use crate::{Common, note, print, print_json};
 
 const EXAMPLES: &str = "\
@@ -163,7 +164,9 @@ fn features(
         ..ReadOptions::default()
     };
     let table = toprank::data::formats::read(&toprank::data::Source::path(path), &options)?;
-    Ok(Some(Known::of_table(&table, names, &format!("{side} features"))?))
+    let input = if side == "user" { Input::UserFeatures } else { Input::ItemFeatures };
+    let known = Known::of_table(&table, names, input);
+    Ok(Some(known.map_err(|error| about_inputs(error, &origin.paths))?))
 }
 
 /// True if a file is a CSV or TSV table by name: then it holds interactions here, whatever it may hold elsewhere.
@@ -212,7 +215,7 @@ impl Train {
             TrainError::Tables(_) => Failure::failed(format!(
                 "{error}; name another folder with --tables FOLDER, or keep the tables in memory with --tables memory"
             )),
-            error => error.into(),
+            error => about_inputs(error, &origin.paths),
         })?;
         let mut saved = None;
         let mut save = |trainer: &Trainer| saved.insert(trainer.recommender()?).save(origin.output());

@@ -1,5 +1,7 @@
 //! What every training command does: settings from flags and file, a run begun or resumed, its result printed.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -135,9 +137,19 @@ pub struct Begun {
     pub lock: RunLock,
 }
 
+/// Bytes of a config file, so that a device or a data file is not read to its end.
+const LONGEST_TOML: u64 = 1 << 24;
+
 /// The text of a TOML file.
 pub fn read_toml(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::file(path.display(), &error))?;
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LONGEST_TOML + 1).read_to_end(&mut bytes))
+        .map_err(|error| Failure::file(path.display(), &error))?;
+    if bytes.len() as u64 > LONGEST_TOML {
+        let path = path.display();
+        return Err(Failure::data(format!("{path}: more than {LONGEST_TOML} bytes; expected a TOML file")));
+    }
     String::from_utf8(bytes).map_err(|_| {
         Failure::data(format!("{}: bytes that are not UTF-8; expected a TOML file", path.display()))
     })
@@ -297,7 +309,7 @@ impl Begun {
         crate::interrupt::by_request();
         let outcome = run_to_file(trainer, &self.files(&origin), &mut screen, save);
         let outcome = outcome.map_err(|error| self.explain(error, &screen, list_name))?;
-        screen.finish()?;
+        screen.finish(trainer.best().map(|(value, epoch)| (epoch, value)))?;
         Ok((outcome, screen.started.elapsed().as_secs_f64()))
     }
 
@@ -323,10 +335,21 @@ impl Begun {
                 Failure::failed(format!("{part}{error}. Their names: {}", some.join(", ")))
             }
             _ => {
-                let failure = Failure::from(error);
+                let failure = about_inputs(error, &self.origin.paths);
                 Failure { message: format!("{part}{}", failure.message), ..failure }
             }
         }
+    }
+}
+
+/// An error of training; data that are not suitable are called by their files.
+pub fn about_inputs(error: TrainError, paths: &Settings) -> Failure {
+    match &error {
+        TrainError::Unsuitable { input, found, expected } => {
+            let files = input.files(paths);
+            Failure::data(format!("{}: {found}; expected {expected}", files.join(", ")))
+        }
+        _ => error.into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use toprank::train::{Callbacks, Config, Progress as Step, Record, Start};
+use toprank::train::{Callbacks, Config, Progress as Step, Record, Start, TrainerKind};
 
 use crate::Common;
 use crate::curves::Curves;
@@ -15,6 +15,8 @@ use crate::progress::Progress;
 pub struct Screen {
     common: Common,
     what: String,
+    /// What an epoch is called.
+    epoch: &'static str,
     metric: String,
     validated: bool,
     /// Folder of learning curves, which begin with the model itself.
@@ -34,6 +36,11 @@ impl Screen {
         Screen {
             common: common.clone(),
             what: format!("{model} with {}", config.algorithm()),
+            epoch: match config.trainer() {
+                TrainerKind::Walk => "step",
+                _ if model.starts_with("trees") => "boosting round",
+                _ => "epoch",
+            },
             metric: config.valid_metric().to_string(),
             validated,
             folder: curves,
@@ -55,12 +62,13 @@ impl Screen {
         self.failure.clone()
     }
 
-    pub fn finish(&mut self) -> Result<(), Failure> {
+    /// Ends the progress and draws the curves; `best` is the epoch that is kept, and its metric.
+    pub fn finish(&mut self, best: Option<(u32, f64)>) -> Result<(), Failure> {
         self.progress = None;
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        self.curves.as_mut().map_or(Ok(()), Curves::finish)
+        self.curves.as_mut().map_or(Ok(()), |curves| curves.finish(&self.what, self.epoch, best))
     }
 }
 

@@ -336,7 +336,8 @@ pub fn write(dataset: &Dataset, path: &Path, format: Option<&str>) -> Result<(),
 }
 
 fn unknown(file: &str, name: &str, wanted: impl Fn(&Format) -> bool) -> ReadError {
-    ReadError::options(file, format!("unknown format {name:?}"), listing(wanted))
+    let names = FORMATS.iter().filter(|format| wanted(format)).map(|format| format.name);
+    ReadError::options(file, toprank_core::catalog::unknown("format", name, names).to_string(), "")
 }
 
 fn listing(wanted: impl Fn(&Format) -> bool) -> String {

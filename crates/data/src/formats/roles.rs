@@ -22,7 +22,7 @@ The first name of a line of this table that is there is taken. `labels`, `featur
 names and patterns with `*`. A pattern passes over columns with another role; a name given in full does not.
 */
 
-use toprank_core::catalog::nearest;
+use toprank_core::catalog::hint;
 
 use super::{ReadOptions, Words};
 use crate::error::{ReadError, show_names};
@@ -294,10 +294,7 @@ impl Columns<'_> {
         };
         // A short name is near to everything.
         let names = self.names.iter().filter(|_| wanted.len() > 3).map(String::as_str);
-        let near = nearest(wanted, names);
-        let hint =
-            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-        ReadError::options(self.file, found, format!("one of {}{hint}", self.listing()))
+        ReadError::options(self.file, found, format!("one of {}{}", self.listing(), hint(wanted, names)))
     }
 
     /// The columns there are, for messages.

@@ -146,7 +146,7 @@ fn is_mapped(path: &std::path::Path) -> bool {
     opened.is_some_and(|mut file| file.read_exact(&mut head).is_ok()) && head == *MARK
 }
 
-/// Edges on their way to a graph.
+/// Edges that are collected for a graph.
 #[derive(Default)]
 struct Ends {
     /// `None`: sources and targets are the names themselves.

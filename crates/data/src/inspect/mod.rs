@@ -10,7 +10,7 @@ assert_eq!((found.lists, found.without_relevant, found.single_item), (2, 1, 1));
 assert_eq!(found.labels.bins[0].count, 3); // label 0
 ```
 
-Cost: a few passes over the data, in parallel by fixed blocks whose results are joined in order, so that no figure
+Cost: the data are read a few times, in parallel by fixed blocks whose results are joined in order, so that no figure
 depends on the number of threads; 16 bytes of memory a row for the search of duplicates. Rows, names and lists are
 compared by 64-bit hashes (xxh3): among ten million rows a chance match has probability 3·10⁻⁶.
 */

@@ -238,7 +238,7 @@ fn fill<P: RowNumber<W>, const W: usize>(
     twice
 }
 
-/// Rows in file order, on their way to a [`Sheet`].
+/// Rows in file order, collected for a [`Sheet`].
 #[derive(Default)]
 pub(super) struct Gather {
     queries: Names,

@@ -80,7 +80,7 @@ fn check_word(name: &str) -> io::Result<()> {
 fn refuse(name: &str, why: &str) -> io::Error {
     let name = crate::error::show(name.as_bytes());
     io::Error::new(
-        io::ErrorKind::InvalidData,
+        io::ErrorKind::Unsupported,
         format!("name {name} {why}; expected a word. Write JSON instead."),
     )
 }

@@ -1,7 +1,7 @@
 //! Settings of transforms: the table of transforms and the grammar `name[:key=value]*`.
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{Param, ParamError, Spec};
+use toprank_core::{Param, ParamError, Spec, catalog};
 
 /// One kind of transform.
 pub struct Transform {
@@ -174,9 +174,8 @@ impl StepConfig {
     /// Reads one entry.
     pub fn parse(spec: &Spec) -> Result<StepConfig, ParamError> {
         let Some(transform) = TRANSFORMS.iter().find(|t| t.name == spec.name && spec.cut.is_none()) else {
-            let known: Vec<&str> = TRANSFORMS.iter().map(|t| t.name).collect();
-            let found = spec.to_string();
-            return Err(ParamError::new("the transform", &found, &format!("one of {}", known.join(", "))));
+            let found = if spec.cut.is_some() { spec.to_string() } else { spec.name.clone() };
+            return Err(catalog::unknown("transform", &found, TRANSFORMS.iter().map(|t| t.name)));
         };
         let known: Vec<&str> = transform.params.iter().map(|p| p.name).collect();
         if let Some((key, _)) = spec.args.0.iter().find(|(key, _)| !known.contains(&key.as_str())) {

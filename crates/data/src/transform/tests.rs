@@ -190,7 +190,7 @@ fn wrong_entries_are_refused_with_what_would_be_right() {
     for (text, expected) in [
         (
             "scale",
-            "the transform must be one of log1p, standardise, minmax, clip, per-list, missing, but is scale",
+            "unknown transform \"scale\"; expected one of log1p, standardise, minmax, clip, per-list, missing",
         ),
         ("log1p:base=2", "the parameter of log1p must be absent, but is base"),
         ("clip:low=0.5:high=0.4", "high must be in [0.5, 1], but is 0.4"),

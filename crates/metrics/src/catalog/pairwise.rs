@@ -169,7 +169,7 @@ fn correlation_of_ranks(ranked: &Ranked, sorted: &[f64]) -> Option<f64> {
     if n < 2 || sorted[0] == sorted[n - 1] {
         return None;
     }
-    // Twice the middle rank less its mean, (first + last) − (n − 1) counted from 0: whole numbers, no rounding.
+    // Twice the middle rank less its mean, (first + last) − (n − 1) counted from 0: integers, no rounding.
     let centred = |first: usize, count: usize| (2 * first + count - 1) as f64 - (n - 1) as f64;
     let label_rank = |y: f64| {
         let first = sorted.partition_point(|&other| other < y);

@@ -18,10 +18,10 @@ BCa intervals (see [`crate::bootstrap`]) correct the bias that resampling has he
 which raises average precision. The acceleration is a sixth of the skewness of the replicates: that is its value for a mean, and
 the usual jackknife fails for metrics that jump at a cut-off.
 
-How often 95 % intervals hold the true value is measured by `cargo run -p toprank-metrics --example interval_coverage`. Of 2,000
-samples of 500 rows with 500 resamples each, the bootstrap's held AUROC, AUPRC, P@50 and NDCG@50 in 93.9 to 96.1 % with 50
-relevant rows or more. With fewer relevant rows intervals are too short: with 20 they held AUROC in 92.1 % (the others in 93.5 %
-and more), with 10 in 88.5 % (the others in 90.9 % and more). DeLong's interval is symmetric and therefore shorter near 1: it
+How often 95 % intervals hold the true value is measured by `toprank-bench interval-coverage` (`bench/evaluate`). Of 2,000
+samples of 500 rows with 1,000 resamples each, the bootstrap's held AUROC, AUPRC, P@50 and NDCG@50 in 94.1 to 96.3 % with 50
+relevant rows or more. With fewer relevant rows intervals are too short: with 20 they held AUROC in 92.5 % (the others in 93.9 %
+and more), with 10 in 89.0 % (the others in 91.4 % and more). DeLong's interval is symmetric and therefore shorter near 1: it
 held an AUROC of 0.92 in 92.9 % with 50 relevant rows, one of 0.86 in 90.5 % with 20 and in 85.6 % with 10.
 
 Sources: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 14; DeLong, DeLong, Clarke-Pearson,

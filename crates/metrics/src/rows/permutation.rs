@@ -2,7 +2,7 @@
 Permutation over rows: had each row swapped its places under the two runs by the toss of a coin, how often would the
 difference be at least as large?
 
-Scores of two runs have no common scale, so the mid-ranks within each list are swapped. Ranks are whole numbers (twice a
+Scores of two runs have no common scale, so the mid-ranks within each list are swapped. Ranks are integers (twice a
 mid-rank), so a permuted list is put in order by counting: O(rows) for each permutation, run and metric.
 */
 

@@ -1,7 +1,7 @@
 //! Corrections for many tests.
 
 use serde::{Deserialize, Serialize};
-use toprank_core::ParamError;
+use toprank_core::{ParamError, catalog};
 
 /// How p values of a family of tests are corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ impl std::str::FromStr for Correction {
             "none" => Ok(Correction::None),
             "holm" => Ok(Correction::Holm),
             "bh" | "benjamini-hochberg" => Ok(Correction::Bh),
-            _ => Err(ParamError::new("correction", text, "none, holm or bh")),
+            _ => Err(catalog::unknown("correction", text, ["none", "holm", "bh"])),
         }
     }
 }
@@ -136,7 +136,7 @@ mod tests {
     fn corrections_are_read_by_name() {
         assert_eq!("bh".parse(), Ok(Correction::Bh));
         let error = "bonferroni".parse::<Correction>().unwrap_err();
-        assert_eq!(error.to_string(), "correction must be none, holm or bh, but is bonferroni");
+        assert_eq!(error.to_string(), "unknown correction \"bonferroni\"; expected one of none, holm, bh");
     }
 
     proptest! {

@@ -1,16 +1,12 @@
 #![doc = include_str!("../pages/linear.md")]
 
-use burn::module::Module;
-use burn::tensor::Tensor;
 use toprank_core::{Architecture, Differentiable, ModelError, Param, ParamError, Spec, TrainingDefaults};
 
-use toprank_onnx::{Graph, Value};
-
-use crate::direct::Direct;
-use crate::onnx::{ExportOnnx, Weights};
+use super::{Built, Compose};
+use crate::Network;
+use crate::layers::{Chain, Dense, dense_size};
 use crate::params::{NOISE, noise};
 use crate::squash::{OUTPUT, Output};
-use crate::{ForwardPass, Network, RankModule, layers};
 
 pub(crate) const PARAMS: &[Param] = &[NOISE, OUTPUT];
 
@@ -27,45 +23,23 @@ impl LinearModel {
     }
 }
 
+impl Compose for LinearModel {
+    fn compose(&self, width: usize, outputs: usize) -> Result<Built, ModelError> {
+        let network = Network::new(Chain::new().then("output", Dense::new(width, outputs)));
+        Ok(Built { network: network.with_noise(self.noise), output: self.output })
+    }
+}
+
 impl Architecture for LinearModel {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
-        let network = Network::new(LinearModule::new(width, outputs, self.noise), width, outputs)?;
-        Ok(self.output.after(Box::new(Direct::new(network, &[], 0.0, self.noise))))
+        self.model(width, outputs)
     }
 
     fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
-        Some(layers::linear_size(width, outputs))
+        Some(dense_size(width, outputs))
     }
 
     fn defaults(&self) -> TrainingDefaults {
         TrainingDefaults { rate: 0.03, ..TrainingDefaults::BASE }
-    }
-}
-
-impl ExportOnnx for LinearModel {
-    fn export(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Option<Value> {
-        Some(weights.linear(graph, "output", rows))
-    }
-
-    fn output(&self) -> Output {
-        self.output
-    }
-}
-
-#[derive(Module, Debug)]
-pub(crate) struct LinearModule {
-    output: burn::nn::Linear,
-    noise: f64,
-}
-
-impl LinearModule {
-    pub(crate) fn new(width: usize, outputs: usize, noise: f64) -> LinearModule {
-        LinearModule { output: layers::linear(width, outputs), noise }
-    }
-}
-
-impl RankModule for LinearModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
-        self.output.forward(pass.noise(rows, self.noise))
     }
 }

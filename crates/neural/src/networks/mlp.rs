@@ -1,21 +1,19 @@
 #![doc = include_str!("../pages/mlp.md")]
 
-use burn::module::Module;
-use burn::nn::{LayerNorm, LayerNormConfig, Linear};
-use burn::tensor::{Device, Tensor};
+use toprank_core::stream::Random;
 use toprank_core::{
     Architecture, Block, Differentiable, LabelDefaults, ModelError, Param, ParamError, Role, Spec,
     TrainingDefaults,
 };
 
-use toprank_core::stream::Random;
-use toprank_onnx::{Graph, Value};
-
-use crate::direct::Direct;
-use crate::onnx::{self, ExportOnnx, Weights};
+use super::{Built, Compose};
+use crate::layers::{
+    Activation, BatchNorm, Chain, Dense, LayerNorm, batch_norm_size, dense_size, layer_norm_size,
+};
+use crate::network::NOISE as NOISE_LAYER;
 use crate::params::{ACTIVATION, NOISE, activation, noise};
 use crate::squash::{OUTPUT, Output};
-use crate::{Activation, BatchNorm, ForwardPass, Network, RankModule, he_uniform, layers, xavier_uniform};
+use crate::{Network, he_uniform, xavier_uniform};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -83,53 +81,60 @@ impl Mlp {
             start: spec.args.number("start", 1.0, "in (0, 10]", |x| x > 0.0 && x <= 10.0)?,
         })
     }
+}
 
-    pub(crate) fn module(&self, width: usize, outputs: usize) -> MlpModule {
+impl Compose for Mlp {
+    fn compose(&self, width: usize, outputs: usize) -> Result<Built, ModelError> {
+        let mut body = Chain::new();
         let mut inputs = width;
-        let mut layers = Vec::new();
-        for &units in &self.hidden {
-            layers.push(Hidden {
-                linear: layers::linear(inputs, units),
-                layer_norm: (self.norm == Norm::Layer)
-                    .then(|| LayerNormConfig::new(units).init(&Device::flex())),
-                batch_norm: (self.norm == Norm::Batch).then(|| BatchNorm::new(units)),
-            });
+        for (layer, &units) in self.hidden.iter().enumerate() {
+            body = body.then(format!("layers.{layer}.linear"), Dense::new(inputs, units));
+            body = match self.norm {
+                Norm::None => body,
+                Norm::Layer => body.then(format!("layers.{layer}.layer_norm"), LayerNorm::new(units)),
+                Norm::Batch => body.then(format!("layers.{layer}.batch_norm"), BatchNorm::new(units)),
+            };
+            body = body.activation(self.activation).dropout(self.dropout, NOISE_LAYER + 1 + layer as u32);
             inputs = units;
         }
-        MlpModule {
-            layers,
-            output: layers::linear(inputs, outputs),
-            activation: self.activation,
-            dropout: self.dropout,
-            noise: self.noise,
-            start: self.start,
-        }
+        let (rectifies, start) = (self.activation.rectifies(), self.start);
+        let network = Network::new(body.then("output", Dense::new(inputs, outputs)))
+            .with_noise(self.noise)
+            .initialised_by(move |block, random, values| init(block, rectifies, start, random, values));
+        Ok(Built { network, output: self.output })
+    }
+}
+
+fn init(block: &Block, rectifies: bool, start: f64, random: &mut Random, values: &mut [f32]) {
+    match block.role {
+        Role::Weight if rectifies && !block.last_layer => he_uniform(block, random, values),
+        Role::Weight => xavier_uniform(block, random, values),
+        Role::Offset | Role::Statistic => return,
+    }
+    // A factor of 1 changes no bit.
+    for value in values {
+        *value = (f64::from(*value) * start) as f32;
     }
 }
 
 impl Architecture for Mlp {
     fn build(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
-        let network = Network::new(self.module(width, outputs), width, outputs)?;
-        if self.norm == Norm::None && self.activation == Activation::Relu {
-            let direct = Direct::new(network, &self.hidden, self.dropout, self.noise);
-            return Ok(self.output.after(Box::new(direct)));
-        }
-        Ok(self.output.after(Box::new(network)))
+        self.model(width, outputs)
     }
 
     fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
         let mut inputs = width;
         let mut all = 0;
         for &units in &self.hidden {
-            all += layers::linear_size(inputs, units);
+            all += dense_size(inputs, units);
             all += match self.norm {
                 Norm::None => 0,
-                Norm::Layer => layers::layer_norm_size(units),
-                Norm::Batch => layers::batch_norm_size(units),
+                Norm::Layer => layer_norm_size(units),
+                Norm::Batch => batch_norm_size(units),
             };
             inputs = units;
         }
-        Some(all + layers::linear_size(inputs, outputs))
+        Some(all + dense_size(inputs, outputs))
     }
 
     fn defaults(&self) -> TrainingDefaults {
@@ -137,75 +142,5 @@ impl Architecture for Mlp {
         let labels =
             LabelDefaults { rate: 0.01, optimiser: "adamw:decay=3", sparse_optimiser: "adamw:decay=1" };
         TrainingDefaults { labels: Some(labels), ..TrainingDefaults::BASE }
-    }
-}
-
-impl ExportOnnx for Mlp {
-    fn export(&self, weights: &Weights, graph: &mut Graph, rows: &Value) -> Option<Value> {
-        let mut x = rows.clone();
-        for layer in 0..self.hidden.len() {
-            let part = |name: &str| format!("layers.{layer}.{name}");
-            x = weights.linear(graph, &part("linear"), &x);
-            x = match self.norm {
-                Norm::None => x,
-                Norm::Layer => weights.layer_norm(graph, &part("layer_norm"), &x),
-                Norm::Batch => weights.batch_norm(graph, &part("batch_norm"), &x),
-            };
-            x = onnx::activation(graph, self.activation, &x);
-        }
-        Some(weights.linear(graph, "output", &x))
-    }
-
-    fn output(&self) -> Output {
-        self.output
-    }
-}
-
-#[derive(Module, Debug)]
-pub(crate) struct MlpModule {
-    layers: Vec<Hidden>,
-    output: Linear,
-    #[module(skip)]
-    activation: Activation,
-    dropout: f64,
-    noise: f64,
-    start: f64,
-}
-
-#[derive(Module, Debug)]
-struct Hidden {
-    linear: Linear,
-    layer_norm: Option<LayerNorm>,
-    batch_norm: Option<BatchNorm>,
-}
-
-impl RankModule for MlpModule {
-    fn forward(&self, rows: Tensor<2>, pass: &mut ForwardPass) -> Tensor<2> {
-        let mut x = pass.noise(rows, self.noise);
-        for layer in &self.layers {
-            x = layer.linear.forward(x);
-            if let Some(norm) = &layer.layer_norm {
-                x = norm.forward(x);
-            }
-            if let Some(norm) = &layer.batch_norm {
-                x = norm.forward(x, pass);
-            }
-            x = pass.dropout(self.activation.apply(x), self.dropout);
-        }
-        self.output.forward(x)
-    }
-
-    fn init(&self, block: &Block, random: &mut Random, values: &mut [f32]) {
-        match block.role {
-            Role::Weight if self.activation.rectifies() && !block.last_layer => {
-                he_uniform(block, random, values);
-            }
-            Role::Weight => xavier_uniform(block, random, values),
-            Role::Offset | Role::Statistic => return,
-        }
-        // A factor of 1 changes no bit.
-        for value in values {
-            *value = (f64::from(*value) * self.start) as f32;
-        }
     }
 }

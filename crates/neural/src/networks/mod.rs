@@ -1,8 +1,9 @@
 //! The networks and their catalog. A new network is a file beside this one, a page, and its two lines here.
 
-use toprank_core::{Architecture, Entry, ParamError, catalog};
+use toprank_core::{Architecture, Differentiable, Entry, GraphShape, ModelError, ParamError, catalog};
 
-use crate::onnx::ExportOnnx;
+use crate::Network;
+use crate::squash::Output;
 
 pub mod context;
 pub mod gin;
@@ -22,8 +23,8 @@ macro_rules! networks {
             make: |spec| Ok(Box::new($module::$network::read(spec)?)),
         }),*];
 
-        /// The network that `text` names, as something to export.
-        pub(crate) fn exporter(text: &str) -> Result<Box<dyn ExportOnnx>, ParamError> {
+        /// The network that `text` names, as something that composes layers.
+        fn composer(text: &str) -> Result<Box<dyn Compose>, ParamError> {
             let (spec, _) = catalog::make("model", MODELS, text)?;
             match spec.name.as_str() {
                 $($name => Ok(Box::new($module::$network::read(&spec)?)),)*
@@ -38,6 +39,48 @@ networks! {
     "mlp", mlp::Mlp, "a multi-layer perceptron, which scores each item by itself";
     "context", context::Context, "self-attention over the items of a list, then a score for each item";
     "gin", gin::Gin, "message passing over items that are graphs, such as molecules";
+}
+
+/// The layers of a network, and the activation of its output.
+pub(crate) struct Built {
+    pub network: Network,
+    pub output: Output,
+}
+
+/// A kind of network: composes layers for the data at hand.
+pub(crate) trait Compose {
+    /// For rows of `width` features; neither number is 0.
+    fn compose(&self, width: usize, outputs: usize) -> Result<Built, ModelError>;
+
+    /// As a model to train.
+    fn model(&self, width: usize, outputs: usize) -> Result<Box<dyn Differentiable>, ModelError> {
+        for (size, what) in [(width, "features"), (outputs, "outputs")] {
+            if size == 0 {
+                return Err(ModelError::new(format!("a network without {what}"), "at least 1"));
+            }
+        }
+        let Built { network, output } = self.compose(width, outputs)?;
+        Ok(output.after(Box::new(network)))
+    }
+
+    /// For items that are graphs with these features.
+    fn compose_for_graphs(&self, _shape: &GraphShape, _outputs: usize) -> Result<Built, ModelError> {
+        Err(ModelError::new("a network of feature rows for items that are graphs", "a graph network: gin"))
+    }
+}
+
+/// The network that `text` names, for rows of `width` features.
+pub(crate) fn build(text: &str, width: usize, outputs: usize) -> Result<Built, ModelError> {
+    known(text)?.compose(width, outputs)
+}
+
+/// The network that `text` names, for graphs with these features.
+pub(crate) fn build_for_graphs(text: &str, shape: &GraphShape, outputs: usize) -> Result<Built, ModelError> {
+    known(text)?.compose_for_graphs(shape, outputs)
+}
+
+fn known(text: &str) -> Result<Box<dyn Compose>, ModelError> {
+    composer(text).map_err(|error| ModelError::new(error.found, error.expected))
 }
 
 /// The entry of a name.

@@ -1,21 +1,17 @@
 //! What every network promises.
 
 mod architecture;
-mod direct;
 mod gin;
 mod gradients;
 mod layers;
 mod onnx;
 mod promises;
+mod reference;
 mod shards;
 
-use toprank_core::{Differentiable, Features, ModelInput, Spec, Stream};
+use toprank_core::{Differentiable, Features, ModelInput, Stream, Tape};
 
-use crate::networks::context::Context;
-use crate::networks::linear::LinearModule;
-use crate::networks::mlp::Mlp;
-use crate::squash::Output;
-use crate::{Network, parse};
+use crate::parse;
 
 /// Every network with every option, small. Lists of 1 to 5 items, so that there is padding.
 pub const CASES: &[&str] = &[
@@ -99,26 +95,6 @@ pub fn network(text: &str, outputs: usize) -> Box<dyn Differentiable> {
     parse(text).unwrap().build(WIDTH, outputs).unwrap()
 }
 
-/// The same network with its graph in f64.
-pub fn network_f64(text: &str, outputs: usize) -> Box<dyn Differentiable> {
-    let spec = Spec::parse(text).unwrap();
-    let network: Box<dyn Differentiable> = match spec.name.as_str() {
-        "linear" => {
-            Box::new(Network::new(LinearModule::new(WIDTH, outputs, 0.0), WIDTH, outputs).unwrap().in_f64())
-        }
-        "mlp" => {
-            let module = Mlp::read(&spec).unwrap().module(WIDTH, outputs);
-            Box::new(Network::new(module, WIDTH, outputs).unwrap().in_f64())
-        }
-        "context" => {
-            let module = Context::read(&spec).unwrap().module(WIDTH, outputs);
-            Box::new(Network::new(module, WIDTH, outputs).unwrap().in_f64())
-        }
-        name => panic!("no f64 form of {name}"),
-    };
-    Output::read(&spec).unwrap().after(network)
-}
-
 /// Parameters after the start, moved a little so that no bias is exactly 0 and no scale exactly 1.
 pub fn parameters(network: &dyn Differentiable) -> Vec<f32> {
     let mut parameters = vec![0.0; network.parameters()];
@@ -135,7 +111,14 @@ pub fn scores(
     train: Option<Stream>,
 ) -> Vec<f64> {
     let mut scores = vec![0.0; input.rows.len() * network.outputs()];
-    network.forward(parameters, input, train, &mut scores).unwrap();
+    network.forward(parameters, input, train, &mut Tape::default(), &mut scores).unwrap();
+    scores
+}
+
+/// As in prediction.
+pub fn predicted(network: &dyn Differentiable, parameters: &[f32], input: &ModelInput) -> Vec<f64> {
+    let mut scores = vec![0.0; input.rows.len() * network.outputs()];
+    network.score(parameters, input, &mut Tape::default(), &mut scores).unwrap();
     scores
 }
 
@@ -147,9 +130,21 @@ pub fn gradient(
     train: Option<Stream>,
     dscore: &[f64],
 ) -> Vec<f32> {
+    gradient_with(&mut Tape::default(), network, parameters, input, train, dscore)
+}
+
+pub fn gradient_with(
+    tape: &mut Tape,
+    network: &dyn Differentiable,
+    parameters: &[f32],
+    input: &ModelInput,
+    train: Option<Stream>,
+    dscore: &[f64],
+) -> Vec<f32> {
     let mut scores = vec![0.0; dscore.len()];
     let mut gradient = vec![0.0; parameters.len()];
-    network.forward(parameters, input, train, &mut scores).unwrap().backward(dscore, &mut gradient).unwrap();
+    network.forward(parameters, input, train, tape, &mut scores).unwrap();
+    network.backward(parameters, tape, dscore, &mut gradient).unwrap();
     gradient
 }
 

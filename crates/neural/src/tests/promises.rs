@@ -1,9 +1,22 @@
-use toprank_core::{ModelInput, Role, Stream};
+use toprank_core::{Differentiable, ModelError, ModelInput, Role, Stream, Tape};
 
-use super::{CASES, Shard, WIDTH, assert_near, derivatives, gradient, network, parameters, scores, wide};
+use super::{
+    CASES, Shard, WIDTH, assert_near, derivatives, gradient, network, parameters, predicted, scores,
+};
 use crate::{MODELS, parse};
 
 const TRAIN: Option<Stream> = Some(Stream::new(9, "train"));
+
+fn score(
+    network: &dyn Differentiable,
+    at: &[f32],
+    input: &ModelInput,
+    count: usize,
+) -> Result<Vec<f64>, ModelError> {
+    let mut scores = vec![0.0; count];
+    network.score(at, input, &mut Tape::default(), &mut scores)?;
+    Ok(scores)
+}
 
 #[test]
 fn forward_without_a_stream_scores_as_in_prediction() {
@@ -12,9 +25,8 @@ fn forward_without_a_stream_scores_as_in_prediction() {
     for text in CASES {
         let network = network(text, 2);
         let at = parameters(&*network);
-        let mut scored = vec![0.0; 13 * 2];
-        network.score(&at, &input, &mut scored).unwrap();
-        // Prediction may use other kernels (attention in chunks): rounding.
+        let scored = predicted(&*network, &at, &input);
+        // Prediction scores fewer rows at once: rounding.
         assert_near(&scores(&*network, &at, &input, None), &scored, 1e-6, text);
     }
 }
@@ -35,7 +47,7 @@ fn permuting_the_items_of_a_list_permutes_their_scores() {
 }
 
 #[test]
-fn a_list_scores_the_same_alone_and_padded_beside_longer_ones() {
+fn a_list_scores_the_same_alone_and_beside_longer_ones() {
     let shard = Shard::new(&[2, 150, 1, 30]);
     let input = shard.input();
     for text in CASES {
@@ -48,27 +60,6 @@ fn a_list_scores_the_same_alone_and_padded_beside_longer_ones() {
             let alone = scores(&*network, &at, &ModelInput { rows, offsets: &offsets, ..input }, None);
             assert_near(&together[list[0]..list[1]], &alone, 1e-5, text);
         }
-    }
-}
-
-/// In training the attention of long lists is computed in chunks; without a stream it is computed at once.
-#[test]
-fn attention_in_chunks_gives_the_same_scores() {
-    let network = network("context:width=8:heads=2:blocks=2:hidden=5:dropout=0", 1);
-    let at = parameters(&*network);
-    for lengths in [&[700][..], &[500, 30, 180]] {
-        let shard = Shard::new(lengths);
-        let input = shard.input();
-        let dscore = derivatives(input.rows.len());
-        assert_near(
-            &scores(&*network, &at, &input, TRAIN),
-            &scores(&*network, &at, &input, None),
-            1e-5,
-            "scores",
-        );
-        let pieces = wide(&gradient(&*network, &at, &input, TRAIN, &dscore));
-        let at_once = wide(&gradient(&*network, &at, &input, None, &dscore));
-        assert_near(&pieces, &at_once, 1e-4, "gradient");
     }
 }
 
@@ -221,17 +212,17 @@ fn a_value_that_is_missing_is_named_by_row_and_feature() {
         shard.table.0[3 * WIDTH + 2] = bad;
         let network = network("mlp:hidden=3", 1);
         let at = parameters(&*network);
-        let error = network.score(&at, &shard.input(), &mut [0.0; 5]).unwrap_err().to_string();
+        let error = score(&*network, &at, &shard.input(), 5).unwrap_err().to_string();
         assert!(error.starts_with("row 3, feature 2 (both from 0): the value is "), "{error}");
         let rows = [4, 1];
         let input = ModelInput { rows: &rows, offsets: &[0, 2], ..shard.input() };
-        network.score(&at, &input, &mut [0.0; 2]).unwrap();
+        score(&*network, &at, &input, 2).unwrap();
     }
     // Their sum overflows, but each is finite.
     let mut shard = Shard::new(&[2]);
     shard.table.0[..2].fill(f32::MAX);
     let network = network("linear", 1);
-    network.score(&parameters(&*network), &shard.input(), &mut [0.0; 2]).unwrap();
+    score(&*network, &parameters(&*network), &shard.input(), 2).unwrap();
 }
 
 #[test]
@@ -244,8 +235,7 @@ fn parameters_that_are_not_finite_give_scores_that_are_not_and_no_panic() {
             let at = vec![bad; network.parameters()];
             let dscore = derivatives(9);
             gradient(&*network, &at, &input, TRAIN, &dscore);
-            let mut scored = vec![0.0; 9];
-            network.score(&at, &input, &mut scored).unwrap();
+            let scored = predicted(&*network, &at, &input);
             assert!(bad == f32::MAX || scored.iter().all(|s| !s.is_finite()), "{text}, {bad}: {scored:?}");
         }
     }
@@ -259,26 +249,31 @@ fn what_does_not_fit_is_an_error_and_an_empty_shard_is_not() {
         let network = network(text, 1);
         let at = parameters(&*network);
         let error = |at: &[f32], input: &ModelInput, scores: usize| {
-            network.score(at, input, &mut vec![0.0; scores]).unwrap_err().to_string()
+            score(&*network, at, input, scores).unwrap_err().to_string()
         };
         assert!(error(&at[1..], &input, 5).contains("parameters, expected"));
         assert_eq!(error(&at, &input, 4), "4 scores to write, expected 5");
-        let mut gradient = vec![0.0; at.len()];
-        let back = network.forward(&at, &input, None, &mut [0.0; 5]).unwrap();
-        let wrong = back.backward(&[0.0; 4], &mut gradient).unwrap_err();
+        let (mut gradient, mut tape) = (vec![0.0; at.len()], Tape::default());
+        network.forward(&at, &input, None, &mut tape, &mut [0.0; 5]).unwrap();
+        let wrong = network.backward(&at, &mut tape, &[0.0; 4], &mut gradient).unwrap_err();
         assert_eq!(wrong.to_string(), "4 derivatives of scores, expected 5");
-        let back = network.forward(&at, &input, None, &mut [0.0; 5]).unwrap();
-        assert!(back.backward(&[0.0; 5], &mut gradient[1..]).is_err());
+        network.forward(&at, &input, None, &mut tape, &mut [0.0; 5]).unwrap();
+        assert!(network.backward(&at, &mut tape, &[0.0; 5], &mut gradient[1..]).is_err());
+        assert!(network.backward(&at[1..], &mut tape, &[0.0; 5], &mut gradient).is_err());
+        network.backward(&at, &mut tape, &[0.0; 5], &mut gradient).unwrap();
+        let twice = network.backward(&at, &mut tape, &[0.0; 5], &mut gradient).unwrap_err();
+        assert_eq!(twice.to_string(), "5 derivatives of scores, expected 0");
         let nothing = ModelInput { rows: &[], offsets: &[0], ..input };
-        network.score(&at, &nothing, &mut []).unwrap();
-        network.forward(&at, &nothing, TRAIN, &mut []).unwrap().backward(&[], &mut gradient).unwrap();
+        score(&*network, &at, &nothing, 0).unwrap();
+        network.forward(&at, &nothing, TRAIN, &mut tape, &mut []).unwrap();
+        network.backward(&at, &mut tape, &[], &mut gradient).unwrap();
         assert!(gradient.iter().all(|g| *g == 0.0));
     }
     let context = network("context:width=4:blocks=1", 1);
     let at = parameters(&*context);
     for offsets in [&[][..], &[0, 4], &[1, 5], &[0, 4, 3, 5]] {
         let wrong = ModelInput { offsets, ..input };
-        let error = context.score(&at, &wrong, &mut [0.0; 5]).unwrap_err().to_string();
+        let error = score(&*context, &at, &wrong, 5).unwrap_err().to_string();
         assert!(error.ends_with("expected ascending offsets from 0 to 5"), "{error}");
     }
     assert!(parse("linear").unwrap().build(0, 1).is_err());

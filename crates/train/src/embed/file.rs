@@ -36,7 +36,7 @@ pub struct About {
     pub width: usize,
     /// Names of the features.
     pub features: Vec<String>,
-    /// Steps on the features, fitted.
+    /// Feature transforms, fitted.
     pub transforms: Pipeline,
     /// The classes of each part.
     pub parts: Parts,

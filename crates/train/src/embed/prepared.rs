@@ -39,11 +39,10 @@ impl Prepared {
         test: &[String],
     ) -> Result<Prepared, TrainError> {
         let width = train.data.features.width();
-        let wrong = |found: String, expected: &str| {
-            Err(ParamError::new("the training data", &found, expected).into())
-        };
+        let wrong =
+            |found: String, expected: &str| Err(TrainError::unsuitable(Input::Data, &found, expected));
         if width == 0 {
-            return wrong("without features".into(), "rows with features: a network learns from them");
+            return wrong("no features".into(), "rows with features: a network learns from them");
         }
         let largest = (0..train.len()).map(|class| train.data.lists.range(class).len()).max().unwrap_or(0);
         let views = Views::parse(config.views())?.is_some();
@@ -51,7 +50,7 @@ impl Prepared {
             return wrong(format!("{} rows", train.rows()), "at least 2 rows");
         }
         if !views && (train.len() < 2 || largest < 2) {
-            let found = format!("{} classes, the largest of {largest} rows", train.len());
+            let found = format!("the largest of {} classes has {largest} rows", train.len());
             return wrong(
                 found,
                 "at least 2 classes, one of them with 2 rows; or --views two, which needs no classes",
@@ -66,7 +65,12 @@ impl Prepared {
         let columns: Vec<String> = train.data.columns.iter().map(|column| column.name.clone()).collect();
         let transforms = Pipeline::fit_apply(&mut train.data, &StepConfig::parse_all(config.transforms())?)?;
         let ready = |mut valid: Classes| -> Result<Classes, TrainError> {
-            valid.data = by_name("the validation data", &columns, width, valid.data, 0.0)?;
+            valid.data = by_name("", &columns, width, valid.data, 0.0).map_err(|error| match error {
+                TrainError::Format { found, expected, .. } => {
+                    TrainError::unsuitable(Input::Valid, &found, &expected)
+                }
+                error => error,
+            })?;
             transforms.apply(&mut valid.data)?;
             Ok(valid)
         };

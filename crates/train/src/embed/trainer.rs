@@ -12,7 +12,7 @@ A step is a function of (config, data, step, what the checkpoint holds).
 
 use std::sync::Arc;
 
-use toprank_core::{Differentiable, Features, Lists, ParamError, Stream};
+use toprank_core::{Differentiable, Features, Lists, ParamError, Stream, Tape};
 use toprank_objectives::{Batch, Draws, Goal, Gradients, Per, State};
 
 use super::config;
@@ -24,9 +24,10 @@ use super::prepared::{Prepared, fingerprint};
 use super::search::Search;
 use super::views::{Viewed, Views};
 use crate::error::TrainError;
-use crate::fit::engine::{Plan, backward, forward};
+use crate::fit::engine::{backward, forward};
 use crate::fit::flat::{FlatParameters, check_finite};
 use crate::fit::optimiser::NEGLIGIBLE;
+use crate::fit::plan::Plan;
 use crate::fit::sampler;
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
@@ -46,6 +47,9 @@ struct Work {
     /// The rows of the batch, ascending.
     batch: Vec<u32>,
     plan: Plan,
+    tapes: Vec<Tape>,
+    tapes_before: Vec<Tape>,
+    by_row: Vec<f64>,
     pairing: Pairing,
     /// What the network gave.
     raw: Vec<f64>,
@@ -172,6 +176,9 @@ impl<'a> Trainer<'a> {
         let Work {
             batch,
             plan,
+            tapes,
+            tapes_before,
+            by_row,
             pairing,
             raw,
             raw_before,
@@ -188,15 +195,18 @@ impl<'a> Trainer<'a> {
             shards,
             ..
         } = &mut self.work;
-        plan.lay_rows(batch, width, model.rows_worth_a_shard());
-        let back = forward(model, &self.parameters.values, plan, features, noise, raw)?;
+        plan.lay_rows(batch, features, width, self.common.config.parts() as usize);
+        let parameters = &self.parameters;
+        forward(model, &parameters.values, plan, features, noise, tapes, by_row)?;
+        plan.entries_from_rows(by_row, raw);
         self.memory.beside(batch, far_rows, far);
         pairing.lay(&self.groups, batch, far_rows);
         cosines.forward(raw, width, far);
         read(pairing, cosines, batch.len(), scores);
         let before = self.common.position.has_previous && self.goal.objective().needs().previous_scores;
         if before {
-            forward(model, &self.parameters.previous, plan, features, noise, raw_before)?;
+            forward(model, &parameters.previous, plan, features, noise, tapes_before, by_row)?;
+            plan.entries_from_rows(by_row, raw_before);
             cosines_before.forward(raw_before, width, far);
             read(pairing, cosines_before, batch.len(), scores_before);
         }
@@ -225,7 +235,9 @@ impl<'a> Trainer<'a> {
             }
         }
         cosines.backward(slopes, far_slopes, far, width, down);
-        backward(model, back, plan, down, shards, &mut self.parameters.gradient)?;
+        plan.rows_from_entries(down, by_row);
+        let (values, gradient) = (&self.parameters.values, &mut self.parameters.gradient);
+        backward(model, values, plan, tapes, by_row, shards, gradient)?;
         Ok((gradients.loss, gradients.counts.idle))
     }
 

@@ -155,7 +155,7 @@ pub static AVERAGES: &[Entry<Averaging>] = &[
 
 /// Reads an average as a user writes it, `ema:decay=0.99`.
 pub fn parse(text: &str) -> Result<(Spec, Averaging), ParamError> {
-    catalog::make("average", AVERAGES, text).map(|(spec, rule)| (spec, *rule))
+    catalog::make("weight average", AVERAGES, text).map(|(spec, rule)| (spec, *rule))
 }
 
 #[cfg(test)]

@@ -376,11 +376,11 @@ settings! {
     "data" => data: Files { "FILE", Range::Any, [Rank "", Recommend "", Embed ""], path, main }
     /// Folder of graphs: the tables nodes, edges, judgements.
     "graphs" => graphs: String { "FOLDER", Range::Any, [Walk ""], path, main }
-    /// Validation data: the model that is best on them is kept, and early stopping looks at them.
+    /// Validation data (of walks: a folder of graphs): the model that is best on them is kept, and early stopping watches them.
     "valid" => valid: Files { "FILE", Range::Any, [Rank "", Recommend "", Embed "", Walk ""], path, main }
     /// Held-out test pairs, for `toprank recommend evaluate`.
     "test" => test: Files { "FILE", Range::Any, [Recommend ""], path }
-    /// How the data are divided: `leave-last`, `random:fractions=80/10/10` or `none`; for embeddings, fractions of the classes.
+    /// How the data are divided: interactions by `leave-last`, `random:fractions=80/10/10` or `none`, classes by fractions: `60/20/20`.
     "split" => split: String { "SPLIT", Range::Any, [Recommend "by data: leave-last without --valid and --test", Embed "by data: 80/20/0 without --valid"], path, main }
     /// Seed of the split.
     "split-seed" => split_seed: u64 { "N", Range::Any, [Embed "1"], path }
@@ -436,6 +436,8 @@ settings! {
     "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0"] }
     /// Gradient-clipping norm; 0 disables it.
     "clip" => clip: f64 { "NORM", Range::NonNegative, [Rank "by model", Embed "10"] }
+    /// Parts that the training data are divided into: the gradient of a batch is summed part by part, so that neither threads nor machines change it; at most so many compute a step.
+    "parts" => parts: u32 { "N", Range::Integers(1, 256), [Rank "by model: 8 for networks", Embed "8"] }
     /// Weight averaging: none, `ema:decay=0.999`, `tail:from=0.75`.
     "weight-average" or "average" => weight_average: String { "NAME", Range::Checked(check_average), [Rank "by model"] }
     /// Folds of a cross-validation before the model is trained on all rows; 0 for none.

@@ -43,7 +43,7 @@ use crate::fit::engine::{Examples, trusted};
 use crate::fit::settings::Config;
 use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
 use crate::store::container::{Stored, Tensor};
-use crate::store::fingerprint::{self, Fingerprint};
+use crate::store::fingerprint::{self, Fingerprint, Input};
 
 /// Training and validation data in bins.
 pub struct Binning {
@@ -114,7 +114,7 @@ impl<'a> Boost<'a> {
         valid: Option<Examples<'a>>,
     ) -> Result<Boost<'a>, TrainError> {
         let common = LoopState::new(config)?;
-        for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
+        for (examples, what) in [(Some(train), Input::Data), (valid, Input::Valid)] {
             if let Some(examples) = examples {
                 check_rows(examples, what)?;
             }
@@ -279,18 +279,18 @@ fn boosting(config: &Config, forest: Forest, width: usize) -> Result<Boosting, T
     Ok(boosting)
 }
 
-fn check_rows(examples: Examples, what: &str) -> Result<(), TrainError> {
+fn check_rows(examples: Examples, what: Input) -> Result<(), TrainError> {
     let (lists, rows) = (examples.lists, examples.features.rows());
     if lists.entries() == 0 {
-        return Err(ParamError::new(what, "empty", "lists with items").into());
+        return Err(TrainError::unsuitable(what, "no items", "lists with items"));
     }
     let needed = match &lists.rows {
         Some(rows) => rows.iter().max().map_or(0, |&row| row as usize + 1),
         None => lists.entries(),
     };
     if needed > rows || lists.rows.is_none() && needed != rows {
-        let found = format!("with {rows} rows of features");
-        return Err(ParamError::new(what, &found, &format!("of {needed}, as the lists have")).into());
+        let found = format!("{rows} rows of features");
+        return Err(TrainError::unsuitable(what, &found, &format!("{needed}, as the lists have")));
     }
     Ok(())
 }
@@ -627,7 +627,11 @@ mod tests {
         };
         assert_eq!(begin(&["green", "blue", "red"]), Ok(()));
         let error = begin(&["green", "red"]).unwrap_err();
-        assert!(error.contains("is a memory-mapped file with other categories in column colour"), "{error}");
+        assert!(
+            error
+                .contains("the validation data: a memory-mapped file with other categories in column colour"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 /*!
 From scores to probabilities. Ranking objectives learn an order: a score of 2 means more than a score of 1 and nothing else.
-A calibration is a map from scores to probabilities that is fitted afterwards, on scores of rows that the model did not
+A calibration turns scores into probabilities. It is fitted afterwards, on scores of rows that the model did not
 learn from (validation data, or out-of-fold scores), and is kept in the model file.
 
 ```text
@@ -29,7 +29,7 @@ assert!(fitted.probability(150.0) > 0.8 && fitted.probability(10.0) < 0.2);
 */
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{List, Lists, ParamError, Policy};
+use toprank_core::{List, Lists, ParamError, Policy, catalog};
 
 /// How scores become probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Calibrate {
             "none" => Ok(Calibrate::No),
             "platt" => Ok(Calibrate::By(Method::Platt)),
             "isotonic" => Ok(Calibrate::By(Method::Isotonic)),
-            other => Err(ParamError::new("calibrate", other, "auto, platt, isotonic or none")),
+            other => Err(catalog::unknown("calibration", other, ["auto", "platt", "isotonic", "none"])),
         }
     }
 
@@ -88,7 +88,7 @@ impl Calibrate {
     }
 }
 
-/// A fitted map from scores to probabilities, never decreasing.
+/// A fitted calibration: a probability for every score, never decreasing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Calibration {

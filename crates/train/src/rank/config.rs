@@ -60,7 +60,7 @@ fn model_with_leaves(settings: &Settings) -> Result<String, ParamError> {
         }
         return Ok(model);
     }
-    for key in ["optimiser", "schedule", "sampler", "weight-average"] {
+    for key in ["optimiser", "schedule", "sampler", "parts", "weight-average"] {
         if let Some(text) = settings.get(key).filter(|text| !text.is_empty()) {
             let expected = "omitted: trees are boosted over all lists, round by round";
             return Err(ParamError::new(key, &text, expected));
@@ -114,6 +114,7 @@ fn defaults(model: &str) -> Result<Settings, ParamError> {
         transforms: text(defaults.transforms),
         patience: Some(defaults.patience),
         clip: Some(defaults.clip),
+        parts: Some(8),
         weight_average: text(defaults.average),
         ..Settings::default()
     })
@@ -180,7 +181,7 @@ mod tests {
             ("model = \"trees\"\nleaves = 1", "leaves must be 2 … 65536"),
             ("model = \"trees\"\ntrees = 0", "trees must be an integer from 1 to 1000000, but is 0"),
             ("model = \"trees\"\ntrees = 5\nepochs = 6", "trees must be given once"),
-            ("calibrate = \"plat\"", "calibrate must be auto, platt, isotonic or none, but is plat"),
+            ("calibrate = \"plat\"", "unknown calibration \"plat\"; did you mean \"platt\"?"),
         ] {
             let error =
                 Settings::from_toml(text).and_then(|s| s.resolve(TrainerKind::Rank)).unwrap_err().to_string();

@@ -67,14 +67,25 @@ pub fn folds(config: &Config, data: &Dataset) -> Result<Vec<Fold>, ParamError> {
     Ok(folds)
 }
 
-/// Data without one of their folds, and that fold; `None`: there are too few lists.
+/// Data without one of their folds, and that fold; `None`: there are too few lists, or too few rows of a class for both.
 fn set_aside(config: &Config, data: &Dataset) -> Option<(Dataset, Dataset)> {
     let spec = Spec::parse(&format!("k-fold:k={}", config.folds())).ok()?;
     let parts = split::plan(data, &spec, config.seed()).ok()?;
-    match &parts[..] {
-        [train, valid, ..] => Some((train.take(data), valid.take(data))),
-        _ => None,
-    }
+    let [train, valid, ..] = &parts[..] else { return None };
+    let (train, valid) = (train.take(data), valid.take(data));
+    let complete = |part: &Dataset| {
+        let lists = &data.lists;
+        !lists.are_labels()
+            || part.lists.len() == lists.len()
+                && (0..lists.len()).all(|q| !has_both_classes(lists, q) || has_both_classes(&part.lists, q))
+    };
+    (complete(&train) && complete(&valid)).then_some((train, valid))
+}
+
+/// True if a list has relevant and other items: without both a model learns no order.
+fn has_both_classes(lists: &Lists, list: usize) -> bool {
+    let labels = || lists.labels[lists.range(list)].iter();
+    labels().any(|label| *label > 0.0) && labels().any(|label| *label <= 0.0)
 }
 
 impl Fold {
@@ -475,6 +486,22 @@ mod tests {
         }
         all.sort_unstable();
         assert_eq!(all, (0..40).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn nothing_is_set_aside_where_a_class_would_be_missing() {
+        let mut data = binary();
+        let aside = |data: &Dataset| set_aside(&config(2), data).is_some();
+        assert!(aside(&data));
+        // One relevant row is in one part only, so that the other has nothing to learn or to evaluate.
+        data.lists.labels = (0..40).map(|row| f32::from(u8::from(row == 7))).collect();
+        assert!(!aside(&data));
+        // Data of one class are refused elsewhere, and queries have many lists.
+        data.lists.labels.fill(0.0);
+        assert!(aside(&data));
+        data.lists =
+            Lists::from_lengths(&[10; 4], (0..40).map(|row| f32::from(u8::from(row == 7))).collect());
+        assert!(aside(&data));
     }
 
     #[test]

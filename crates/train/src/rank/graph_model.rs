@@ -15,6 +15,7 @@ use super::models::{self, Model};
 use crate::error::TrainError;
 use crate::fit::settings::Config;
 use crate::store::container::{Stored, Tensor};
+use crate::store::fingerprint::Input;
 
 /// How the graphs of a model are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,8 +53,8 @@ pub(crate) fn check(reading: Option<&GraphReading>, config: &Config, train: &Dat
         _ => {}
     }
     if none {
-        let expected = "data with features: a model learns from them";
-        return Err(ParamError::new("the training data", "without features", expected).into());
+        let expected = "rows with features: a model learns from them";
+        return Err(TrainError::unsuitable(Input::Data, "no features", expected));
     }
     if reading.is_some() && !config.transforms().is_empty() {
         let expected = "omitted: the features of graphs are coded, not transformed";

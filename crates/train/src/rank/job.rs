@@ -183,8 +183,8 @@ impl Job {
         if found != (header.width, header.outputs) {
             let words = |(width, outputs)| format!("{width} features and {outputs} outputs");
             let expected =
-                format!("of {}, as the model to warm-start from", words((header.width, header.outputs)));
-            return Err(ParamError::new("the training data", &words(found), &expected).into());
+                format!("{}, as the model to warm-start from has", words((header.width, header.outputs)));
+            return Err(TrainError::unsuitable(Input::Data, &words(found), &expected));
         }
         Job::begin(config, Some(from), train, valid)
     }
@@ -202,8 +202,8 @@ impl Job {
             && valid.features().width() != width
         {
             let found = format!("{} features", valid.features().width());
-            let expected = format!("of the {width} features of the training data");
-            return Err(ParamError::new("the validation data", &found, &expected).into());
+            let expected = format!("the {width} features of the training data");
+            return Err(TrainError::unsuitable(Input::Valid, &found, &expected));
         }
         let graphs = match from {
             Some(from) => from.header().graphs.clone(),
@@ -212,6 +212,15 @@ impl Job {
         graph_model::check(graphs.as_ref(), config, &train)?;
         for data in [Some(&mut train), valid.as_mut()].into_iter().flatten() {
             graph_model::code(graphs.as_ref(), data)?;
+        }
+        if graphs.is_none() {
+            if let Some(from) = from {
+                put_in_order(Input::Data, &mut train, &from.header().features)?;
+            }
+            let names: Vec<String> = train.columns().iter().map(|column| column.name.clone()).collect();
+            if let Some(valid) = &mut valid {
+                put_in_order(Input::Valid, valid, &names)?;
+            }
         }
         let mut columns: Vec<Column> = match &graphs {
             // Not the strings: every molecule of the training data is one.
@@ -227,7 +236,7 @@ impl Job {
                     *levels = known.iter().collect();
                 }
             }
-            as_in_training("the training data", &mut train, &columns)?;
+            as_in_training(Input::Data, &mut train, &columns)?;
         }
         let probes = Probes::take(train.lists(), train.features());
         let transforms = match (&mut train, from) {
@@ -241,7 +250,7 @@ impl Job {
             (Data::Mapped(_), Some(from)) => from.header().transforms.clone(),
         };
         if let Some(valid) = &mut valid {
-            as_in_training("the validation data", valid, &columns)?;
+            as_in_training(Input::Valid, valid, &columns)?;
             if let Data::Memory(data) = valid
                 && graphs.is_none()
             {
@@ -433,9 +442,45 @@ fn as_loop(learner: &dyn Learner) -> &dyn TrainingLoop {
     learner
 }
 
+/// Finds features by their names, as prediction does, and puts them into the order of `names`. Features that are only numbered have no
+/// names; a memory-mapped file stays as it is, so its order must be the same.
+fn put_in_order(which: Input, data: &mut Data, names: &[String]) -> Result<(), TrainError> {
+    let found: Vec<&str> = data.columns().iter().map(|column| column.name.as_str()).collect();
+    let numbered =
+        |names: &[&str]| names.iter().zip(1..).all(|(name, number): (_, u32)| *name == number.to_string());
+    let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+    if found == wanted || found.len() != wanted.len() || numbered(&found) || numbered(&wanted) {
+        return Ok(());
+    }
+    let place_of = |name: &&str| found.iter().position(|known| known == name);
+    let places: Vec<Option<usize>> = wanted.iter().map(place_of).collect();
+    let lacking: Vec<&str> =
+        wanted.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(name, _)| *name).collect();
+    if !lacking.is_empty() {
+        let found = format!("no feature is called {}", toprank_data::error::show_names(lacking));
+        let expected = match which {
+            Input::Valid => "the features of the training data, under the same names, in any order",
+            _ => "the features of the model to warm-start from, under the same names, in any order",
+        };
+        return Err(TrainError::unsuitable(which, &found, expected));
+    }
+    match data {
+        Data::Memory(data) => {
+            data.columns = places.iter().flatten().map(|&place| data.columns[place].clone()).collect();
+            data.features = data.features.pick_columns(&places, 0.0);
+            Ok(())
+        }
+        Data::Mapped(_) => {
+            let found = "a memory-mapped file with the features in another order";
+            let expected = "the order of the training data, or the table that it was converted from";
+            Err(TrainError::unsuitable(which, found, expected))
+        }
+    }
+}
+
 /// Gives the strings of categorical columns the codes they have in `columns`: those of the training data or, warm-started, of
 /// the model. A string that is not there becomes missing. Memory-mapped rows stay as they are, so theirs must be the same.
-fn as_in_training(which: &str, data: &mut Data, columns: &[Column]) -> Result<(), TrainError> {
+fn as_in_training(which: Input, data: &mut Data, columns: &[Column]) -> Result<(), TrainError> {
     let moved = columns.iter().zip(data.columns()).enumerate().filter_map(|(place, (ours, theirs))| {
         let (ours, theirs) = (ours.levels.as_ref()?, theirs.levels.as_ref()?);
         let words: Vec<String> = ours.iter().map(String::from).collect();
@@ -455,7 +500,7 @@ fn as_in_training(which: &str, data: &mut Data, columns: &[Column]) -> Result<()
             let found =
                 format!("a memory-mapped file with other categories in column {}", columns[*first].name);
             let expected = "a file with the categories that the model learns from, or the table that it was converted from";
-            Err(ParamError::new(which, &found, expected).into())
+            Err(TrainError::unsuitable(which, &found, expected))
         }
     }
 }

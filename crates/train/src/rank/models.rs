@@ -27,7 +27,7 @@ pub enum Model {
 /// ```
 /// assert!(toprank_train::rank::models::parse("trees:leaves=63").is_ok());
 /// let error = toprank_train::rank::models::parse("tree").err().unwrap().to_string();
-/// assert!(error.contains("did you mean trees?"), "{error}");
+/// assert!(error.contains("trees"), "{error}");
 /// ```
 pub fn parse(text: &str) -> Result<Model, ParamError> {
     let name = Spec::parse(text).map(|spec| spec.name).unwrap_or_default();
@@ -39,10 +39,12 @@ pub fn parse(text: &str) -> Result<Model, ParamError> {
     }
     let known: Vec<&str> =
         NETWORKS.iter().map(|entry| entry.name).chain(TREES.iter().map(|entry| entry.name)).collect();
-    let near = catalog::nearest(&name, known.iter().copied());
-    let hint = if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-    let built = if NETWORKS.is_empty() { "; this build is without networks (feature `neural`)" } else { "" };
-    Err(ParamError::new("model", text, &format!("one of {}{hint}{built}", known.join(", "))))
+    if NETWORKS.is_empty() {
+        let expected =
+            format!("one of {}; this build is without networks (feature `neural`)", known.join(", "));
+        return Err(ParamError::new("model", text, &expected));
+    }
+    Err(catalog::unknown("model", &name, known))
 }
 
 /// The network that a user names; `None` in a build without networks, where a caller brings a model of its own.

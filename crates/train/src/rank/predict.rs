@@ -343,7 +343,7 @@ struct ChunkLists {
     lists: Lists,
 }
 
-/// Rows on their way into chunks.
+/// Rows that are collected into chunks.
 struct Chunks<'a> {
     ends: Ends<'a>,
     pending: Option<Matrix>,

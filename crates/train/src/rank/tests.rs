@@ -1,6 +1,6 @@
 //! The trainer on a model small enough to compute by hand: score = w·x + b.
 
-use toprank_core::{Backward, Block, Differentiable, Lists, ModelError, ModelInput, Role, Stream};
+use toprank_core::{Block, Differentiable, Lists, ModelError, ModelInput, Role, Stream, Tape};
 use toprank_data::Matrix;
 
 use crate::fit::engine::Examples;
@@ -33,19 +33,6 @@ fn gathered(input: &ModelInput) -> Vec<f32> {
     x
 }
 
-struct Pass(Vec<f32>);
-
-impl Backward for Pass {
-    fn backward(self: Box<Self>, dscore: &[f64], gradient: &mut [f32]) -> Result<(), ModelError> {
-        let width = gradient.len() - 1;
-        for (x, g) in self.0.chunks(width).zip(dscore) {
-            gradient[..width].iter_mut().zip(x).for_each(|(sum, x)| *sum += *g as f32 * x);
-            gradient[width] += *g as f32;
-        }
-        Ok(())
-    }
-}
-
 impl Differentiable for Line {
     fn blocks(&self) -> &[Block] {
         &self.blocks
@@ -62,18 +49,41 @@ impl Differentiable for Line {
         }
     }
 
-    fn forward<'a>(
-        &'a self,
-        w: &'a [f32],
+    fn forward(
+        &self,
+        w: &[f32],
         input: &ModelInput,
         _: Option<Stream>,
+        tape: &mut Tape,
         scores: &mut [f64],
-    ) -> Result<Box<dyn Backward + 'a>, ModelError> {
-        self.score(w, input, scores)?;
-        Ok(Box::new(Pass(gathered(input))))
+    ) -> Result<(), ModelError> {
+        self.score(w, input, tape, scores)?;
+        *tape.get() = gathered(input);
+        Ok(())
     }
 
-    fn score(&self, w: &[f32], input: &ModelInput, scores: &mut [f64]) -> Result<(), ModelError> {
+    fn backward(
+        &self,
+        _: &[f32],
+        tape: &mut Tape,
+        dscore: &[f64],
+        gradient: &mut [f32],
+    ) -> Result<(), ModelError> {
+        let width = self.width;
+        for (x, g) in tape.get::<Vec<f32>>().chunks(width).zip(dscore) {
+            gradient[..width].iter_mut().zip(x).for_each(|(sum, x)| *sum += *g as f32 * x);
+            gradient[width] += *g as f32;
+        }
+        Ok(())
+    }
+
+    fn score(
+        &self,
+        w: &[f32],
+        input: &ModelInput,
+        _: &mut Tape,
+        scores: &mut [f64],
+    ) -> Result<(), ModelError> {
         for (x, score) in gathered(input).chunks(self.width).zip(scores) {
             *score = x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>()
                 + f64::from(w[self.width]);
@@ -308,7 +318,7 @@ fn data_without_items_and_of_another_width_are_refused() {
     let config = config("objective = \"listnet\"");
     let none = (Lists::from_lengths(&[], Vec::new()), Matrix::Dense { width: 3, values: Vec::new() });
     let error = Trainer::new(&config, line(3), examples(&none), None).err().unwrap().to_string();
-    assert_eq!(error, "the training data must be lists with items, but is empty");
+    assert_eq!(error, "the training data: no items; expected lists with items");
     let train = data(3, 1);
     assert_eq!(train.1.width(), 3);
     let error = Trainer::new(&config, line(2), examples(&train), None).err().unwrap().to_string();

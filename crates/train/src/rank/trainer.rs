@@ -27,7 +27,7 @@ use crate::fit::stages::Stages;
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::rank::job::Learner;
 use crate::store::container::{Stored, Tensor};
-use crate::store::fingerprint::{self, Fingerprint};
+use crate::store::fingerprint::{self, Fingerprint, Input};
 
 /// A network in training.
 pub struct Trainer<'a> {
@@ -58,14 +58,14 @@ impl<'a> Trainer<'a> {
     ) -> Result<Trainer<'a>, TrainError> {
         let common = LoopState::new(config)?;
         let model: Arc<dyn Differentiable> = model.into();
-        for (examples, what) in [(Some(train), "the training data"), (valid, "the validation data")] {
+        for (examples, what) in [(Some(train), Input::Data), (valid, Input::Valid)] {
             let Some(examples) = examples else { continue };
             if examples.lists.entries() == 0 {
-                return Err(ParamError::new(what, "empty", "lists with items").into());
+                return Err(TrainError::unsuitable(what, "no items", "lists with items"));
             }
             if examples.features.width() != model.width() {
                 let found = format!("{} features", examples.features.width());
-                return Err(ParamError::new(what, &found, &format!("{}", model.width())).into());
+                return Err(TrainError::unsuitable(what, &found, &model.width().to_string()));
             }
         }
         let parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
@@ -81,7 +81,7 @@ impl<'a> Trainer<'a> {
         Ok(Trainer {
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
             state: stages.get(0).goal.state(train.lists)?,
-            engine: Engine::default(),
+            engine: Engine::new(config.parts() as usize),
             draws: Draws::default(),
             gradient_previous: if two_steps { vec![0.0; parameters.values.len()] } else { Vec::new() },
             parameters,
@@ -193,7 +193,7 @@ impl TrainingLoop for Trainer<'_> {
         self.parameters.restart(&*self.model, self.common.config.optimiser(), self.common.config.seed())?;
         let count = self.parameters.values.len();
         self.average = average::parse(self.common.config.weight_average())?.1.open(count);
-        self.engine = Engine::default();
+        self.engine = Engine::new(self.common.config.parts() as usize);
         self.enter_stage(self.common.position.stage + 1)?;
         self.common.position.step = 0;
         self.common.position.has_previous = false;

@@ -23,12 +23,14 @@ pub struct History<'a> {
     pub choices: &'a Choices,
     /// A score for each item that stands in where a user has chosen nothing: how often it was chosen.
     pub popular: &'a [f32],
+    /// Whether popularity ranks for every user: the baseline that a model is compared with.
+    pub by_popularity: bool,
 }
 
 impl<'a> History<'a> {
-    /// The scores for a user about whom nothing is known: how often items were chosen.
+    /// The scores for a user about whom nothing is known, or for all: how often items were chosen.
     fn instead(&self, user: u32) -> Option<&'a [f32]> {
-        self.choices.of(user as usize).is_empty().then_some(self.popular)
+        (self.by_popularity || self.choices.of(user as usize).is_empty()).then_some(self.popular)
     }
 }
 

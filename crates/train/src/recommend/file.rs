@@ -140,6 +140,33 @@ impl Recommender {
         sampled: Option<(usize, u64)>,
         k: usize,
     ) -> Result<PartEvaluation, TrainError> {
+        self.evaluate_by(false, part, measures, only_train_seen, sampled, k)
+    }
+
+    /// The same of the baseline that ranks the items for every user by how often they were chosen in training.
+    ///
+    /// # Errors
+    /// As for [`Recommender::evaluate`].
+    pub fn evaluate_popularity(
+        &self,
+        part: Part,
+        measures: &[Measure],
+        only_train_seen: bool,
+        sampled: Option<(usize, u64)>,
+        k: usize,
+    ) -> Result<PartEvaluation, TrainError> {
+        self.evaluate_by(true, part, measures, only_train_seen, sampled, k)
+    }
+
+    fn evaluate_by(
+        &self,
+        by_popularity: bool,
+        part: Part,
+        measures: &[Measure],
+        only_train_seen: bool,
+        sampled: Option<(usize, u64)>,
+        k: usize,
+    ) -> Result<PartEvaluation, TrainError> {
         let (choices, seen) = match part {
             Part::Valid => (&self.data.valid, self.data.train.clone()),
             Part::Test if only_train_seen => (&self.data.test, self.data.train.clone()),
@@ -153,14 +180,8 @@ impl Recommender {
         }
         let held = labelled(choices, Feedback::of(&self.header.config));
         let popular = popular(&self.data.train);
-        evaluate_part(
-            &self.ranker(),
-            &History { choices: &seen, popular: &popular },
-            &held,
-            measures,
-            sampled,
-            k,
-        )
+        let seen = History { choices: &seen, popular: &popular, by_popularity };
+        evaluate_part(&self.ranker(), &seen, &held, measures, sampled, k)
     }
 
     /// The number of a user.
@@ -408,10 +429,7 @@ impl Recommender {
 
 fn find(names: &Names, name: &str, what: &str, expected: &str) -> Result<u32, ParamError> {
     names.iter().position(|known| known == name).map(|at| at as u32).ok_or_else(|| {
-        let near = catalog::nearest(name, names.iter());
-        let hint =
-            if near.is_empty() { String::new() } else { format!(" (did you mean {}?)", near.join(", ")) };
-        ParamError::new(what, name, &format!("{expected}{hint}"))
+        ParamError::new(what, name, &format!("{expected}{}", catalog::hint(name, names.iter())))
     })
 }
 

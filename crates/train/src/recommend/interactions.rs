@@ -9,7 +9,9 @@ use toprank_embeddings::Shape;
 
 use super::config::Feedback;
 use super::recency::{self, Dated};
+use crate::error::TrainError;
 use crate::fit::settings::Config;
+use crate::store::fingerprint::Input;
 
 /// Named users and items with their choices, in three parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,14 +49,15 @@ impl Known {
     ///
     /// # Errors
     /// If the table has no column, or none of its rows has one of the names.
-    pub fn of_table(table: &Dataset, names: &Names, what: &str) -> Result<Known, ParamError> {
+    pub fn of_table(table: &Dataset, names: &Names, what: Input) -> Result<Known, TrainError> {
         let width = table.features.width();
-        let wrong = |found: String, expected: &str| {
-            Err(ParamError::new(&format!("the table of {what}"), &found, expected))
-        };
         if width == 0 || table.item_names.is_none() {
-            let expected = "one line per name: a column called item (or --item) and columns of numbers";
-            return wrong(format!("{width} features, names: {}", table.item_names.is_some()), expected);
+            let of_names =
+                if table.item_names.is_some() { "a column of names" } else { "no column of names" };
+            let found = format!("{width} features and {of_names}");
+            let expected =
+                "one line per name: a column called user or item (or --list, --item) and columns of numbers";
+            return Err(TrainError::unsuitable(what, &found, expected));
         }
         let rows: HashMap<String, u32> =
             (0..table.rows()).map(|row| (table.item_name(row), row as u32)).collect();
@@ -67,7 +70,8 @@ impl Known {
             }
         }
         if found == 0 {
-            return wrong("none of the names of the interactions".into(), "rows with their names");
+            let found = "no row has a name of the interactions";
+            return Err(TrainError::unsuitable(what, found, "rows with the names of users or items"));
         }
         for column in 0..width {
             standardise(&mut values, width, column);
@@ -262,8 +266,7 @@ fn in_order(pairs: Vec<Dated>) -> Vec<u32> {
 
 fn check(data: &Dataset) -> Result<(), ParamError> {
     let wrong = |found: &str| {
-        let expected =
-            "users with the items they took: user item [rating [time]] a line, or --input-format adjacency";
+        let expected = "users with the items they interacted with: user item [rating [time]] a line, or --input-format adjacency";
         Err(ParamError::new("the data of a recommendation", found, expected))
     };
     match (&data.item_names, &data.list_names, &data.features) {

@@ -262,7 +262,8 @@ fn what_is_saved_loads_and_recommends_the_same() {
     let table = "item,a,b\ni0,1,2\ni1,3,\ni4,5,6\n";
     let options = ReadOptions { item: Some("item".into()), unlabelled: true, ..ReadOptions::default() };
     let table = formats::read(&Source::bytes("t.csv", table.as_bytes()), &options).unwrap();
-    data.item_features = Some(Known::of_table(&table, &data.items, "items").unwrap());
+    data.item_features =
+        Some(Known::of_table(&table, &data.items, crate::store::fingerprint::Input::ItemFeatures).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.toprank");
     for model in MODELS {
@@ -374,6 +375,8 @@ fn coverage_novelty_and_popularity_are_as_counted_by_hand() {
     assert_eq!(judged.users, [1]);
     // Ranked by popularity: w (2 users), x (1), then y and z (0) alike: z is third or fourth.
     assert_eq!(judged.evaluation.results[0].mean, Some(f64::midpoint(1.0 / 3.0, 1.0 / 4.0)));
+    let popularity = recommender.evaluate_popularity(Part::Test, &measures, false, None, 2).unwrap();
+    assert_eq!(popularity, judged, "the only user is one whom popularity ranks for in any case");
     let beyond = judged.beyond;
     assert_eq!(beyond.coverage, 2.0 / 4.0);
     assert!((beyond.popularity - f64::midpoint(2.0 / 3.0, 1.0 / 3.0)).abs() < 1e-12);

@@ -237,7 +237,7 @@ impl<'a> Trainer<'a> {
         let common = LoopState::new(config)?;
         if data.train.pairs() == 0 {
             let found = format!("{} users, no pair", data.users.len());
-            return Err(ParamError::new("the training data", &found, "users with items they took").into());
+            return Err(TrainError::unsuitable(Input::Data, &found, "users with items they interacted with"));
         }
         let shape = data.shape();
         let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(config.model())?.build(&shape)?.into();
@@ -377,7 +377,7 @@ impl TrainingLoop for Trainer<'_> {
         let Parameters { users, items, weights } = &self.parameters;
         let ranker = Ranker::new(&*self.model, self.data.shape(), weights, users, items);
         let popular = popular(&self.learned);
-        let seen = History { choices: &self.learned, popular: &popular };
+        let seen = History { choices: &self.learned, popular: &popular, by_popularity: false };
         let measures = std::slice::from_ref(&self.common.measure);
         Ok(Some(evaluate_part(&ranker, &seen, &self.held, measures, None, 1)?.evaluation.results[0].mean))
     }

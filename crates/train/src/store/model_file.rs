@@ -194,6 +194,11 @@ impl Model {
         &self.probes
     }
 
+    /// The graphs of its self-test, as the model sees them; `None`: items are rows of numbers.
+    pub(crate) fn probe_graphs(&self) -> Option<&Graphs> {
+        self.probe_graphs.as_ref()
+    }
+
     /// Scores of every entry of `data`, whose features are as they were read; they are transformed here.
     pub fn score(&self, mut data: Dataset) -> Result<Vec<f64>, TrainError> {
         graph_model::code_items(self.header.graphs.as_ref(), &mut data)?;
@@ -201,7 +206,7 @@ impl Model {
     }
 
     /// The same of data whose graphs are as the model sees them.
-    fn score_coded(&self, mut data: Dataset) -> Result<Vec<f64>, TrainError> {
+    pub(crate) fn score_coded(&self, mut data: Dataset) -> Result<Vec<f64>, TrainError> {
         self.header.transforms.apply(&mut data)?;
         self.score_transformed(&data.lists, &data)
     }

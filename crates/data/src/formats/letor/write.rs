@@ -85,7 +85,6 @@ fn number(line: &mut Vec<u8>, value: f32) {
 fn check(dataset: &Dataset) -> io::Result<()> {
     let lists = &dataset.lists;
     let lost = [
-        ("lists that share rows", lists.rows.is_some() || lists.output.is_some()),
         ("item weights", lists.item_weights.is_some()),
         ("list weights", lists.list_weights.is_some()),
         ("judged items that were not retrieved", lists.missed.is_some()),
@@ -95,6 +94,10 @@ fn check(dataset: &Dataset) -> io::Result<()> {
         ("categories", dataset.columns.iter().any(|column| column.levels.is_some())),
     ];
     no_further_columns(dataset, "lines of LETOR text")?;
+    if lists.rows.is_some() || lists.output.is_some() {
+        let what = "interactions or several labels, for which LETOR text has no place";
+        return refuse(format!("{what}; write CSV or Parquet"));
+    }
     if let Some((what, _)) = lost.iter().find(|(_, there)| *there) {
         return refuse(format!(
             "{what}, for which LETOR text has no place; write CSV or Parquet, or leave the column out with --ignore"

@@ -1,7 +1,7 @@
 /*!
 Samplers: which lists, and which items of them, a step looks at.
 
-A draw is a function of (seed, step): a sampler opened afresh at step t draws what the old one would have drawn, so a
+A draw is a function of (seed, step): a sampler opened anew at step t draws what the old one would have drawn, so a
 checkpoint needs nothing but the step. What is drawn from a list depends on (seed, list, step) alone: another list more
 or less in the data does not change it.
 

@@ -1,9 +1,11 @@
 /*!
-Trained models said in ONNX, and proved before they are given away.
+Trained models exported to ONNX, and verified before a file is written.
 
 ```text
 features as they were read: float[rows, width]  →  transforms  →  network  →  scores: double[rows, outputs]
 ```
+
+Models of graphs and recommenders have inputs of their own (`graphs.rs`, `recommender.rs`).
 
 Transforms are part of what is written, in double precision and rounded to single after every step, as they are here. Where a
 model or a transform looks at whole lists, a run takes the items of one list. Scores are raw, before any calibration.
@@ -12,9 +14,10 @@ The bytes are read back by [`toprank_onnx::Program`], which knows nothing of the
 are made for it from the rows of its self-test: values mixed among rows, moved, left out where the transforms fill them.
 */
 
+mod graphs;
+mod recommender;
 #[cfg(all(test, feature = "neural"))]
 mod tests;
-mod towers;
 mod transforms;
 
 use toprank_core::stream::Random;
@@ -28,14 +31,15 @@ use crate::error::TrainError;
 use crate::rank::scoring::Scoring;
 use crate::store::model_file::{About, Model};
 
-pub use towers::{Towers, towers};
+pub use graphs::{GraphRun, WrittenGraphs, write_graphs};
+pub use recommender::{RecommenderFile, WrittenRecommender, recommender};
 
 /// What scores may differ by, relative to the largest: both sides round to single precision, each in its own order.
 pub const TOLERANCE: f64 = 1e-5;
 /// Items of a list among the rows that a model is proved on, at most.
 const LONGEST: usize = 24;
 
-/// A written model with the rows it was proved on.
+/// An exported model with the rows it was proved on.
 #[derive(Debug)]
 pub struct Written {
     /// The file.
@@ -92,9 +96,12 @@ impl Parity {
 /// Writes a network with its transforms and proves it on `rows` rows; the same rows for the same model.
 ///
 /// # Errors
-/// If the model is no network, has no form in ONNX, or what was written says something else.
+/// If the model is no network of feature rows, or what was written gives other scores.
 pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
     let header = model.header();
+    if header.graphs.is_some() {
+        return Err(ModelError::new("a model of graphs", "a model of feature rows").into());
+    }
     let list_by_list = model.looks_at_lists();
     let columns = columns(header);
     let mut graph = Graph::default();
@@ -117,7 +124,7 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
         graph.write("toprank", &[("features", &names), ("model", header.config.model()), ("rows", about)]);
 
     let rows = probes(columns, &header.transforms, model.probes(), rows.max(1), list_by_list);
-    let scores = all_scores(model, &rows)?;
+    let scores = all_scores(header.outputs, &rows, |rows| model.score(rows))?;
     prove(bytes, "scores", rows, scores, list_by_list)
 }
 
@@ -125,7 +132,7 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
 /// other.
 ///
 /// # Errors
-/// If its network has no form in ONNX, or what was written says something else.
+/// If what was written gives other vectors.
 pub fn write_embedding(embedder: &Embedder, rows: usize) -> Result<Written, TrainError> {
     let header = embedder.header();
     let column = |name: &String| Column { name: name.clone(), levels: None };
@@ -193,7 +200,8 @@ fn network(
     graph: &mut Graph,
     rows: &Value,
 ) -> Result<Value, TrainError> {
-    Ok(toprank_neural::onnx::export(text, model, parameters, graph, rows)?)
+    let shape = (model.width(), model.outputs());
+    Ok(toprank_neural::onnx::export(text, shape, parameters, graph, rows)?)
 }
 
 #[cfg(not(feature = "neural"))]
@@ -204,21 +212,29 @@ fn network(
     _: &mut Graph,
     _: &Value,
 ) -> Result<Value, TrainError> {
-    Err(ModelError::new("a build without networks", "one with the feature `neural`").into())
+    Err(without_networks())
+}
+
+#[cfg(not(feature = "neural"))]
+fn without_networks() -> TrainError {
+    ModelError::new("a build without networks", "one with the feature `neural`").into()
 }
 
 /// Every output of every row.
-fn all_scores(model: &Model, rows: &Dataset) -> Result<Vec<f64>, TrainError> {
-    let outputs = model.header().outputs;
+fn all_scores(
+    outputs: usize,
+    rows: &Dataset,
+    score: impl Fn(Dataset) -> Result<Vec<f64>, TrainError>,
+) -> Result<Vec<f64>, TrainError> {
     if outputs == 1 {
-        return model.score(rows.clone());
+        return score(rows.clone());
     }
     // One list per output over the same rows.
     let count = rows.rows();
     let mut scores = vec![0.0; count * outputs];
     for output in 0..outputs {
         let lists = Lists { output: Some(vec![output as u16; rows.lists.len()]), ..rows.lists.clone() };
-        let of_output = model.score(Dataset { lists, ..rows.clone() })?;
+        let of_output = score(Dataset { lists, ..rows.clone() })?;
         of_output.iter().enumerate().for_each(|(row, score)| scores[row * outputs + output] = *score);
     }
     Ok(scores)

@@ -1,4 +1,4 @@
-//! Fitted transforms said in ONNX, step by step as `toprank_data::transform` does them.
+//! Fitted transforms exported to ONNX, step by step as `toprank_data::transform` does them.
 
 use toprank_data::transform::{PerList, Pipeline, Step};
 use toprank_onnx::{Attribute, Graph, Kind, Value};

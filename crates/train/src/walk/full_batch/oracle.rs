@@ -15,6 +15,7 @@ use toprank_walks::{Score, Solved, Stop, Walk};
 
 use super::{Errors, FINEST, Oracle};
 use crate::error::TrainError;
+use crate::store::fingerprint::Input;
 
 /// Loss and gradient of a walk at a promised accuracy.
 pub struct WalkOracle<'a> {
@@ -48,8 +49,8 @@ impl<'a> WalkOracle<'a> {
     ) -> Result<WalkOracle<'a>, TrainError> {
         let lists = graphs.lists(which, false);
         if lists.entries() == 0 {
-            let expected = "judged: by a table `judgements` in their folder, a file of --judgements, or a column label of nodes";
-            return Err(toprank_core::ParamError::new("the graphs", "without judgements", expected).into());
+            let expected = "judged nodes: a table `judgements` in their folder, a file of --judgements, or a column label of nodes";
+            return Err(TrainError::unsuitable(Input::Graphs, "graphs without judgements", expected));
         }
         let nodes = lists.rows.iter().flatten().map(|&row| graphs.of_row(row).1).collect();
         let offsets = lists.offsets.iter().map(|&offset| offset as usize).collect();
@@ -128,7 +129,7 @@ impl<'a> WalkOracle<'a> {
         Stop { error: if self.fixed.is_some() { 0.0 } else { error }, iterations: self.fixed }
     }
 
-    /// Value and ∂loss/∂score: all lists, whole. Trackers start afresh, so that the value is a function of φ alone.
+    /// Value and ∂loss/∂score: all lists, whole. Trackers are reset, so that the value is a function of φ alone.
     fn ask(&mut self, solved: &Solved) -> Result<f64, TrainError> {
         self.take_scores(solved);
         let mut state = self.fresh.clone();
