@@ -38,6 +38,7 @@ mod recommend_speed;
 #[cfg(feature = "neural")]
 mod retrieval;
 mod significance;
+mod study;
 #[cfg(feature = "neural")]
 mod top;
 mod trackers;
@@ -77,6 +78,7 @@ const HARNESSES: &[Harness] = &[
     Harness { name: "quality", usage: "DATA RESULTS [--only TEXT] [--minutes N] [--with SETTINGS] | --table RESULTS TABLE", about: "objectives × models on learning-to-rank sets", run: quality::run },
     #[cfg(feature = "neural")]
     Harness { name: "top", usage: "DATA RESULTS [--minutes N] [--sets A,B] [--only A,B] [--with SETTINGS] | --table RESULTS FOLDER", about: "objectives on imbalanced binary and multi-label sets", run: top::run },
+    Harness { name: "study", usage: "PLAN RESULTS [--only TEXT] [--minutes N] | --table PLAN RESULTS FOLDER", about: "methods × sets by a plan: equal tries, chosen on validation data, tested once", run: study::run },
     Harness { name: "recommend", usage: "DATA RESULTS [--only TEXT] [--minutes N] [--seeds N] [--with SETTINGS] | --table RESULTS FOLDER", about: "objectives × recommenders on MovieLens", run: recommend::run },
     Harness { name: "recommend-speed", usage: "make FOLDER USERS ITEMS LENGTH | step FOLDER STEPS | bpr FOLDER EPOCHS [SETTING]… | rank FOLDER", about: "time of training recommenders and of full ranking", run: recommend_speed::run },
     #[cfg(feature = "neural")]

@@ -1,0 +1,148 @@
+//! Studies: methods × data sets, each method with the same number of tries, chosen on validation data, tested once.
+//!
+//! ```text
+//! study PLAN RESULTS [--only TEXT] [--minutes 120]
+//! study --table PLAN RESULTS FOLDER
+//! ```
+//!
+//! PLAN is a TOML file (see [`plan`]) that is committed before the first run. The command trains every try with one seed and
+//! writes its validation value to RESULTS, a file of JSON lines; once all tries of a method on a set are there, it trains the one
+//! that is best on validation data with every seed of the plan and evaluates these models on the test data. Nothing else ever reads
+//! the test data. The command is resumable: it makes the runs that RESULTS lacks.
+//!
+//! `--table` writes `tries.csv` (every try), `test.csv` (means over seeds, p values of a paired randomisation test over lists against
+//! the method that is best on validation data, corrected by Holm's method within a set) and `table.md` (methods × sets).
+
+mod data;
+mod plan;
+mod table;
+mod tasks;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use self::data::Cache;
+use self::plan::{Plan, Set};
+use crate::common::resumable::{self, Run as _};
+use crate::common::{Outcome, WrongUse, option};
+
+/// One training run.
+struct Run<'a> {
+    set: &'a Set,
+    fold: usize,
+    method: &'a str,
+    /// What is tried, as a line of TOML; the settings that all tries of the method share are in the plan.
+    tried: String,
+    settings: toml::Table,
+    seed: u64,
+    /// Whether the test data are evaluated.
+    test: bool,
+}
+
+impl resumable::Run for Run<'_> {
+    fn name(&self) -> String {
+        let phase = if self.test { "test" } else { "try" };
+        let Run { set, fold, method, tried, seed, .. } = self;
+        // All settings are part of the name, so that a changed plan makes new runs.
+        format!("{phase} {} {fold} {method} [{tried}] {seed} | {}", set.name, plan::one_line(&self.settings))
+    }
+}
+
+pub fn run(args: &[String]) -> Outcome {
+    if option(args, "--table").is_some() {
+        let [_, plan, results, folder] = args else { return Err(WrongUse.into()) };
+        return table::write(&Plan::read(plan)?, &resumable::read(results)?, Path::new(folder));
+    }
+    let [plan, results, ..] = args else { return Err(WrongUse.into()) };
+    let plan = Plan::read(plan)?;
+    let end = resumable::end(args, 120.0)?;
+    let cache = Cache::default();
+    let only = |run: &Run| option(args, "--only").is_none_or(|only| run.name().contains(only));
+    for stage in [tries, tests] {
+        let mut runs = stage(&plan, &resumable::read(results)?)?;
+        runs.retain(only);
+        resumable::go(runs, results, end, |run| one(&plan, run, &cache))?;
+    }
+    Ok(())
+}
+
+/// Every try of every method on every fold of every set, with the first seed.
+fn tries<'a>(plan: &'a Plan, _: &[Value]) -> Outcome<Vec<Run<'a>>> {
+    let mut runs = Vec::new();
+    for set in &plan.sets {
+        for fold in 0..set.folds {
+            for method in &plan.methods {
+                for tried in method.tries() {
+                    runs.push(Run {
+                        set,
+                        fold,
+                        method: &method.name,
+                        tried: plan::one_line(&tried),
+                        settings: plan.settings_of(set, method, &tried),
+                        seed: plan.seeds[0],
+                        test: false,
+                    });
+                }
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// The best try of every method whose tries are all done, with every seed.
+fn tests<'a>(plan: &'a Plan, lines: &[Value]) -> Outcome<Vec<Run<'a>>> {
+    let valid = validation_values(lines);
+    let mut groups: BTreeMap<(&str, usize, &str), Vec<(Run, Option<f64>)>> = BTreeMap::new();
+    for run in tries(plan, lines)? {
+        let value = valid.get(run.name().as_str()).copied();
+        groups.entry((run.set.name.as_str(), run.fold, run.method)).or_default().push((run, value));
+    }
+    let mut runs = Vec::new();
+    for group in groups.into_values() {
+        if group.iter().any(|(_, value)| value.is_none()) {
+            continue;
+        }
+        // Of equal tries the first in the plan; a try that diverged has no value to be best with.
+        let best = group
+            .into_iter()
+            .rev()
+            .max_by(|a, b| a.1.unwrap_or(f64::MIN).total_cmp(&b.1.unwrap_or(f64::MIN)));
+        let Some((best, _)) = best else { continue };
+        runs.extend(plan.seeds.iter().map(|&seed| Run {
+            tried: best.tried.clone(),
+            settings: best.settings.clone(),
+            seed,
+            test: true,
+            ..best
+        }));
+    }
+    Ok(runs)
+}
+
+/// What each run reached on validation data; the smallest number where training diverged.
+fn validation_values(lines: &[Value]) -> BTreeMap<&str, f64> {
+    lines
+        .iter()
+        .filter_map(|line| Some((line["run"].as_str()?, line["valid"].as_f64().unwrap_or(f64::MIN))))
+        .collect()
+}
+
+fn one(plan: &Plan, run: &Run, cache: &Cache) -> Outcome<(Value, String)> {
+    let data = cache.get(plan, run.set, run.fold)?;
+    let reached = tasks::train(plan, run, &data)?;
+    let mut line = json!({
+        "test": run.test, "set": run.set.name, "fold": run.fold, "method": run.method, "tried": run.tried, "seed": run.seed,
+        "valid": reached.valid, "epoch": reached.epoch, "seconds": reached.seconds,
+    });
+    let mut says = reached.valid.map_or("diverged".into(), |valid| format!("valid {valid:.4}"));
+    for (metric, mean, per_list) in reached.test {
+        says += &format!(", {metric} {:.4}", mean.unwrap_or(f64::NAN));
+        line["metrics"][&metric] = json!({ "mean": mean, "lists": per_list });
+    }
+    Ok((line, format!("{says}, {:.1} s", reached.seconds)))
+}
+
+#[cfg(test)]
+mod tests;
