@@ -3,6 +3,7 @@
 use toprank_core::{ParamError, Policy};
 use toprank_objectives::Goal;
 
+use super::engine::has_previous_gradient;
 use super::sampler::Sampler;
 use super::schedule::{self, Schedule};
 use super::settings::Config;
@@ -30,12 +31,11 @@ pub(crate) struct Stages {
 
 impl Stages {
     /// The stages that the config asks for. `two_steps`: the optimiser looks at the gradient of two steps. `open` makes the
-    /// sampler of a stage from its policy and seed; `adapt` may tell the objective how often the sampler draws.
+    /// sampler of a stage from its policy and seed; the objective is told how often it draws.
     pub fn new(
         config: &Config,
         two_steps: bool,
         open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
-        adapt: impl Fn(Goal, &dyn Sampler) -> Result<Goal, ParamError>,
     ) -> Result<Stages, ParamError> {
         let main = config.goal()?;
         let warm_up = match config.warm_up() {
@@ -49,14 +49,25 @@ impl Stages {
         for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs())]) {
             let seed = config.seed().wrapping_add((stages.len() as u64) << 32);
             let sampler = open(goal.policy(), seed)?;
-            let goal = adapt(goal, &*sampler)?;
             stages.push(Stage {
-                goal,
+                goal: goal.at_rates(sampler.rates())?,
                 steps: sampler.steps_per_epoch().saturating_mul(u64::from(epochs)),
                 sampler,
             });
         }
         Ok(Stages { stages, schedule: schedule::parse(config.schedule())?.1 })
+    }
+
+    /// Refuses objectives that do not give the gradient at the parameters of the step before, if the optimiser asks for it.
+    pub fn check_two_steps(&self, two_steps: bool) -> Result<(), ParamError> {
+        match self.stages.iter().find(|stage| two_steps && !has_previous_gradient(&stage.goal)) {
+            None => Ok(()),
+            Some(stage) => {
+                let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
+                                where the optimiser looks at two steps";
+                Err(ParamError::new("objective", stage.goal.name(), expected))
+            }
+        }
     }
 
     /// One stage.
@@ -67,11 +78,6 @@ impl Stages {
     /// One stage, to draw from.
     pub fn get_mut(&mut self, stage: usize) -> &mut Stage {
         &mut self.stages[stage]
-    }
-
-    /// All stages.
-    pub fn iter(&self) -> impl Iterator<Item = &Stage> {
-        self.stages.iter()
     }
 }
 
