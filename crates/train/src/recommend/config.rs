@@ -5,6 +5,7 @@ use toprank_core::ParamError;
 
 use crate::fit::optimiser::{self, Optimiser, RowRule};
 use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::stages::check_warm_up;
 use crate::rank::choice::{Choice, ModelKind, choose};
 
 /// What a chosen pair is worth.
@@ -40,6 +41,7 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
             ..settings.clone()
         },
     )?;
+    check_warm_up(&config)?;
     toprank_embeddings::parse(config.model())?;
     row_rule(&config)?;
     Ok(config)
