@@ -180,8 +180,8 @@ fn cross_validate(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
     };
     let config = Settings::from_toml(&settings_toml(&run.more)?)?
         .over(base)
-        .suited_to(&data.lists)?
-        .resolve(TrainerKind::Rank)?;
+        .resolve(TrainerKind::Rank)?
+        .suited_to(&data.lists)?;
     let folds = folds(&config, &data)?;
     let mut held = Vec::new();
     for fold in &folds {

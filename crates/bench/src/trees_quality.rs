@@ -91,8 +91,8 @@ fn train(set: &str, parts: &[Dataset], setting: &str, fold: usize) -> Outcome<se
     let mut settings = Settings::from_toml(&setting.replace(';', "\n"))?;
     settings.model.get_or_insert_with(|| "trees".into());
     settings.valid_metric.get_or_insert_with(|| "ndcg@10".into());
-    let settings = settings.suited_to(&train.lists)?;
-    let job = Job::new(&settings.resolve(TrainerKind::Rank)?, train.into(), Some(valid.into()))?;
+    let config = settings.resolve(TrainerKind::Rank)?.suited_to(&train.lists)?;
+    let job = Job::new(&config, train.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut boost = job.trainer(&views)?;
     boost.run(&mut (), None)?;

@@ -48,6 +48,26 @@ impl Choices {
         choices
     }
 
+    /// Interactions of no user yet, out of this many items; [`Choices::push`] adds users.
+    pub fn of_items(items: usize) -> Choices {
+        Choices { item_count: items, offsets: vec![0], ..Choices::default() }
+    }
+
+    /// Adds the next user, with (item, label) in ascending order of the items.
+    ///
+    /// # Panics
+    /// If an item is not below their count, or not above the one before it.
+    pub fn push(&mut self, pairs: impl IntoIterator<Item = (u32, f32)>) {
+        let start = self.items.len();
+        for (item, label) in pairs {
+            assert!((item as usize) < self.item_count, "an item below {}", self.item_count);
+            assert!(self.items[start..].last().is_none_or(|&last| last < item), "each pair once, ascending");
+            self.items.push(item);
+            self.labels.push(label);
+        }
+        self.offsets.push(self.items.len() as u64);
+    }
+
     /// Number of users.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -131,6 +151,22 @@ impl Choices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_that_are_pushed_are_those_of_their_pairs() {
+        let mut pushed = Choices::of_items(4);
+        pushed.push([(1, 1.0)]);
+        pushed.push([]);
+        pushed.push([(0, 2.0), (3, 1.0)]);
+        assert_eq!(pushed, Choices::from_pairs(3, 4, vec![(2, 3, 1.0), (0, 1, 1.0), (2, 0, 2.0)]));
+        assert_eq!(pushed.check(), Ok(()));
+    }
+
+    #[test]
+    #[should_panic(expected = "each pair once")]
+    fn a_pair_is_pushed_once() {
+        Choices::of_items(4).push([(1, 1.0), (1, 2.0)]);
+    }
 
     #[test]
     fn check_names_what_is_at_fault() {

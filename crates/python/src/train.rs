@@ -41,14 +41,14 @@ pub fn train<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Model, String, Option<Scores<'py>>)> {
     let mut settings: Settings = serde_json::from_str(settings).map_err(refused)?;
-    settings.resolve(TrainerKind::Rank).map_err(refused)?;
+    // No file, but validation data nevertheless: some defaults depend on whether there are any.
+    settings.valid = valid.map(|_| Files::default());
+    let config = settings.resolve(TrainerKind::Rank).map_err(refused)?;
     if let Some((output, true)) = &files {
         check_resumable(output)?;
     }
     let data = data.borrow_mut().take()?;
     let valid = valid.map(|valid| valid.borrow_mut().take()).transpose()?;
-    // No file, but validation data nevertheless: some defaults depend on whether there are any.
-    settings.valid = valid.as_ref().map(|_| Files::default());
     // The command finds no files of its own in it, and says so if it is asked to resume.
     let origin = json!("Python");
     let lock = files
@@ -58,7 +58,7 @@ pub fn train<'py>(
         .map_err(failed)?;
     let mut watcher = Watcher::new(progress);
     let result = py.detach(|| {
-        let config = settings.suited_to(&data.lists)?.resolve(TrainerKind::Rank)?;
+        let config = config.suited_to(&data.lists)?;
         let from = from.map(|path| Trained::load(&path)).transpose()?;
         let run = Run {
             config: &config,

@@ -32,7 +32,7 @@ pub fn read_train_evaluate(folder: &Path) -> Result<[f64; 3], Failure> {
         seed: Some(1),
         ..Settings::default()
     };
-    let config = settings.suited_to(&train.lists)?.resolve(TrainerKind::Rank)?;
+    let config = settings.resolve(TrainerKind::Rank)?.suited_to(&train.lists)?;
     let job = Job::new(&config, train.into(), Some(valid.into()))?;
     let views = job.views()?;
     let mut trainer = job.trainer(&views)?;

@@ -58,7 +58,7 @@ fn rank(
     measures: &[Measure],
 ) -> Outcome<Trained> {
     let [train, valid, test] = parts;
-    let config: Config = settings(plan, run)?.suited_to(&train.lists)?.resolve(TrainerKind::Rank)?;
+    let config: Config = settings(plan, run)?.resolve(TrainerKind::Rank)?.suited_to(&train.lists)?;
     let job = Job::new(&config, train.clone().into(), Some(valid.clone().into()))?;
     let views = job.views()?;
     let mut trainer = job.trainer(&views)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use toprank::metrics::significance::{self, Pairs};
 use toprank::metrics::{bootstrap, evaluate};
-use toprank::train::walk::judged_scores;
+use toprank::train::walk::Judged;
 use toprank::train::{TrainError, WalkFile};
 
 use super::GraphFlags;
@@ -45,8 +45,8 @@ impl Evaluate {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let file = WalkFile::load(&self.model)?;
         let graphs = self.graphs.read()?;
-        let which: Vec<u32> = (0..graphs.len() as u32).collect();
-        let lists = graphs.lists(&which, false);
+        let judged = Judged::all(&graphs);
+        let lists = &judged.lists;
         if lists.entries() == 0 {
             return Err(Failure::data(format!("{}: nothing is judged", self.graphs.graphs.display())));
         }
@@ -54,21 +54,18 @@ impl Evaluate {
         let walk = file.walk();
         let phi = file.phi_for(&graphs).map_err(TrainError::from)?;
         let untuned = file.start_for(&graphs).map_err(TrainError::from)?;
-        let node = |entry: usize| graphs.of_row(lists.row(entry) as u32).1 as usize;
+        let in_degree = |&node: &u32| graphs.graph.inward().range(node as usize).len() as f64;
         let runs = [
-            ("learned", judged_scores(&graphs, walk, &phi, &which)?),
-            ("untuned", judged_scores(&graphs, walk, &untuned, &which)?),
-            (
-                "in-degree",
-                (0..lists.entries()).map(|e| graphs.graph.inward().range(node(e)).len() as f64).collect(),
-            ),
+            ("learned", judged.scores(&graphs, walk, &phi)?),
+            ("untuned", judged.scores(&graphs, walk, &untuned)?),
+            ("in-degree", judged.nodes.iter().map(in_degree).collect()),
         ];
         let mut table = Table::new(["ranking", "metric", "value", "95 % interval", "lists", "p"]).words(1);
         let mut rows: Vec<Value> = Vec::new();
         let mut method = String::new();
         let results: Vec<_> = runs
             .iter()
-            .map(|(_, scores)| evaluate(&lists, scores, &measures.all).map_err(Failure::data))
+            .map(|(_, scores)| evaluate(lists, scores, &measures.all).map_err(Failure::data))
             .collect::<Result<_, _>>()?;
         let test = significance::parse("t")?.remove(0);
         for (m, measure) in measures.all.iter().enumerate() {

@@ -106,11 +106,12 @@ impl Train {
                 );
             }
         }
-        let mut save = |trainer: &Trainer| trainer.learned()?.file.save(origin.output());
+        let mut saved = None;
+        let mut save = |trainer: &Trainer| saved.insert(trainer.learned()?).file.save(origin.output());
         let name = |q: usize| graphs.list_names.get(q).to_string();
         let validated = valid.is_some();
         let (outcome, seconds) = begun.train(common, &mut trainer, validated, &mut save, &name)?;
-        let learned = trainer.learned()?;
+        let learned = saved.map_or_else(|| trainer.learned(), Ok)?;
         if let Some(path) = &self.plot {
             draw(&learned.file, path)?;
         }

@@ -92,9 +92,7 @@ impl Train {
         };
         let valid = read(&paths.valid)?;
         let Some(train) = read(&paths.data)? else { return Err(Failure::usage("no data: expected --data")) };
-        if !begun.resumed {
-            begun.config = begun.settings.clone().suited_to(train.lists())?.resolve(TrainerKind::Rank)?;
-        }
+        begun.config = begun.config.suited_to(train.lists())?;
         let (config, origin) = (&begun.config, &begun.origin);
         if valid.is_none() && config.folds() == 0 {
             if matches!(Calibrate::parse(config.calibrate())?, Calibrate::By(_)) {

@@ -128,10 +128,9 @@ impl Origin {
 pub struct Begun {
     /// What the user set; the default for a resumed run.
     pub settings: Settings,
-    /// The settings resolved before any data are read; those of a resumed run are final.
+    /// The settings, resolved before any data are read; those of a resumed run are final.
     pub config: Config,
     pub origin: Origin,
-    pub resumed: bool,
     every: Duration,
     /// Nobody else writes the model and its checkpoint.
     pub lock: RunLock,
@@ -181,7 +180,6 @@ impl RunFlags {
                 settings: Settings::default(),
                 config,
                 origin,
-                resumed: true,
                 every,
                 lock,
             }));
@@ -207,7 +205,7 @@ impl RunFlags {
         guard_settings(&origin.paths)?;
         let begin = if self.force { Begin::Force } else { Begin::New };
         let lock = RunLock::take(output.as_ref(), begin)?;
-        Ok(Some(Begun { settings, config, origin, resumed: false, every, lock }))
+        Ok(Some(Begun { settings, config, origin, every, lock }))
     }
 
     fn resumed(

@@ -118,10 +118,10 @@ impl QueryGraphs {
         }
         let lists = parts.len() - 1;
         let mut graphs = QueryGraphs {
-            graph: plain,
+            graph: plain.into(),
             list_names: if shared { ["all"].into_iter().collect() } else { queries.into_names() },
             graph_of: (0..lists as u32).collect(),
-            node_names,
+            node_names: node_names.into(),
             node_features: Matrix::Dense { width: tables.node_columns.len(), values: tables.node_values },
             edge_features: EdgeFeatures {
                 own: Matrix::Dense { width, values: own },

@@ -6,6 +6,8 @@ source and then those of its target (never copied), or both: see [`EdgeFeatures`
 ([`GraphFiles`](super::GraphFiles)) or built from columns ([`GraphTables`](super::GraphTables)).
 */
 
+use std::sync::Arc;
+
 use toprank_core::{Features, Lists, Ragged};
 
 use super::Graph;
@@ -40,12 +42,12 @@ pub struct JudgedNodes {
 /// Lists over graphs; read from the tables of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct QueryGraphs {
-    /// All graphs, one after the other; its nodes are called 0, 1, ….
-    pub graph: Graph,
+    /// All graphs, one after the other; its nodes are called 0, 1, …. Copies of these lists share it.
+    pub graph: Arc<Graph>,
     /// Nodes of graph g: `parts[g]..parts[g + 1]`.
     pub parts: Vec<u32>,
-    /// Name of each node in its own graph.
-    pub node_names: Names,
+    /// Name of each node in its own graph. Copies of these lists share them.
+    pub node_names: Arc<Names>,
     /// Name of each list.
     pub list_names: Names,
     /// Graph over which each list walks.
@@ -183,6 +185,17 @@ impl QueryGraphs {
     pub fn divide(&mut self, nodes: &[f32], own: &[f32]) {
         divide(&mut self.node_features, nodes);
         divide(&mut self.edge_features.own, own);
+    }
+
+    /// The same lists with divided features, as [`QueryGraphs::divide`] leaves them; edges and names of nodes are shared.
+    ///
+    /// # Panics
+    /// If there are not as many numbers as features.
+    #[must_use]
+    pub fn divided(&self, nodes: &[f32], own: &[f32]) -> QueryGraphs {
+        let mut divided = self.clone();
+        divided.divide(nodes, own);
+        divided
     }
 
     /// Makes lists over a shared graph: their names, and their judged nodes with labels, ascending. Every list has the

@@ -20,9 +20,10 @@ mod multi_label;
 mod scaffold;
 mod subset;
 
-use toprank_core::{Param, ParamError, Spec, Stream, catalog};
+use toprank_core::{Lists, Param, ParamError, Spec, Stream, catalog};
 
 use crate::dataset::Dataset;
+use subset::Kept;
 pub(crate) use subset::copy_rows;
 pub use subset::{subset_entries, subset_lists, subset_rows};
 
@@ -52,19 +53,19 @@ pub static SPLITS: &[Split] = &[
         name: "lists",
         about: "whole lists at random; rows of a single list and of multi-label data",
         params: &[FRACTIONS],
-        plan: |data, spec, seed| by_fractions(data, &units(data), spec, seed),
+        plan: |data, spec, seed| by_fractions(data, &units(Shape::of(data)), spec, seed),
     },
     Split {
         name: "k-fold",
         about: "k tests that together are the data, each with the rest as train; binary and multi-label data stratified",
         params: &[Param { name: "k", default: "5", range: "2 to 1000", about: "number of folds" }],
-        plan: k_fold,
+        plan: k_fold_of_spec,
     },
     Split {
         name: "stratified",
         about: "rows of binary or multi-label data at random, each label as frequent in every part",
         params: &[FRACTIONS],
-        plan: |data, spec, seed| by_fractions(data, &strata(data)?, spec, seed),
+        plan: |data, spec, seed| by_fractions(data, &strata(Shape::of(data))?, spec, seed),
     },
     Split {
         name: "leave-last",
@@ -145,14 +146,17 @@ impl Part {
     /// # Panics
     /// If the part is of another data set.
     pub fn entries(&self, data: &Dataset) -> Vec<u64> {
-        let lists = &data.lists;
+        self.entries_of(&data.lists, data.rows())
+    }
+
+    fn entries_of(&self, lists: &Lists, rows_in_all: usize) -> Vec<u64> {
         match &self.pick {
             Pick::Lists(picked) => picked
                 .iter()
                 .flat_map(|&q| lists.offsets[q as usize]..lists.offsets[q as usize + 1])
                 .collect(),
             Pick::Rows(rows) => {
-                let mut picked = vec![false; data.rows()];
+                let mut picked = vec![false; rows_in_all];
                 for &row in rows {
                     picked[row as usize] = true;
                 }
@@ -160,6 +164,56 @@ impl Part {
             }
             Pick::Entries(entries) => entries.clone(),
         }
+    }
+
+    /// The lists of the part, as [`Part::take`] gives them; no row of features is copied.
+    ///
+    /// # Panics
+    /// If the part is of another data set.
+    pub fn lists(&self, data: &Dataset) -> Lists {
+        let from = &data.lists;
+        let kept = match &self.pick {
+            Pick::Lists(lists) => Kept::lists(from, lists),
+            Pick::Rows(rows) => Kept::rows(from, rows, data.rows()),
+            Pick::Entries(entries) => Kept::entries(from, entries),
+        };
+        kept.of_lists(from)
+    }
+
+    /// Number of rows of features that [`Part::take`] gives.
+    pub fn rows(&self, data: &Dataset) -> usize {
+        match &self.pick {
+            Pick::Rows(rows) => rows.len(),
+            _ if data.lists.rows.is_some() => data.rows(),
+            _ => self.entries(data).len(),
+        }
+    }
+
+    /// A part of this part as a part of `data`: nothing is copied in between.
+    ///
+    /// ```
+    /// use toprank_core::Lists;
+    /// use toprank_data::{Dataset, split::{Part, Pick}};
+    /// let data = Dataset { lists: Lists::from_lengths(&[1; 4], vec![3.0, 1.0, 0.0, 2.0]), ..Dataset::default() };
+    /// let part = |lists: &[u32]| Part { name: "some".into(), pick: Pick::Lists(lists.to_vec()) };
+    /// assert_eq!(part(&[0, 2, 3]).within(&data, &part(&[1, 2])), part(&[2, 3]));
+    /// ```
+    ///
+    /// # Panics
+    /// If this is no part of `data`, or `inner` no part of this one.
+    #[must_use]
+    pub fn within(&self, data: &Dataset, inner: &Part) -> Part {
+        let numbers = |outer: &[u32], inner: &[u32]| inner.iter().map(|&i| outer[i as usize]).collect();
+        let pick = match (&self.pick, &inner.pick) {
+            (Pick::Lists(outer), Pick::Lists(inner)) => Pick::Lists(numbers(outer, inner)),
+            (Pick::Rows(outer), Pick::Rows(inner)) => Pick::Rows(numbers(outer, inner)),
+            _ => {
+                let outer = self.entries(data);
+                let inner = inner.entries_of(&self.lists(data), self.rows(data));
+                Pick::Entries(inner.into_iter().map(|entry| outer[entry as usize]).collect())
+            }
+        };
+        Part { name: inner.name.clone(), pick }
     }
 }
 
@@ -245,9 +299,22 @@ impl Units {
     }
 }
 
-fn units(data: &Dataset) -> Units {
+/// What folds and fractions are planned by: lists, and the number of rows of features that they read.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
+    lists: &'a Lists,
+    rows: usize,
+}
+
+impl Shape<'_> {
+    fn of(data: &Dataset) -> Shape<'_> {
+        Shape { lists: &data.lists, rows: data.rows() }
+    }
+}
+
+fn units(data: Shape) -> Units {
     if data.lists.are_labels() {
-        Units::Rows(vec![(0..data.rows() as u32).collect()])
+        Units::Rows(vec![(0..data.rows as u32).collect()])
     } else {
         Units::Lists(vec![(0..data.lists.len() as u32).collect()])
     }
@@ -255,7 +322,7 @@ fn units(data: &Dataset) -> Units {
 
 /// The rows of a single list by label, where NaN (not judged) is a group too; of multi-label data the rows by the labels
 /// they have.
-fn strata(data: &Dataset) -> Result<Units, ParamError> {
+fn strata(data: Shape) -> Result<Units, ParamError> {
     const MOST: usize = 100;
     let refuse =
         |found: String, expected| Err(ParamError::new("the data of a stratified split", &found, expected));
@@ -269,7 +336,7 @@ fn strata(data: &Dataset) -> Result<Units, ParamError> {
             entries.map(|entry| data.lists.row(entry) as u32).collect()
         };
         let positive = (0..data.lists.len()).map(positive).collect();
-        return Ok(Units::Labels { rows: data.rows(), positive });
+        return Ok(Units::Labels { rows: data.rows, positive });
     }
     let mut groups: Vec<(f32, Vec<u32>)> = Vec::new();
     for (entry, &label) in data.lists.labels.iter().enumerate() {
@@ -319,7 +386,7 @@ fn fractions(spec: &Spec) -> Result<(&'static [&'static str], Vec<f64>), ParamEr
 
 fn by_fractions(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
     let (names, ends) = fractions(spec)?;
-    check_numbers(data)?;
+    check_numbers(Shape::of(data))?;
     let dealt = units.deal(&ends, seed);
     Ok(names
         .iter()
@@ -328,9 +395,19 @@ fn by_fractions(data: &Dataset, units: &Units, spec: &Spec, seed: u64) -> Result
         .collect())
 }
 
-fn k_fold(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
+fn k_fold_of_spec(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
     let range = "an integer in [2, 1000]";
     let k = spec.args.number("k", 5.0, range, |k| (2.0..=1000.0).contains(&k) && k.fract() == 0.0)? as usize;
+    let folds = k_fold(&data.lists, data.rows(), k, seed)?;
+    Ok(folds.into_iter().flatten().collect())
+}
+
+/// The folds of the split `k-fold`, as train and test, planned by lists alone; `rows`: number of rows of features that they read.
+///
+/// # Errors
+/// If there are fewer lists than folds, or rows where rows are divided.
+pub fn k_fold(lists: &Lists, rows: usize, k: usize, seed: u64) -> Result<Vec<[Part; 2]>, ParamError> {
+    let data = Shape { lists, rows };
     check_numbers(data)?;
     let units = strata(data).unwrap_or_else(|_| units(data));
     let count = units.count();
@@ -339,14 +416,16 @@ fn k_fold(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamErro
     }
     let ends: Vec<f64> = (1..=k).map(|fold| fold as f64 / k as f64).collect();
     let folds = units.deal(&ends, seed);
-    let mut parts = Vec::with_capacity(2 * k);
-    for test in 0..k {
-        let rest = |fold: &usize| *fold != test;
-        let train = (0..k).filter(rest).flat_map(|fold| folds[fold].iter().copied()).collect();
-        parts.push(Part { name: format!("fold{}.train", test + 1), pick: units.pick(train) });
-        parts.push(Part { name: format!("fold{}.test", test + 1), pick: units.pick(folds[test].clone()) });
-    }
-    Ok(parts)
+    let part = |test: usize, name: &str, numbers: Vec<u32>| Part {
+        name: format!("fold{}.{name}", test + 1),
+        pick: units.pick(numbers),
+    };
+    let fold = |test: usize| {
+        let rest = (0..k).filter(|fold| *fold != test);
+        let train = rest.flat_map(|fold| folds[fold].iter().copied()).collect();
+        [part(test, "train", train), part(test, "test", folds[test].clone())]
+    };
+    Ok((0..k).map(fold).collect())
 }
 
 /// Shuffles each group and cuts it at the fractions `ends` (ascending, the last 1): every part gets its fraction of the
@@ -409,7 +488,7 @@ fn leave_last(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, Para
 /// one item keeps it there.
 fn within_lists(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, ParamError> {
     let (names, ends) = fractions(spec)?;
-    check_numbers(data)?;
+    check_numbers(Shape::of(data))?;
     let mut parts = vec![Vec::new(); names.len()];
     for q in 0..data.lists.len() {
         let mut order: Vec<u64> = data.lists.range(q).map(|entry| entry as u64).collect();
@@ -432,8 +511,8 @@ fn within_lists(data: &Dataset, spec: &Spec, seed: u64) -> Result<Vec<Part>, Par
 }
 
 /// Lists and rows are numbered by 32 bits here.
-fn check_numbers(data: &Dataset) -> Result<(), ParamError> {
-    let most = data.lists.len().max(data.rows());
+fn check_numbers(data: Shape) -> Result<(), ParamError> {
+    let most = data.lists.len().max(data.rows);
     if u32::try_from(most).is_err() {
         return Err(ParamError::new(
             "the data to be split",

@@ -20,13 +20,7 @@ use crate::names::Names;
 /// # Panics
 /// If there is no list of that number.
 pub fn subset_lists(data: &Dataset, lists: &[u32]) -> Dataset {
-    let mut kept = Kept::default();
-    for &q in lists {
-        kept.open(q as usize);
-        kept.entries.extend(data.lists.range(q as usize));
-        kept.close();
-    }
-    kept.of(data)
+    Kept::lists(&data.lists, lists).of(data)
 }
 
 /// The given entries (ascending numbers); lists left without any are dropped. Shared rows stay whole, as in
@@ -35,20 +29,7 @@ pub fn subset_lists(data: &Dataset, lists: &[u32]) -> Dataset {
 /// # Panics
 /// If there is no entry of that number, or the numbers do not ascend.
 pub fn subset_entries(data: &Dataset, entries: &[u64]) -> Dataset {
-    assert!(entries.windows(2).all(|pair| pair[0] < pair[1]), "entries ascend");
-    assert!(entries.last().is_none_or(|&last| last < data.lists.entries() as u64), "entries exist");
-    let mut kept = Kept::default();
-    let mut rest = entries;
-    for q in 0..data.lists.len() {
-        let here = rest.partition_point(|&entry| entry < data.lists.offsets[q + 1]);
-        if here > 0 {
-            kept.open(q);
-            kept.entries.extend(rest[..here].iter().map(|&entry| entry as usize));
-            kept.close();
-        }
-        rest = &rest[here..];
-    }
-    kept.of(data)
+    Kept::entries(&data.lists, entries).of(data)
 }
 
 /// The given rows (ascending numbers) and the entries that read them. Every list keeps its place, even if nothing
@@ -57,72 +38,105 @@ pub fn subset_entries(data: &Dataset, entries: &[u64]) -> Dataset {
 /// # Panics
 /// If there is no row of that number, or the numbers do not ascend.
 pub fn subset_rows(data: &Dataset, rows: &[u32]) -> Dataset {
-    const GONE: u32 = u32::MAX;
-    assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "rows ascend");
-    let mut new_row = vec![GONE; data.rows()];
-    for (new, &old) in rows.iter().enumerate() {
-        new_row[old as usize] = new as u32;
-    }
-    let row_of = |entry: usize| data.lists.rows.as_ref().map_or(entry, |rows| rows[entry] as usize);
-    let mut kept = Kept::default();
-    for q in 0..data.lists.len() {
-        kept.open(q);
-        kept.entries.extend(data.lists.range(q).filter(|&entry| new_row[row_of(entry)] != GONE));
-        kept.close();
-    }
-    let mut part = kept.of(data);
-    if let Some(shared) = &mut part.lists.rows {
-        let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-        for row in shared.iter_mut() {
-            *row = new_row[*row as usize];
-        }
-        copy_rows(data, &rows, &mut part);
-    }
+    let kept = Kept::rows(&data.lists, rows, data.rows());
+    let Some(_) = &data.lists.rows else { return kept.of(data) };
+    let mut part = kept.without_rows(data);
+    let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+    copy_rows(data, &rows, &mut part);
     part
 }
 
 /// Lists and entries to keep.
 #[derive(Default)]
-struct Kept {
+pub(super) struct Kept {
     lists: Vec<usize>,
     entries: Vec<usize>,
-    offsets: Vec<u64>,
+    /// Ends of the lists.
+    ends: Vec<u64>,
+    /// The new number of each row, where rows are left out of those that lists share.
+    new_row: Option<Vec<u32>>,
 }
 
 impl Kept {
-    fn open(&mut self, q: usize) {
+    fn add(&mut self, q: usize, entries: impl Iterator<Item = usize>) {
         self.lists.push(q);
+        self.entries.extend(entries);
+        self.ends.push(self.entries.len() as u64);
     }
 
-    fn close(&mut self) {
-        self.offsets.push(self.entries.len() as u64);
+    pub(super) fn lists(from: &Lists, lists: &[u32]) -> Kept {
+        let mut kept = Kept::default();
+        for &q in lists {
+            kept.add(q as usize, from.range(q as usize));
+        }
+        kept
     }
 
-    fn of(mut self, data: &Dataset) -> Dataset {
-        self.offsets.insert(0, 0);
-        let Kept { lists: kept, entries, offsets } = self;
-        let old = &data.lists;
-        let lists = Lists {
-            rows: old.rows.as_ref().map(|rows| gather(rows, &entries)),
-            output: old.output.as_ref().map(|output| gather(output, &kept)),
-            labels: gather(&old.labels, &entries),
-            item_weights: old.item_weights.as_ref().map(|weights| gather(weights, &entries)),
-            list_weights: old.list_weights.as_ref().map(|weights| gather(weights, &kept)),
-            tie_keys: old.tie_keys.as_ref().map(|keys| places(&gather(keys, &entries), &offsets)),
-            missed: old.missed.as_ref().map(|missed| gather_lists(missed, &kept)),
+    pub(super) fn entries(from: &Lists, entries: &[u64]) -> Kept {
+        assert!(entries.windows(2).all(|pair| pair[0] < pair[1]), "entries ascend");
+        assert!(entries.last().is_none_or(|&last| last < from.entries() as u64), "entries exist");
+        let mut kept = Kept::default();
+        let mut rest = entries;
+        for q in 0..from.len() {
+            let here = rest.partition_point(|&entry| entry < from.offsets[q + 1]);
+            if here > 0 {
+                kept.add(q, rest[..here].iter().map(|&entry| entry as usize));
+            }
+            rest = &rest[here..];
+        }
+        kept
+    }
+
+    /// `all`: number of rows there are.
+    pub(super) fn rows(from: &Lists, rows: &[u32], all: usize) -> Kept {
+        const GONE: u32 = u32::MAX;
+        assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "rows ascend");
+        let mut new_row = vec![GONE; all];
+        for (new, &old) in rows.iter().enumerate() {
+            new_row[old as usize] = new as u32;
+        }
+        let mut kept = Kept::default();
+        for q in 0..from.len() {
+            kept.add(q, from.range(q).filter(|&entry| new_row[from.row(entry)] != GONE));
+        }
+        kept.new_row = from.rows.is_some().then_some(new_row);
+        kept
+    }
+
+    /// The lists that are kept.
+    pub(super) fn of_lists(&self, old: &Lists) -> Lists {
+        let (kept, entries) = (&self.lists, &self.entries);
+        let offsets: Vec<u64> = std::iter::once(0).chain(self.ends.iter().copied()).collect();
+        let number = |row: u32| self.new_row.as_ref().map_or(row, |new_row| new_row[row as usize]);
+        Lists {
+            rows: old.rows.as_ref().map(|rows| entries.iter().map(|&entry| number(rows[entry])).collect()),
+            output: old.output.as_ref().map(|output| gather(output, kept)),
+            labels: gather(&old.labels, entries),
+            item_weights: old.item_weights.as_ref().map(|weights| gather(weights, entries)),
+            list_weights: old.list_weights.as_ref().map(|weights| gather(weights, kept)),
+            tie_keys: old.tie_keys.as_ref().map(|keys| places(&gather(keys, entries), &offsets)),
+            missed: old.missed.as_ref().map(|missed| gather_lists(missed, kept)),
             offsets,
-        };
-        let mut part = Dataset {
+        }
+    }
+
+    /// A data set of what is kept, but for what belongs to rows.
+    fn without_rows(&self, data: &Dataset) -> Dataset {
+        Dataset {
             columns: data.columns.clone(),
             graphs: data.graphs.clone(),
-            list_names: data.list_names.as_ref().map(|names| gather_names(names, &kept)),
+            list_names: data.list_names.as_ref().map(|names| gather_names(names, &self.lists)),
             output_names: data.output_names.clone(),
-            times: data.times.as_ref().map(|times| gather(times, &entries)),
-            lists,
+            times: data.times.as_ref().map(|times| gather(times, &self.entries)),
+            lists: self.of_lists(&data.lists),
             ..Dataset::default()
-        };
+        }
+    }
+
+    fn of(&self, data: &Dataset) -> Dataset {
+        let mut part = self.without_rows(data);
         if part.lists.rows.is_none() {
-            copy_rows(data, &entries, &mut part);
+            copy_rows(data, &self.entries, &mut part);
         } else {
             part.features = data.features.clone();
             part.item_names.clone_from(&data.item_names);

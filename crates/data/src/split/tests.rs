@@ -353,3 +353,27 @@ fn none_puts_everything_into_train() {
     let [train] = parts(&data, "none", 1).try_into().unwrap();
     assert_eq!((train.name.as_str(), train.take(&data)), ("train", data));
 }
+
+#[test]
+fn a_part_of_a_part_is_what_is_taken_of_what_was_taken() {
+    let lists_of_two = numbered(&[4, 9], false);
+    for data in [
+        numbered(&[3, 1, 4, 2, 5, 3], false),
+        numbered(&[3, 1, 4, 2, 5, 3], true),
+        numbered(&[12], false),
+        multi_label(12, 3),
+        lists_of_two,
+    ] {
+        for [train, test] in k_fold(&data.lists, data.rows(), 2, 7).unwrap() {
+            for part in [&train, &test] {
+                let taken = part.take(&data);
+                assert_eq!(part.lists(&data), taken.lists);
+                assert_eq!(part.rows(&data), taken.rows());
+            }
+            let outer = train.take(&data);
+            for inner in k_fold(&outer.lists, outer.rows(), 2, 3).unwrap().into_iter().flatten() {
+                assert_eq!(train.within(&data, &inner).take(&data), inner.take(&outer));
+            }
+        }
+    }
+}

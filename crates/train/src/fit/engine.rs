@@ -261,7 +261,8 @@ pub fn score(
         // Each row once, however many lists read it.
         let rows = if lists.rows.is_none() { lists.entries() } else { examples.features.rows() };
         let by_row = score_rows(model, parameters, examples.features, rows)?;
-        return Ok(lists.scores_of_entries(&by_row, outputs));
+        let plain = lists.rows.is_none() && lists.output.is_none() && outputs == 1;
+        return Ok(if plain { by_row } else { lists.scores_of_entries(&by_row, outputs) });
     }
     let mut scores = vec![0.0; lists.entries()];
     let mut parts: Vec<(usize, &mut [f64])> = Vec::with_capacity(lists.len());

@@ -349,14 +349,25 @@ macro_rules! settings {
 
 /// Checked settings of one trainer, with every default filled in: all that decides the bytes of a model, but the data.
 ///
-/// It serialises as the settings do, so that what a model file holds is itself a valid config file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// [`Settings::resolve`] makes one before any data are read, [`Config::suited_to`] then fills in the defaults that follow from
+/// them. It serialises as the settings do, so that what a model file holds is itself a valid config file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Map<String, serde_json::Value>")]
 pub struct Config {
     /// What it is for.
     trainer: TrainerKind,
     #[serde(flatten)]
     settings: Settings,
+    /// What the user set, as long as the data can decide the rest; `None` once they have, and in what is read from a file.
+    #[serde(skip)]
+    given: Option<Box<Settings>>,
+}
+
+/// Two configs are the same if they train in the same way, whoever chose the values.
+impl PartialEq for Config {
+    fn eq(&self, other: &Config) -> bool {
+        (self.trainer, &self.settings) == (other.trainer, &other.settings)
+    }
 }
 
 impl TryFrom<serde_json::Map<String, serde_json::Value>> for Config {
@@ -365,7 +376,7 @@ impl TryFrom<serde_json::Map<String, serde_json::Value>> for Config {
     /// By hand: a flattened struct would ignore unknown keys.
     fn try_from(mut map: serde_json::Map<String, serde_json::Value>) -> Result<Config, serde_json::Error> {
         let trainer = serde_json::from_value(map.remove("trainer").unwrap_or_default())?;
-        Ok(Config { trainer, settings: serde_json::from_value(map.into())? })
+        Ok(Config { trainer, settings: serde_json::from_value(map.into())?, given: None })
     }
 }
 
@@ -547,19 +558,20 @@ impl Settings {
         SETTINGS.iter().map(|setting| setting.key).collect()
     }
 
-    /// Every choice made, every value checked, before any data are read; data-dependent defaults come in by
-    /// [`Settings::suited_to`], which is called first where the data are known.
+    /// Every choice made, every value checked, before any data are read. Once they are, [`Config::suited_to`] fills in the defaults
+    /// that depend on them.
     ///
     /// # Errors
     /// If a setting is unknown to the trainer or outside its range.
     pub fn resolve(&self, kind: TrainerKind) -> Result<Config, ParamError> {
         self.check_belonging(kind)?;
-        match kind {
+        let config = match kind {
             TrainerKind::Rank => rank::config::resolve(self),
             TrainerKind::Recommend => recommend::config::resolve(self),
             TrainerKind::Embed => embed::config::resolve(self),
             TrainerKind::Walk => walk::config::resolve(self),
-        }
+        }?;
+        Ok(Config { given: Some(Box::new(self.clone())), ..config })
     }
 
     /// Refuses what the trainer does not have.
@@ -593,7 +605,7 @@ impl Config {
                 settings.set(setting.key, default)?;
             }
         }
-        let config = Config { trainer: kind, settings };
+        let config = Config { trainer: kind, settings, given: None };
         config.check()?;
         Ok(config)
     }
@@ -619,6 +631,11 @@ impl Config {
         self.trainer
     }
 
+    /// What the user set, to be taken out once the defaults that depend on the data are filled in, and the settings to fill in.
+    pub(crate) fn take_given(&mut self) -> Option<(Box<Settings>, &mut Settings)> {
+        Some((self.given.take()?, &mut self.settings))
+    }
+
     /// The same as settings, to be changed and resolved again.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -627,7 +644,7 @@ impl Config {
     /// The same with some settings replaced by others, unchecked.
     #[must_use]
     pub(crate) fn with(&self, other: Settings) -> Config {
-        Config { trainer: self.trainer, settings: other.over(self.settings.clone()) }
+        Config { trainer: self.trainer, settings: other.over(self.settings.clone()), given: None }
     }
 
     /// The objective that is trained with.

@@ -28,6 +28,7 @@ assert!(scores[2] > scores[1] && scores[1] > scores[0]);
 ```
 */
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use toprank_core::{Features, Lists, ParamError, Stream, ordered_sum};
@@ -73,7 +74,19 @@ impl Binning {
 struct Watched<'a> {
     examples: Examples<'a>,
     data: &'a Binned,
+    /// Of every row, by all trees.
     scores: Vec<f64>,
+    /// Of every row, by the trees of the best round; empty: not measured.
+    best: Vec<f64>,
+}
+
+impl Watched<'_> {
+    /// The score of every entry, from those of every row.
+    fn of_entries<'s>(&self, scores: impl Into<Cow<'s, [f64]>>, outputs: usize) -> Cow<'s, [f64]> {
+        let (lists, scores) = (self.examples.lists, scores.into());
+        let shared = lists.rows.is_some() || lists.output.is_some();
+        if shared { lists.scores_of_entries(&scores, outputs).into() } else { scores }
+    }
 }
 
 /// Boosting state.
@@ -145,7 +158,7 @@ impl<'a> Boost<'a> {
         boost.derivatives.find_scale(&boost.booster.ensemble().base)?;
         if let (Some(examples), Some(data)) = (valid, &binning.valid) {
             let scores = boost.booster.ensemble().score(examples.features)?;
-            boost.valid = Some(Watched { examples, data, scores });
+            boost.valid = Some(Watched { examples, data, scores, best: Vec::new() });
         }
         Ok(boost)
     }
@@ -189,16 +202,16 @@ impl TrainingLoop for Boost<'_> {
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         let Some(valid) = &mut self.valid else { return Ok(None) };
         self.booster.add_last_round(valid.data, &mut valid.scores);
-        let lists = valid.examples.lists;
-        let outputs = self.booster.ensemble().outputs;
-        let shared = lists.rows.is_some() || lists.output.is_some();
-        let entries = if shared { lists.scores_of_entries(&valid.scores, outputs) } else { Vec::new() };
-        let scores = if shared { &entries } else { &valid.scores };
-        Ok(Some(evaluate(lists, scores, std::slice::from_ref(&self.common.measure))?.results[0].mean))
+        let scores = valid.of_entries(&valid.scores, self.booster.ensemble().outputs);
+        let measures = std::slice::from_ref(&self.common.measure);
+        Ok(Some(evaluate(valid.examples.lists, &scores, measures)?.results[0].mean))
     }
 
-    /// The best round is a prefix of the trees: its number says all.
+    /// The best round is a prefix of the trees: its number says all but the scores that were measured.
     fn keep_best(&mut self) -> Result<(), TrainError> {
+        if let Some(valid) = &mut self.valid {
+            valid.best.clone_from(&valid.scores);
+        }
         Ok(())
     }
 
@@ -238,6 +251,7 @@ impl TrainingLoop for Boost<'_> {
         let scores = ensemble.score(self.train.features)?;
         if let Some(valid) = &mut self.valid {
             valid.scores = ensemble.score(valid.examples.features)?;
+            valid.best = Vec::new();
         }
         let offsets = offsets(self.train.lists);
         self.booster = Booster::resume(self.data, offsets, self.boosting.clone(), ensemble, scores)?;
@@ -252,6 +266,13 @@ impl Learner for Boost<'_> {
             ensemble.truncate(round as usize);
         }
         Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
+    }
+
+    fn take_kept_scores(&mut self) -> Option<Vec<f64>> {
+        let outputs = self.booster.ensemble().outputs;
+        let valid = self.valid.as_mut()?;
+        let best = Some(std::mem::take(&mut valid.best)).filter(|best| !best.is_empty())?;
+        Some(valid.of_entries(best, outputs).into_owned())
     }
 
     fn position_bias(&self) -> Option<PositionBias> {
@@ -474,8 +495,10 @@ mod tests {
         let model = job.model(&*boost).unwrap();
         assert_eq!(model.scoring().trees().unwrap().ensemble().rounds(), round as usize);
         let measures = [config("").measure().unwrap()];
-        let again = evaluate(&valid.lists, &model.score(valid.clone()).unwrap(), &measures).unwrap();
+        let scores = model.score(valid.clone()).unwrap();
+        let again = evaluate(&valid.lists, &scores, &measures).unwrap();
         assert_eq!(again.results[0].mean, Some(value));
+        assert_eq!(boost.take_kept_scores(), Some(scores), "to the bit");
     }
 
     #[test]
@@ -541,6 +564,8 @@ mod tests {
             let trees = |learner: &dyn Learner| learner.kept().unwrap().trees().unwrap().ensemble().clone();
             assert_eq!(trees(&*second), trees(&*whole), "{objective}");
             assert_eq!(second.best(), whole.best());
+            let [kept, expected] = [second.take_kept_scores(), whole.take_kept_scores()];
+            assert!(kept.is_none() || kept == expected, "{objective}");
         }
     }
 
@@ -632,6 +657,25 @@ mod tests {
                 .contains("the validation data: a memory-mapped file with other categories in column colour"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn data_that_others_hold_are_copied_only_if_they_are_changed() {
+        let (train, valid) = (Arc::new(data(20, 1)), Arc::new(data(10, 2)));
+        let shared = |settings: &Config| {
+            let [train, valid] = [&train, &valid].map(|data| crate::Data::Memory(Arc::clone(data)));
+            let (train, valid) = Job::new(settings, train, Some(valid)).unwrap().into_data();
+            [Some(train), valid].map(|data| match data {
+                Some(crate::Data::Memory(data)) => data,
+                _ => panic!("in memory"),
+            })
+        };
+        let [a, b] = shared(&config(""));
+        assert!(Arc::ptr_eq(&a, &train) && Arc::ptr_eq(&b, &valid), "trees see them as they are");
+        let before = (Dataset::clone(&train), Dataset::clone(&valid));
+        let [a, b] = shared(&config("transforms = \"standardise\""));
+        assert!(a.features != train.features && b.features != valid.features);
+        assert_eq!((&before.0, &before.1), (&*train, &*valid));
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn of_trees(settings: &Settings) -> [(&'static str, Option<u32>); 2] {
 }
 
 /// The model with what is set beside it, where that fits.
-fn model_with_leaves(settings: &Settings) -> Result<String, ParamError> {
+pub(super) fn model_with_leaves(settings: &Settings) -> Result<String, ParamError> {
     let mut model = settings.model.clone().unwrap_or_else(|| "mlp".into());
     if !models::is_trees(&model) {
         // In a build without networks, a caller brings a model of its own.

@@ -23,10 +23,10 @@ Networks that look at whole lists keep their sampler; those of graphs have no tr
 use toprank_core::{Architecture, Lists, ParamError, Spec};
 use toprank_data::MappedDataset;
 
-use super::choice::{ModelKind, choose};
-use super::config::ROW_WISE_TRANSFORMS;
+use super::choice::{Choice, ModelKind, choose};
+use super::config::{ROW_WISE_TRANSFORMS, model_with_leaves};
 use super::models;
-use crate::fit::settings::Settings;
+use crate::fit::settings::{Config, Settings};
 
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:epoch=all";
@@ -39,69 +39,92 @@ const RATE_OF_FEW_ROWS: f64 = 0.05;
 const TREES_OF_FEW_ROWS: &[(&str, &str)] =
     &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("min-rows", "50")];
 
-impl Settings {
-    /// These settings, with defaults that suit training data of these lists filled in where they are silent.
-    pub fn suited_to(mut self, lists: &Lists) -> Result<Settings, ParamError> {
+impl Config {
+    /// The config with the defaults that suit training data of these lists, wherever the settings that it was resolved from are
+    /// silent. One that has them already, or comes from a file, stays as it is.
+    ///
+    /// # Errors
+    /// If the objective that the data ask for does not suit the rest.
+    pub fn suited_to(mut self, lists: &Lists) -> Result<Config, ParamError> {
         let labels = lists.are_labels();
-        let files = [&self.data, &self.valid].into_iter().flatten().flat_map(|files| &files.0);
+        let Some((given, settings)) = self.take_given() else { return Ok(self) };
+        let files = [&given.data, &given.valid].into_iter().flatten().flat_map(|files| &files.0);
         let mapped = files.into_iter().any(MappedDataset::is_one);
-        let trees = models::is_trees(self.model.as_deref().unwrap_or_default());
-        let network = models::network(self.model.as_deref().unwrap_or("mlp"))?;
+        let model = given.model.as_deref().unwrap_or("mlp");
+        let trees = models::is_trees(model);
+        let network = models::network(model)?;
         let network = network.as_deref();
         let graphs = network.is_some_and(Architecture::reads_graphs);
-        if (labels || mapped) && !trees && !graphs {
-            self.transforms.get_or_insert_with(|| ROW_WISE_TRANSFORMS.into());
+        if (labels || mapped) && !trees && !graphs && given.transforms.is_none() {
+            settings.transforms = Some(ROW_WISE_TRANSFORMS.into());
         }
         if trees && !labels && lists.entries() < FEW_ROWS {
-            self.learning_rate.get_or_insert(RATE_OF_FEW_ROWS);
-            let mut spec = Spec::parse(self.model.as_deref().unwrap_or_default())?;
-            for (name, value) in TREES_OF_FEW_ROWS {
-                let said = spec.args.get(name).is_some()
-                    || *name == "leaves" && self.leaves.is_some()
-                    || *name == "min-rows" && self.min_rows.is_some();
-                let sampled = *name == "lists" && spec.args.get("goss").is_some();
-                if !said && !sampled {
-                    spec.args.0.push((name.to_string(), value.to_string()));
-                }
+            settings.learning_rate = given.learning_rate.or(Some(RATE_OF_FEW_ROWS));
+            settings.model = Some(trees_of_few_rows(&given)?);
+        }
+        if labels {
+            let objective = given.objective.as_deref().unwrap_or(METRIC_OF_LABELS);
+            let by = if trees { ModelKind::Trees } else { ModelKind::Network };
+            let Choice { algorithm, metric } = choose(objective, given.algorithm.as_deref(), by)?;
+            let valid_metric = given.valid_metric.clone().or(metric);
+            if !trees {
+                settings_of_labels(&given, settings, network, &algorithm)?;
             }
-            self.model = Some(spec.to_string());
+            settings.valid_metric = valid_metric.or_else(|| Some(METRIC_OF_LABELS.into()));
+            settings.objective = Some(objective.into());
+            settings.algorithm = Some(algorithm);
         }
-        if !labels {
-            return Ok(self);
-        }
-        let objective = self.objective.get_or_insert_with(|| METRIC_OF_LABELS.into());
-        let by = if trees { ModelKind::Trees } else { ModelKind::Network };
-        let choice = choose(objective, self.algorithm.as_deref(), by)?;
-        if choice.metric.is_none() {
-            self.valid_metric.get_or_insert_with(|| METRIC_OF_LABELS.into());
-        }
-        if trees {
-            return Ok(self);
-        }
-        let name = Spec::parse(&choice.algorithm)?.name;
-        let couples_items = network.is_some_and(Architecture::couples_items);
-        let mut spec = Spec::parse(self.model.as_deref().unwrap_or("mlp"))?;
-        let unbounded = !couples_items && !graphs && spec.args.get("output").is_none();
-        if name == WANTS_BOUNDED_SCORES && unbounded {
-            spec.args.0.push(("output".into(), "sigmoid".into()));
-            self.model = Some(spec.to_string());
-        }
-        let family = toprank_objectives::find(&name).map_or("", |found| found.entry.family);
-        if let Some(defaults) = network.and_then(|network| network.defaults().labels) {
-            self.learning_rate.get_or_insert(defaults.rate);
-            let few = family == "pointwise" || family.starts_with("bilevel");
-            let optimiser = if few { defaults.sparse_optimiser } else { defaults.optimiser };
-            self.optimiser.get_or_insert_with(|| optimiser.into());
-        }
-        if !couples_items {
-            let sampler = if family == "pointwise" { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
-            self.sampler.get_or_insert_with(|| sampler.into());
-            if self.valid.is_none() {
-                self.epochs.get_or_insert(EPOCHS_WITHOUT_VALIDATION);
-            }
-        }
+        self.check()?;
         Ok(self)
     }
+}
+
+/// The model `trees` with bounds against overfitting, where it does not set them.
+fn trees_of_few_rows(given: &Settings) -> Result<String, ParamError> {
+    let mut spec = Spec::parse(given.model.as_deref().unwrap_or_default())?;
+    for (name, value) in TREES_OF_FEW_ROWS {
+        let said = spec.args.get(name).is_some()
+            || *name == "leaves" && given.leaves.is_some()
+            || *name == "min-rows" && given.min_rows.is_some();
+        let sampled = *name == "lists" && spec.args.get("goss").is_some();
+        if !said && !sampled {
+            spec.args.0.push((name.to_string(), value.to_string()));
+        }
+    }
+    model_with_leaves(&Settings { model: Some(spec.to_string()), ..given.clone() })
+}
+
+/// How a network is trained with this algorithm on binary and multi-label data.
+fn settings_of_labels(
+    given: &Settings,
+    settings: &mut Settings,
+    network: Option<&dyn Architecture>,
+    algorithm: &str,
+) -> Result<(), ParamError> {
+    let name = Spec::parse(algorithm)?.name;
+    let couples_items = network.is_some_and(Architecture::couples_items);
+    let graphs = network.is_some_and(Architecture::reads_graphs);
+    let mut spec = Spec::parse(given.model.as_deref().unwrap_or("mlp"))?;
+    let unbounded = !couples_items && !graphs && spec.args.get("output").is_none();
+    if name == WANTS_BOUNDED_SCORES && unbounded {
+        spec.args.0.push(("output".into(), "sigmoid".into()));
+        settings.model = Some(spec.to_string());
+    }
+    let family = toprank_objectives::find(&name).map_or("", |found| found.entry.family);
+    if let Some(defaults) = network.and_then(|network| network.defaults().labels) {
+        let few = family == "pointwise" || family.starts_with("bilevel");
+        let optimiser = if few { defaults.sparse_optimiser } else { defaults.optimiser };
+        settings.learning_rate = given.learning_rate.or(Some(defaults.rate));
+        settings.optimiser = given.optimiser.clone().or_else(|| Some(optimiser.into()));
+    }
+    if !couples_items {
+        let sampler = if family == "pointwise" { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
+        settings.sampler = given.sampler.clone().or_else(|| Some(sampler.into()));
+        if given.valid.is_none() {
+            settings.epochs = given.epochs.or(Some(EPOCHS_WITHOUT_VALIDATION));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -114,14 +137,19 @@ mod tests {
         Lists { output, ..Lists::from_lengths(lengths, vec![0.0; items]) }
     }
 
-    fn suited(settings: Settings, lists: &Lists) -> Settings {
-        settings.suited_to(lists).unwrap()
+    fn resolved(settings: &Settings) -> Config {
+        settings.resolve(TrainerKind::Rank).unwrap()
+    }
+
+    fn suited(settings: &Settings, lists: &Lists) -> Config {
+        resolved(settings).suited_to(lists).unwrap()
     }
 
     #[test]
     fn what_the_user_says_stays_and_queries_keep_the_defaults_of_the_model() {
-        let queries = lists(&[2, 3], None);
-        assert_eq!(suited(Settings::default(), &queries), Settings::default());
+        let (queries, one_list) = (lists(&[2, 3], None), lists(&[5], None));
+        let silent = Settings::default();
+        assert_eq!(suited(&silent, &queries), resolved(&silent));
         let said = Settings {
             transforms: Some("log1p".into()),
             sampler: Some("lists".into()),
@@ -131,78 +159,73 @@ mod tests {
             epochs: Some(7),
             ..Settings::default()
         };
-        assert_eq!(suited(said.clone(), &lists(&[5], None)), said);
+        assert_eq!(suited(&said, &one_list), resolved(&said));
+    }
+
+    #[test]
+    fn the_data_decide_once_and_never_about_what_a_file_holds() {
+        let (one_list, queries) = (lists(&[5], None), lists(&[2, 3], None));
+        let trees = Settings { model: Some("trees".into()), ..Settings::default() };
+        let config = suited(&trees, &one_list);
+        assert_eq!(config.clone().suited_to(&queries).unwrap(), config);
+        let stored = resolved(&trees);
+        let read: Config = serde_json::from_str(&serde_json::to_string(&stored).unwrap()).unwrap();
+        assert_eq!(read.suited_to(&one_list).unwrap(), stored);
     }
 
     #[test]
     fn trees_of_few_rows_are_small_and_sampled_unless_the_user_says_otherwise() {
         let queries = lists(&[2, 3], None);
-        let trees = |model: &str, leaves: Option<u32>| {
-            suited(Settings { model: Some(model.into()), leaves, ..Settings::default() }, &queries)
+        let settings = |model: &str, leaves: Option<u32>| Settings {
+            model: Some(model.into()),
+            leaves,
+            ..Settings::default()
         };
-        let small = trees("trees", None);
-        assert_eq!(small.model.as_deref(), Some("trees:leaves=7:features=0.5:lists=0.7:min-rows=50"));
-        assert_eq!(small.learning_rate, Some(0.05));
-        small.resolve(TrainerKind::Rank).unwrap();
-        let said = trees("trees:min-rows=1:goss=0.2-0.1", Some(31));
-        assert_eq!(said.model.as_deref(), Some("trees:min-rows=1:goss=0.2-0.1:features=0.5"));
-        assert!(said.resolve(TrainerKind::Rank).unwrap().model().ends_with(":leaves=31"));
+        let small = suited(&settings("trees", None), &queries);
+        assert_eq!(small.model(), "trees:leaves=7:features=0.5:lists=0.7:min-rows=50");
+        assert_eq!(small.learning_rate(), 0.05);
+        let said = suited(&settings("trees:min-rows=1:goss=0.2-0.1", Some(31)), &queries);
+        assert_eq!(said.model(), "trees:min-rows=1:goss=0.2-0.1:features=0.5:leaves=31");
         let many = lists(&[FEW_ROWS], None);
         let many = Lists { offsets: vec![0, 1, FEW_ROWS as u64], ..many };
-        assert_eq!(
-            suited(Settings { model: Some("trees".into()), ..Settings::default() }, &many).learning_rate,
-            None
-        );
+        assert_eq!(suited(&settings("trees", None), &many), resolved(&settings("trees", None)));
     }
 
     #[test]
     fn binary_and_multi_label_data_get_class_aware_batches_and_transforms_of_single_rows() {
+        let objective = |name: &str| Settings { objective: Some(name.into()), ..Settings::default() };
+        let model = |name: &str| Settings { model: Some(name.into()), ..Settings::default() };
         for lists in [lists(&[5], None), lists(&[5, 5], Some(vec![0, 1]))] {
-            let auprc = suited(Settings { objective: Some("auprc".into()), ..Settings::default() }, &lists);
-            assert_eq!(auprc.transforms.as_deref(), Some(ROW_WISE_TRANSFORMS));
-            assert_eq!(auprc.sampler.as_deref(), Some(CLASS_AWARE_SAMPLER));
-            assert_eq!(auprc.valid_metric, None, "the objective is the metric");
-            assert_eq!(
-                (auprc.learning_rate, auprc.optimiser.as_deref()),
-                (Some(0.01), Some("adamw:decay=3"))
-            );
-            let bilevel = Settings { objective: Some("precision-at-recall".into()), ..Settings::default() };
-            assert_eq!(suited(bilevel, &lists).optimiser.as_deref(), Some("adamw:decay=1"));
-            let region = |objective: &str, model: &str| {
-                let said = Settings {
-                    objective: Some(objective.into()),
-                    model: Some(model.into()),
-                    ..Settings::default()
-                };
-                let suited = suited(said, &lists);
-                suited.resolve(TrainerKind::Rank).unwrap();
-                suited.model.unwrap_or_default()
+            let auprc = suited(&objective("auprc"), &lists);
+            assert_eq!(auprc.transforms(), ROW_WISE_TRANSFORMS);
+            assert_eq!(auprc.sampler(), CLASS_AWARE_SAMPLER);
+            assert_eq!(auprc.valid_metric(), "auprc", "the objective is the metric");
+            assert_eq!((auprc.learning_rate(), auprc.optimiser()), (0.01, "adamw:decay=3"));
+            assert_eq!(suited(&objective("precision-at-recall"), &lists).optimiser(), "adamw:decay=1");
+            let region = |name: &str, kind: &str| {
+                let said = Settings { objective: Some(name.into()), ..model(kind) };
+                suited(&said, &lists).model().to_string()
             };
             assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:output=sigmoid");
             assert_eq!(region("tpauc-kl", "linear"), "linear:output=sigmoid");
             assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear");
             assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp");
-            let linear = Settings { model: Some("linear".into()), ..Settings::default() };
-            assert_eq!(suited(linear, &lists).learning_rate, None, "its own default");
-            let logistic =
-                suited(Settings { objective: Some("logistic".into()), ..Settings::default() }, &lists);
-            assert_eq!(logistic.sampler.as_deref(), Some(POINTWISE_SAMPLER));
-            assert_eq!(logistic.optimiser.as_deref(), Some("adamw:decay=1"));
-            assert_eq!(logistic.valid_metric.as_deref(), Some("auroc"));
-            let config = suited(Settings::default(), &lists).resolve(TrainerKind::Rank).unwrap();
+            let linear = suited(&model("linear"), &lists).learning_rate();
+            assert_eq!(linear, resolved(&model("linear")).learning_rate(), "its own default");
+            let logistic = suited(&objective("logistic"), &lists);
+            assert_eq!(logistic.sampler(), POINTWISE_SAMPLER);
+            assert_eq!(logistic.optimiser(), "adamw:decay=1");
+            assert_eq!(logistic.valid_metric(), "auroc");
+            let config = suited(&Settings::default(), &lists);
             assert_eq!((config.objective(), config.valid_metric()), ("auroc", "auroc"));
             assert_eq!(config.epochs(), 20);
-            crate::fit::sampler::parse(config.sampler()).unwrap();
-            crate::fit::optimiser::parse(config.optimiser()).unwrap();
-            let validated = suited(Settings { valid: Some("v.csv".into()), ..Settings::default() }, &lists);
-            assert_eq!(validated.epochs, None, "validation stops in time");
-            let trees = suited(Settings { model: Some("trees".into()), ..Settings::default() }, &lists);
-            assert_eq!(
-                (trees.objective.as_deref(), trees.sampler, trees.transforms),
-                (Some("auroc"), None, None)
-            );
-            let context = suited(Settings { model: Some("context".into()), ..Settings::default() }, &lists);
-            assert_eq!(context.sampler, None);
+            let validated = Settings { valid: Some("v.csv".into()), ..Settings::default() };
+            let epochs = suited(&validated, &lists).epochs();
+            assert_eq!(epochs, resolved(&validated).epochs(), "validation stops in time");
+            let trees = suited(&model("trees"), &lists);
+            assert_eq!((trees.objective(), trees.sampler(), trees.transforms()), ("auroc", "", ""));
+            let context = suited(&model("context"), &lists);
+            assert_eq!(context.sampler(), resolved(&model("context")).sampler());
         }
     }
 }

@@ -23,11 +23,12 @@ data ask for it.
 */
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toprank_core::{Lists, ParamError, Policy, Spec};
+use toprank_core::{Lists, ParamError, Policy};
 use toprank_data::split::{self, Part};
 use toprank_data::{Dataset, ReadError};
 use toprank_metrics::{EvaluateError, Measure, evaluate};
@@ -55,31 +56,28 @@ pub struct Fold {
     lists: Lists,
 }
 
-/// The `config.folds` folds of `data`, a function of data and seed.
+/// The `config.folds` folds of `data`, a function of data and seed. Rows are named by number, not copied.
 pub fn folds(config: &Config, data: &Dataset) -> Result<Vec<Fold>, ParamError> {
-    let spec = Spec::parse(&format!("k-fold:k={}", config.folds()))?;
-    let mut parts = split::plan(data, &spec, config.seed())?.into_iter();
-    let mut folds = Vec::new();
-    while let (Some(train), Some(test)) = (parts.next(), parts.next()) {
-        let (entries, lists) = (test.entries(data), test.take(data).lists);
-        folds.push(Fold { number: folds.len() as u32 + 1, train, test, entries, lists });
-    }
-    Ok(folds)
+    let parts = split::k_fold(&data.lists, data.rows(), config.folds() as usize, config.seed())?;
+    let fold = |([train, test], number): ([Part; 2], u32)| {
+        let (entries, lists) = (test.entries(data), test.lists(data));
+        Fold { number, train, test, entries, lists }
+    };
+    Ok(parts.into_iter().zip(1..).map(fold).collect())
 }
 
-/// Data without one of their folds, and that fold; `None`: there are too few lists, or too few rows of a class for both.
-fn set_aside(config: &Config, data: &Dataset) -> Option<(Dataset, Dataset)> {
-    let spec = Spec::parse(&format!("k-fold:k={}", config.folds())).ok()?;
-    let parts = split::plan(data, &spec, config.seed()).ok()?;
-    let [train, valid, ..] = &parts[..] else { return None };
-    let (train, valid) = (train.take(data), valid.take(data));
-    let complete = |part: &Dataset| {
-        let lists = &data.lists;
+/// A part without one of its own folds, and that fold; `None`: there are too few lists, or too few rows of a class for both.
+fn set_aside(config: &Config, data: &Dataset, part: &Part) -> Option<[Part; 2]> {
+    let (lists, rows) = (part.lists(data), part.rows(data));
+    let folds = split::k_fold(&lists, rows, config.folds() as usize, config.seed()).ok()?;
+    let parts = folds.first()?.each_ref().map(|inner| part.within(data, inner));
+    let complete = |inner: &Part| {
+        let inner = inner.lists(data);
         !lists.are_labels()
-            || part.lists.len() == lists.len()
-                && (0..lists.len()).all(|q| !has_both_classes(lists, q) || has_both_classes(&part.lists, q))
+            || inner.len() == lists.len()
+                && (0..lists.len()).all(|q| !has_both_classes(&lists, q) || has_both_classes(&inner, q))
     };
-    (complete(&train) && complete(&valid)).then_some((train, valid))
+    parts.iter().all(complete).then_some(parts)
 }
 
 /// True if a list has relevant and other items: without both a model learns no order.
@@ -90,16 +88,22 @@ fn has_both_classes(lists: &Lists, list: usize) -> bool {
 
 impl Fold {
     /// The job that learns from the other folds. Early stopping looks at `valid`; where there is none, at a part of the other
-    /// folds that is set aside for it, as large as a fold of them; never at the held-out fold.
-    pub fn job(&self, config: &Config, data: &Dataset, valid: Option<&Dataset>) -> Result<Job, TrainError> {
-        let train = self.train.take(data);
-        if valid.is_none()
-            && config.patience() > 0
-            && let Some((train, valid)) = set_aside(config, &train)
-        {
-            return Job::new(config, train.into(), Some(valid.into()));
+    /// folds that is set aside for it, as large as a fold of them; never at the held-out fold. Only the rows that are trained on and
+    /// validated on are copied, and `valid` is if its features are transformed.
+    pub fn job(
+        &self,
+        config: &Config,
+        data: &Dataset,
+        valid: Option<&Arc<Dataset>>,
+    ) -> Result<Job, TrainError> {
+        if let Some(valid) = valid {
+            return Job::new(config, self.train.take(data).into(), Some(Data::Memory(Arc::clone(valid))));
         }
-        Job::new(config, train.into(), valid.cloned().map(Data::from))
+        let stops_early = config.patience() > 0;
+        match stops_early.then(|| set_aside(config, data, &self.train)).flatten() {
+            Some([train, valid]) => Job::new(config, train.take(data).into(), Some(valid.take(data).into())),
+            None => Job::new(config, self.train.take(data).into(), None),
+        }
     }
 
     /// Held-out items, and how many of them are relevant.
@@ -369,11 +373,11 @@ impl CrossValidation {
         &mut self,
         config: &Config,
         data: &Dataset,
-        valid: Option<&Dataset>,
+        valid: Option<&Arc<Dataset>>,
         files: Option<&FoldFiles>,
         callbacks: &mut dyn Callbacks,
     ) -> Result<(), TrainError> {
-        let inputs = fingerprint::of_examples(examples(data), valid.map(examples));
+        let inputs = fingerprint::of_examples(examples(data), valid.map(|valid| examples(valid)));
         for fold in &self.folds {
             let part = format!("fold {} of {}", fold.number, self.folds.len());
             self.held.push(fold.run(config, (data, valid, &inputs), files, &part, callbacks)?);
@@ -404,7 +408,7 @@ impl Fold {
     fn run(
         &self,
         config: &Config,
-        (data, valid, inputs): (&Dataset, Option<&Dataset>, &Fingerprint),
+        (data, valid, inputs): (&Dataset, Option<&Arc<Dataset>>, &Fingerprint),
         files: Option<&FoldFiles>,
         part: &str,
         callbacks: &mut dyn Callbacks,
@@ -491,7 +495,11 @@ mod tests {
     #[test]
     fn nothing_is_set_aside_where_a_class_would_be_missing() {
         let mut data = binary();
-        let aside = |data: &Dataset| set_aside(&config(2), data).is_some();
+        let all = |data: &Dataset| Part {
+            name: "all".into(),
+            pick: split::Pick::Lists((0..data.lists.len() as u32).collect()),
+        };
+        let aside = |data: &Dataset| set_aside(&config(2), data, &all(data)).is_some();
         assert!(aside(&data));
         // One relevant row is in one part only, so that the other has nothing to learn or to evaluate.
         data.lists.labels = (0..40).map(|row| f32::from(u8::from(row == 7))).collect();

@@ -66,7 +66,8 @@ pub(crate) fn check(reading: Option<&GraphReading>, config: &Config, train: &Dat
 /// Data with their graphs as a model sees them; an error where one has graphs and the other has not.
 pub(crate) fn code(reading: Option<&GraphReading>, data: &mut Data) -> Result<(), TrainError> {
     match data {
-        Data::Memory(data) => code_items(reading, data),
+        Data::Memory(data) if reading.is_none() && data.graphs.is_none() => Ok(()),
+        Data::Memory(data) => code_items(reading, Arc::make_mut(data)),
         Data::Mapped(_) => match reading {
             None => Ok(()),
             Some(_) => Err(mismatch("rows of numbers", "graphs, as in training")),

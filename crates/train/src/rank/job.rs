@@ -21,6 +21,7 @@ assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 */
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use toprank_core::{Features, Graphs, Lists};
 use toprank_data::mapped::MappedDataset;
@@ -53,6 +54,10 @@ pub trait Learner: TrainingLoop {
     /// If there is none yet.
     fn kept(&self) -> Result<Scoring, TrainError>;
 
+    /// The scores that [`Learner::kept`] gives the validation data, from the epoch that measured the best; `None`: there was none
+    /// in this process, as where a resumed run had passed it, so they are to be computed. They can be taken once.
+    fn take_kept_scores(&mut self) -> Option<Vec<f64>>;
+
     /// What the positions of clicks add, where that is learned.
     fn position_bias(&self) -> Option<PositionBias> {
         None
@@ -61,15 +66,15 @@ pub trait Learner: TrainingLoop {
 
 /// Data to train, validate or evaluate on.
 pub enum Data {
-    /// In memory; transformed once.
-    Memory(Box<Dataset>),
+    /// In memory; transformed once. What others hold too is copied before it is changed.
+    Memory(Arc<Dataset>),
     /// In a memory-mapped file, larger than memory perhaps; each row is transformed when it is fetched.
     Mapped(Box<MappedDataset>),
 }
 
 impl From<Dataset> for Data {
     fn from(data: Dataset) -> Data {
-        Data::Memory(Box::new(data))
+        Data::Memory(Arc::new(data))
     }
 }
 
@@ -94,7 +99,7 @@ impl Data {
     /// If the file cannot be read.
     pub fn into_memory(self) -> Result<Dataset, TrainError> {
         match self {
-            Data::Memory(data) => Ok(*data),
+            Data::Memory(data) => Ok(Arc::unwrap_or_clone(data)),
             Data::Mapped(data) => Ok(data.read()?),
         }
     }
@@ -238,20 +243,18 @@ impl Job {
         let probes = Probes::take(train.lists(), train.features());
         let transforms = match (&mut train, from) {
             (Data::Memory(_), _) if graphs.is_some() => Pipeline { width, steps: Vec::new() },
-            (Data::Memory(data), None) => Pipeline::fit_apply(data, &steps)?,
+            (Data::Memory(_), None) if steps.is_empty() => Pipeline { width, steps: Vec::new() },
+            (Data::Memory(data), None) => Pipeline::fit_apply(Arc::make_mut(data), &steps)?,
             (Data::Mapped(data), None) => data.fit(&steps, None)?,
-            (Data::Memory(data), Some(from)) => {
-                from.header().transforms.apply(data)?;
+            (train, Some(from)) => {
+                apply(&from.header().transforms, train)?;
                 from.header().transforms.clone()
             }
-            (Data::Mapped(_), Some(from)) => from.header().transforms.clone(),
         };
         if let Some(valid) = &mut valid {
             as_in_training(Input::Valid, valid, &columns)?;
-            if let Data::Memory(data) = valid
-                && graphs.is_none()
-            {
-                transforms.apply(data)?;
+            if graphs.is_none() {
+                apply(&transforms, valid)?;
             }
         }
         let inputs = Fingerprint::default()
@@ -377,14 +380,18 @@ impl Job {
         learner.kept()?.score(Examples { lists: self.train.lists(), features: &*views.train })
     }
 
-    /// Lists and scores of the validation data, if there are any.
+    /// Lists and scores of the validation data under the model that a user gets, if there are any: those that training measured, or
+    /// computed now where it has none.
     pub fn valid_scores(
         &self,
-        learner: &dyn Learner,
+        learner: &mut dyn Learner,
         views: &Views,
     ) -> Result<Option<(&Lists, Vec<f64>)>, TrainError> {
         let Some((data, features)) = self.valid.as_ref().zip(views.valid.as_deref()) else { return Ok(None) };
-        let scores = learner.kept()?.score(Examples { lists: data.lists(), features })?;
+        let scores = match learner.take_kept_scores() {
+            Some(scores) => scores,
+            None => learner.kept()?.score(Examples { lists: data.lists(), features })?,
+        };
         Ok(Some((data.lists(), scores)))
     }
 
@@ -419,6 +426,14 @@ impl Job {
             },
         };
         Ok(Model::new(header, learner.kept()?, &self.probes))
+    }
+}
+
+/// Transforms data that lie in memory; rows of a memory-mapped file are transformed when they are fetched.
+fn apply(transforms: &Pipeline, data: &mut Data) -> Result<(), TrainError> {
+    match data {
+        Data::Memory(data) if !transforms.steps.is_empty() => Ok(transforms.apply(Arc::make_mut(data))?),
+        _ => Ok(()),
     }
 }
 
@@ -463,6 +478,7 @@ fn put_in_order(which: Input, data: &mut Data, names: &[String]) -> Result<(), T
     }
     match data {
         Data::Memory(data) => {
+            let data = Arc::make_mut(data);
             data.columns = places.iter().flatten().map(|&place| data.columns[place].clone()).collect();
             data.features = data.features.pick_columns(&places, 0.0);
             Ok(())
@@ -487,6 +503,7 @@ fn as_in_training(which: Input, data: &mut Data, columns: &[Column]) -> Result<(
     let Some((first, _)) = moved.first() else { return Ok(()) };
     match data {
         Data::Memory(data) => {
+            let data = Arc::make_mut(data);
             recode(&mut data.features, &moved);
             for (place, _) in moved {
                 data.columns[place].levels.clone_from(&columns[place].levels);

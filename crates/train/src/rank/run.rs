@@ -6,9 +6,11 @@ folds (k models, each without one fold) ─▶ the model on all rows ─▶ cali
 ```
 */
 
-use toprank_core::{ParamError, Spec};
+use std::sync::Arc;
+
+use toprank_core::{Lists, ParamError};
 use toprank_data::Dataset;
-use toprank_data::split::plan;
+use toprank_data::split::{self, Part};
 
 use super::calibration::Calibrate;
 use super::folds::{CrossValidation, FoldFiles, FoldResults, examples};
@@ -84,11 +86,11 @@ impl Run<'_> {
             0 => None,
             _ => {
                 let data = train.into_memory()?;
-                let held_out = valid.map(Data::into_memory).transpose()?;
+                let held_out = valid.map(Data::into_memory).transpose()?.map(Arc::new);
                 let mut folds = CrossValidation::plan(config, &data, fold_metrics)?;
                 if let (Some(files), Some(folds)) = (&files, &fold_files) {
                     let path = checkpoint_of(files.lock.output());
-                    let inputs = fingerprint::of_examples(examples(&data), held_out.as_ref().map(examples));
+                    let inputs = fingerprint::of_examples(examples(&data), held_out.as_deref().map(examples));
                     if files.lock.resumes() {
                         checkpoint::check_announced(&path, &inputs)?;
                     }
@@ -105,7 +107,7 @@ impl Run<'_> {
                     folds.remove()?;
                 }
                 done?;
-                (train, valid) = (data.into(), held_out.map(Data::from));
+                (train, valid) = (data.into(), held_out.map(Data::Memory));
                 Some(folds)
             }
         };
@@ -126,7 +128,7 @@ impl Run<'_> {
         })?;
         let model = job.model(&*learner)?;
         let (outputs, lists) = (model.header().outputs, job.train().lists());
-        let valid_scores = job.valid_scores(&*learner, &views)?;
+        let valid_scores = job.valid_scores(&mut *learner, &views)?;
         let results = match &folds {
             None => None,
             Some(folds) => Some(folds.results(lists, &job.train_scores(&*learner, &views)?)?),
@@ -156,9 +158,14 @@ impl Run<'_> {
     }
 }
 
-/// What models that rank are tuned on: pairs of training and validation data.
+/// What models that rank are tuned on: training data with validation data, or with folds where there are none.
 pub struct TuningData {
-    parts: Vec<(Dataset, Dataset)>,
+    train: Arc<Dataset>,
+    valid: Option<Arc<Dataset>>,
+    /// Train and test, taken out of the training data one after the other.
+    folds: Vec<[Part; 2]>,
+    /// What is trained on first, which decides the defaults that depend on the data.
+    lists: Lists,
     inputs: Fingerprint,
 }
 
@@ -174,22 +181,18 @@ impl TuningData {
         seed: u64,
     ) -> Result<TuningData, ParamError> {
         let inputs = fingerprint::of_examples(examples(&train), valid.as_ref().map(examples));
-        if let Some(valid) = valid {
-            return Ok(TuningData { parts: vec![(train, valid)], inputs });
-        }
-        let parts = plan(&train, &Spec::parse(&format!("k-fold:k={folds}"))?, seed)?;
-        let take = |name: &str| {
-            let parts = parts.iter().filter(|part| part.name.ends_with(name));
-            parts.map(|part| part.take(&train)).collect()
+        let folds = match valid {
+            Some(_) => Vec::new(),
+            None => split::k_fold(&train.lists, train.rows(), folds as usize, seed)?,
         };
-        let (trains, tests): (Vec<Dataset>, Vec<Dataset>) = (take(".train"), take(".test"));
-        Ok(TuningData { parts: trains.into_iter().zip(tests).collect(), inputs })
+        let lists = folds.first().map_or_else(|| train.lists.clone(), |[part, _]| part.lists(&train));
+        Ok(TuningData { train: train.into(), valid: valid.map(Arc::new), folds, lists, inputs })
     }
 }
 
 impl Tunable for TuningData {
     fn config(&self, settings: &Settings) -> Result<Config, ParamError> {
-        settings.clone().suited_to(&self.parts[0].0.lists)?.resolve(TrainerKind::Rank)
+        settings.resolve(TrainerKind::Rank)?.suited_to(&self.lists)
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -201,10 +204,16 @@ impl Tunable for TuningData {
         config: &Config,
         each: &mut dyn FnMut(&mut dyn TrainingLoop) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
-        for (train, valid) in &self.parts {
-            let job = Job::new(config, train.clone().into(), Some(valid.clone().into()))?;
+        let mut run = |train: Data, valid: Data| {
+            let job = Job::new(config, train, Some(valid))?;
             let views = job.views()?;
-            each(&mut *job.trainer(&views)?)?;
+            each(&mut *job.trainer(&views)?)
+        };
+        if let Some(valid) = &self.valid {
+            return run(Data::Memory(Arc::clone(&self.train)), Data::Memory(Arc::clone(valid)));
+        }
+        for [train, test] in &self.folds {
+            run(train.take(&self.train).into(), test.take(&self.train).into())?;
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use toprank_core::{Block, Differentiable, Lists, ModelError, ModelInput, Role, Stream, Tape};
 use toprank_data::Matrix;
 
-use crate::fit::engine::Examples;
+use crate::fit::engine::{Examples, score};
+use crate::rank::job::Learner;
 use crate::{
     Callbacks, Checkpoints, Config, Outcome, Progress, Record, Settings, TrainError, Trainer, TrainerKind,
     TrainingLoop,
@@ -197,6 +198,8 @@ fn a_run_taken_up_again_and_again_ends_in_the_same_bits() {
         let fresh = || Trainer::new(&config, line(3), examples(&train), Some(examples(&valid))).unwrap();
         let mut whole = fresh();
         let outcome = whole.run(&mut (), None).unwrap();
+        let scores = score(&*line(3), &whole.parameters(), examples(&valid)).unwrap();
+        assert_eq!(whole.take_kept_scores().as_ref(), Some(&scores), "{text}: as measured, averaged or not");
         for length in [1, 5, 11] {
             let keep = Checkpoints {
                 path: &path,
@@ -221,6 +224,9 @@ fn a_run_taken_up_again_and_again_ends_in_the_same_bits() {
             };
             assert_eq!(bits(&pieces), bits(&whole), "{text} in pieces of {length}");
             assert_eq!(timeless(&pieces), timeless(&whole), "{text} in pieces of {length}");
+            // The piece that measured the best may have been another one.
+            let kept = pieces.take_kept_scores();
+            assert!(kept.is_none_or(|kept| kept == scores), "{text} in pieces of {length}");
         }
     }
 }
@@ -257,7 +263,7 @@ fn the_best_pass_on_validation_is_kept_and_patience_ends_the_run() {
     assert_eq!(best, values.iter().copied().fold(f64::MIN, f64::max));
     assert_eq!(values[epoch as usize - 1], best);
     assert_eq!(values.len(), epoch as usize + 4);
-    let scores = crate::fit::engine::score(&*line(3), &trainer.parameters(), examples(&valid)).unwrap();
+    let scores = score(&*line(3), &trainer.parameters(), examples(&valid)).unwrap();
     let judged =
         toprank_metrics::evaluate(&valid.0, &scores, &[config.measure().unwrap()]).unwrap().results[0].mean;
     assert_eq!(judged, Some(best), "the parameters handed out are those of the best pass");

@@ -37,6 +37,9 @@ pub struct Trainer<'a> {
     valid: Option<Examples<'a>>,
     stages: Stages,
     parameters: FlatParameters,
+    /// Scores of the validation data after the last epoch, and those of the best parameters; empty: not measured.
+    valid_scores: Vec<f64>,
+    best_scores: Vec<f64>,
     average: Average,
     state: State,
     engine: Engine,
@@ -79,6 +82,8 @@ impl<'a> Trainer<'a> {
             state: stages.get(0).goal.state(train.lists)?,
             engine: Engine::new(config.parts() as usize),
             draws: Draws::default(),
+            valid_scores: Vec::new(),
+            best_scores: Vec::new(),
             gradient_previous: if two_steps { vec![0.0; parameters.values.len()] } else { Vec::new() },
             parameters,
             stages,
@@ -172,15 +177,18 @@ impl TrainingLoop for Trainer<'_> {
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         let Some(valid) = self.valid else { return Ok(None) };
-        let scores = score(&*self.model, &self.present(), valid)?;
-        let evaluation = evaluate(valid.lists, &scores, std::slice::from_ref(&self.common.measure))?;
-        Ok(Some(evaluation.results[0].mean))
+        // Not kept while others are computed.
+        self.valid_scores = Vec::new();
+        self.valid_scores = score(&*self.model, &self.present(), valid)?;
+        let measures = std::slice::from_ref(&self.common.measure);
+        Ok(Some(evaluate(valid.lists, &self.valid_scores, measures)?.results[0].mean))
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
         let best = self.present();
         check_finite(self.common.position.total, &best)?;
         self.parameters.best = best;
+        self.best_scores = std::mem::take(&mut self.valid_scores);
         Ok(())
     }
 
@@ -211,6 +219,8 @@ impl TrainingLoop for Trainer<'_> {
 
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
         self.enter_stage(position.stage)?;
+        // Of other parameters than those of the checkpoint.
+        (self.valid_scores, self.best_scores) = (Vec::new(), Vec::new());
         self.parameters.restore(stored, position.has_previous)?;
         if !self.average.state().is_empty() {
             let values = stored.f64("average")?;
@@ -226,5 +236,9 @@ impl TrainingLoop for Trainer<'_> {
 impl Learner for Trainer<'_> {
     fn kept(&self) -> Result<Scoring, TrainError> {
         Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
+    }
+
+    fn take_kept_scores(&mut self) -> Option<Vec<f64>> {
+        Some(std::mem::take(&mut self.best_scores)).filter(|scores| !scores.is_empty())
     }
 }

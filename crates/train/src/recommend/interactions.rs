@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use toprank_core::{Choices, Features, ParamError};
-use toprank_data::split::{self, Part};
+use toprank_data::split;
 use toprank_data::{Dataset, Matrix, Names};
 use toprank_embeddings::Shape;
 
 use super::config::Feedback;
-use super::recency::{self, Dated};
+use super::parts::PartBuilder;
+use super::recency;
 use crate::error::TrainError;
 use crate::fit::settings::Config;
 use crate::store::fingerprint::Input;
@@ -123,33 +124,36 @@ impl Interactions {
             return Err(ParamError::new("split", how, expected));
         }
         check(data)?;
-        let entries = |part: Option<&Part>| part.map_or(Vec::new(), |part| part.entries(data));
-        let user = |entry: u64| data.lists.offsets.partition_point(|&end| end <= entry) as u32 - 1;
-        let pair = |&e: &u64| (user(e), data.lists.row(e as usize) as u32, data.lists.labels[e as usize]);
-        let pairs = |entries: &[u64]| -> Vec<(u32, u32, f32)> { entries.iter().map(pair).collect() };
-        let (users, items) = (data.lists.len(), data.rows());
-        let choices = |entries: &[u64]| Choices::from_pairs(users, items, pairs(entries));
+        let lists = &data.lists;
         // Where the file's order says what is last, it is the order in time.
         let by_file = name == "leave-last" && (data.times.is_none() || spec.args.get("by") == Some("file"));
-        let parts = split::plan(data, &spec, seed)?;
-        let find = |name: &str| parts.iter().find(|part| part.name == name);
-        let (train, valid, test) = (entries(find("train")), entries(find("vali")), entries(find("test")));
-        let dated = |&e: &u64| {
-            let (user, item, _) = pair(&e);
-            let time = if by_file {
-                e as f64
-            } else {
-                data.times.as_ref().map_or(f64::NAN, |times| times[e as usize])
-            };
-            Dated { user, item, time }
+        let time = |entry: u64| match &data.times {
+            _ if by_file => entry as f64,
+            Some(times) => times[entry as usize],
+            None => f64::NAN,
         };
-        let later = if name == "random" { Vec::new() } else { in_order(train.iter().map(dated).collect()) };
+        let parts = split::plan(data, &spec, seed)?;
+        let part = |wanted: &str, in_order: bool| {
+            let entries = parts.iter().find(|part| part.name == wanted).map(|part| part.entries(data));
+            let mut rest = entries.as_deref().unwrap_or_default();
+            let mut part = PartBuilder::new(data.rows(), in_order);
+            for &end in &lists.offsets[1..] {
+                let (of_user, after) = rest.split_at(rest.partition_point(|&entry| entry < end));
+                part.push(of_user.iter().map(|&entry| {
+                    let at = entry as usize;
+                    (lists.row(at) as u32, lists.labels[at], time(entry))
+                }));
+                rest = after;
+            }
+            part.finish()
+        };
+        let (train, later) = part("train", name != "random");
         Ok(Interactions {
-            users: (0..users).map(|q| data.list_name(q)).collect(),
-            items: (0..items).map(|row| data.item_name(row)).collect(),
-            train: choices(&train),
-            valid: choices(&valid),
-            test: choices(&test),
+            users: (0..lists.len()).map(|q| data.list_name(q)).collect(),
+            items: (0..data.rows()).map(|row| data.item_name(row)).collect(),
+            train,
+            valid: part("vali", false).0,
+            test: part("test", false).0,
             later,
             ..Interactions::default()
         })
@@ -165,29 +169,17 @@ impl Interactions {
         test: Option<&Dataset>,
     ) -> Result<Interactions, ParamError> {
         let (mut users, mut items) = (Numbers::default(), Numbers::default());
-        let mut dated = Vec::new();
-        let mut parts: Vec<Vec<(u32, u32, f32)>> = Vec::new();
-        for data in [Some(train), valid, test] {
-            let mut pairs = Vec::new();
-            if let Some(data) = data {
-                check(data)?;
-                let rows: Vec<u32> = (0..data.rows()).map(|row| items.of(&data.item_name(row))).collect();
-                for q in 0..data.lists.len() {
-                    let user = users.of(&data.list_name(q));
-                    for e in data.lists.range(q) {
-                        let item = rows[data.lists.row(e)];
-                        pairs.push((user, item, data.lists.labels[e]));
-                        if let (true, Some(times)) = (parts.is_empty(), &data.times) {
-                            dated.push(Dated { user, item, time: times[e] });
-                        }
-                    }
-                }
-            }
-            parts.push(pairs);
-        }
+        let mut numbered = |data| Numbered::new(data, &mut users, &mut items);
+        let train = numbered(train)?;
+        let [valid, test] = [valid, test].map(|data| data.map(&mut numbered).transpose());
+        let (valid, test) = (valid?, test?);
         let (users, items) = (users.names, items.names);
-        let mut parts = parts.into_iter().map(|pairs| Choices::from_pairs(users.len(), items.len(), pairs));
-        let [train, valid, test] = [(); 3].map(|()| parts.next().unwrap_or_default());
+        let (train, later) = train.part(users.len(), items.len(), train.data.times.as_deref());
+        let held_out = |part: Option<Numbered>| match part {
+            Some(part) => part.part(users.len(), items.len(), None).0,
+            None => Choices::from_pairs(users.len(), items.len(), Vec::new()),
+        };
+        let (valid, test) = (held_out(valid), held_out(test));
         for (a, b, words) in [
             (&train, &valid, "training and validation"),
             (&train, &test, "training and test"),
@@ -204,15 +196,7 @@ impl Interactions {
                 }
             }
         }
-        Ok(Interactions {
-            users,
-            items,
-            train,
-            valid,
-            test,
-            later: in_order(dated),
-            ..Interactions::default()
-        })
+        Ok(Interactions { users, items, train, valid, test, later, ..Interactions::default() })
     }
 
     /// The pairs that are learned from: labels of 1, or ratings; what is recent weighs more.
@@ -233,7 +217,7 @@ impl Interactions {
     /// All pairs of several parts: what users are not recommended again.
     pub(crate) fn union(parts: &[&Choices]) -> Choices {
         let Some(first) = parts.first() else { return Choices::default() };
-        let mut all = Choices { item_count: first.item_count, offsets: vec![0], ..Choices::default() };
+        let mut all = Choices::of_items(first.item_count);
         let mut here: Vec<(u32, f32)> = Vec::new();
         for u in 0..first.len() {
             here.clear();
@@ -242,9 +226,7 @@ impl Interactions {
             }
             here.sort_unstable_by_key(|pair| pair.0);
             here.dedup_by_key(|pair| pair.0);
-            all.items.extend(here.iter().map(|pair| pair.0));
-            all.labels.extend(here.iter().map(|pair| pair.1));
-            all.offsets.push(all.items.len() as u64);
+            all.push(here.iter().copied());
         }
         all
     }
@@ -256,12 +238,13 @@ pub(crate) fn labelled(part: &Choices, feedback: Feedback) -> Choices {
         Feedback::Implicit => vec![1.0; part.pairs()],
         Feedback::Ratings => part.labels.iter().map(|y| if y.is_nan() { 0.0 } else { *y }).collect(),
     };
-    Choices { labels, ..part.clone() }
-}
-
-/// [`Interactions::later`] of these pairs; nothing where a time is missing.
-fn in_order(pairs: Vec<Dated>) -> Vec<u32> {
-    if pairs.iter().any(|pair| pair.time.is_nan()) { Vec::new() } else { recency::later(pairs) }
+    Choices {
+        item_count: part.item_count,
+        offsets: part.offsets.clone(),
+        items: part.items.clone(),
+        weights: part.weights.clone(),
+        labels,
+    }
 }
 
 fn check(data: &Dataset) -> Result<(), ParamError> {
@@ -293,5 +276,46 @@ impl Numbers {
         self.names.push(name);
         self.numbers.insert(name.to_string(), number);
         number
+    }
+}
+
+/// Data with the numbers that their users and items have among those of all parts.
+struct Numbered<'a> {
+    data: &'a Dataset,
+    /// Item of each row.
+    items: Vec<u32>,
+    /// User of each list, and the list, by user.
+    lists: Vec<(u32, usize)>,
+}
+
+impl Numbered<'_> {
+    fn new<'a>(
+        data: &'a Dataset,
+        users: &mut Numbers,
+        items: &mut Numbers,
+    ) -> Result<Numbered<'a>, ParamError> {
+        check(data)?;
+        let items = (0..data.rows()).map(|row| items.of(&data.item_name(row))).collect();
+        let of_list = (0..data.lists.len()).map(|q| (users.of(&data.list_name(q)), q));
+        let mut lists: Vec<(u32, usize)> = of_list.collect();
+        lists.sort_unstable();
+        Ok(Numbered { data, items, lists })
+    }
+
+    /// The choices of all users, and how many pairs are later than each where their times are given.
+    fn part(&self, users: usize, items: usize, times: Option<&[f64]>) -> (Choices, Vec<u32>) {
+        let lists = &self.data.lists;
+        let mut part = PartBuilder::new(items, times.is_some());
+        let mut rest = self.lists.as_slice();
+        for user in 0..users as u32 {
+            let (own, after) = rest.split_at(rest.partition_point(|(of, _)| *of <= user));
+            let entries = own.iter().flat_map(|&(_, q)| lists.range(q));
+            part.push(entries.map(|entry| {
+                let time = times.map_or(f64::NAN, |times| times[entry]);
+                (self.items[lists.row(entry)], lists.labels[entry], time)
+            }));
+            rest = after;
+        }
+        part.finish()
     }
 }

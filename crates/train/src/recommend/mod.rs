@@ -32,6 +32,7 @@ mod evaluate;
 mod file;
 mod fold_in;
 mod interactions;
+mod parts;
 mod recency;
 mod rows;
 #[cfg(test)]

@@ -11,27 +11,6 @@ weights of the relevant items; as competitors all items count alike.
 
 use toprank_core::Choices;
 
-/// A pair and when it was.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Dated {
-    pub user: u32,
-    pub item: u32,
-    pub time: f64,
-}
-
-/// How many pairs of the same user are later than each, ordered by user and item; of equal times the one that comes first
-/// in `pairs` is the earlier.
-pub(super) fn later(mut pairs: Vec<Dated>) -> Vec<u32> {
-    pairs.sort_by(|a, b| a.user.cmp(&b.user).then(a.time.total_cmp(&b.time)));
-    let mut counted: Vec<(u32, u32, u32)> = Vec::with_capacity(pairs.len());
-    for of_user in pairs.chunk_by(|a, b| a.user == b.user) {
-        let later = (0..of_user.len() as u32).rev();
-        counted.extend(of_user.iter().zip(later).map(|(pair, later)| (pair.user, pair.item, later)));
-    }
-    counted.sort_unstable();
-    counted.into_iter().map(|(.., later)| later).collect()
-}
-
 /// The weights of all pairs of a user of whom `later` says how many are later.
 pub(super) fn weights(later: &[u32], half_life: f64) -> impl Iterator<Item = f32> {
     let fresh = move |later: &u32| libm::exp2(-f64::from(*later) / half_life);
@@ -52,15 +31,6 @@ pub(super) fn weighed(choices: Choices, later: &[u32], half_life: f64) -> Choice
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn later_pairs_are_counted_by_time_and_equal_times_by_their_order() {
-        let dated = |user, item, time| Dated { user, item, time };
-        let pairs =
-            vec![dated(1, 4, 2.0), dated(0, 7, 9.0), dated(1, 2, 2.0), dated(1, 3, 1.0), dated(0, 1, 10.0)];
-        // User 0: item 1 is the last, 7 before it. User 1: 3, then 4, then 2.
-        assert_eq!(later(pairs), [0, 1, 0, 2, 1]);
-    }
 
     #[test]
     fn weights_halve_with_the_half_life_and_have_mean_one() {

@@ -8,11 +8,11 @@ The self-test is a small graph of the training data with the scores of its nodes
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{ModelError, ParamError, Policy};
+use toprank_core::{Lists, ModelError, ParamError, Policy};
 use toprank_data::graph::{GraphTables, QueryGraphs};
 use toprank_data::group::Interner;
 use toprank_metrics::{Measure, evaluate};
-use toprank_walks::{Stop, Walk};
+use toprank_walks::{Solved, Stop, Walk};
 
 use super::config;
 use crate::error::TrainError;
@@ -64,24 +64,49 @@ pub(super) fn all_lists(graphs: &QueryGraphs) -> Vec<u32> {
     (0..graphs.len() as u32).collect()
 }
 
-/// Scores of the judged nodes of some lists.
-///
-/// # Errors
-/// If there is no walk with these weights.
-pub fn judged_scores(
-    graphs: &QueryGraphs,
-    walk: Walk,
-    phi: &[f64],
-    which: &[u32],
-) -> Result<Vec<f64>, TrainError> {
-    let solved = walk.solve(graphs, which, phi, Stop::at(EVALUATED_ERROR))?;
-    let judged = graphs.lists(which, false);
-    let mut scores = Vec::with_capacity(judged.entries());
-    for k in 0..which.len() {
-        let rows = judged.range(k).map(|entry| graphs.of_row(judged.row(entry) as u32).1);
-        scores.extend(rows.map(|node| solved.score(k, node)));
+/// The judged nodes of some lists, looked up once: what scores are read at, and what they are evaluated by.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The lists.
+    pub(super) which: Vec<u32>,
+    /// Labels of the judged nodes.
+    pub lists: Lists,
+    /// The judged nodes, one list after the other.
+    pub nodes: Vec<u32>,
+}
+
+impl Judged {
+    /// Of all lists.
+    pub fn all(graphs: &QueryGraphs) -> Judged {
+        Judged::of(graphs, &all_lists(graphs))
     }
-    Ok(scores)
+
+    /// Of these lists.
+    pub fn of(graphs: &QueryGraphs, which: &[u32]) -> Judged {
+        let lists = graphs.lists(which, false);
+        let nodes = lists.rows.iter().flatten().map(|&row| graphs.of_row(row).1).collect();
+        Judged { which: which.to_vec(), lists, nodes }
+    }
+
+    /// Scores of the judged nodes by the walk with these weights.
+    ///
+    /// # Errors
+    /// If there is no such walk.
+    pub fn scores(&self, graphs: &QueryGraphs, walk: Walk, phi: &[f64]) -> Result<Vec<f64>, TrainError> {
+        let solved = walk.solve(graphs, &self.which, phi, Stop::at(EVALUATED_ERROR))?;
+        let mut scores = Vec::with_capacity(self.nodes.len());
+        self.read(&solved, &mut scores);
+        Ok(scores)
+    }
+
+    /// Scores of the judged nodes by a solved walk over these lists.
+    pub(super) fn read(&self, solved: &Solved, scores: &mut Vec<f64>) {
+        scores.clear();
+        for k in 0..self.lists.len() {
+            let nodes = &self.nodes[self.lists.range(k)];
+            scores.extend(nodes.iter().map(|&node| solved.score(k, node)));
+        }
+    }
 }
 
 impl WalkFile {
@@ -126,9 +151,9 @@ impl WalkFile {
         if measures.len() != 1 {
             return Err(ParamError::new("metric", metric, "one metric").into());
         }
-        let which = all_lists(graphs);
-        let scores = judged_scores(graphs, self.walk(), &self.phi_for(graphs)?, &which)?;
-        Ok(evaluate(&graphs.lists(&which, false), &scores, &measures)?.results[0].mean)
+        let judged = Judged::all(graphs);
+        let scores = judged.scores(graphs, self.walk(), &self.phi_for(graphs)?)?;
+        Ok(evaluate(&judged.lists, &scores, &measures)?.results[0].mean)
     }
 
     /// Names of all weights, in their order.

@@ -27,5 +27,5 @@ pub mod file;
 pub mod full_batch;
 mod trainer;
 
-pub use file::{About, WalkFile, judged_scores};
+pub use file::{About, Judged, WalkFile};
 pub use trainer::{LearnedWalk, PreparedGraphs, Trainer, TuningGraphs, theory};

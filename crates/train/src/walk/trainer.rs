@@ -1,12 +1,12 @@
 //! The trainer of walks, in the [`TrainingLoop`]: every step of a full-batch method is an epoch.
 
-use toprank_core::{Lists, ModelError, ParamError};
+use toprank_core::{ModelError, ParamError};
 use toprank_data::QueryGraphs;
 use toprank_metrics::evaluate;
 use toprank_walks::Walk;
 
 use super::config;
-use super::file::{About, WalkFile, all_lists, judged_scores};
+use super::file::{About, Judged, WalkFile, all_lists};
 use super::full_batch::{Adam, Found, Gbn, Gbp, Method, Oracle, Region, Theory, WalkOracle};
 use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
@@ -23,13 +23,21 @@ const GFN_VALIDATES_EVERY: u64 = 50;
 /// Error of the loss of the untuned walk.
 const UNTUNED_ERROR: f64 = 1e-9;
 
-/// Graphs made ready to be learned from: each feature is divided by its largest value, so that weights can be compared.
+/// Graphs made ready to be learned from: each feature is divided by its largest value, so that weights can be compared; those of
+/// validation by the same numbers, so that training and validation walk with the same weights.
 pub struct PreparedGraphs<'a> {
     graphs: &'a QueryGraphs,
     scaled: QueryGraphs,
     by_node: Vec<f32>,
     by_own: Vec<f32>,
-    valid: Option<&'a QueryGraphs>,
+    valid: Option<Validation<'a>>,
+}
+
+/// Graphs of validation.
+struct Validation<'a> {
+    graphs: &'a QueryGraphs,
+    scaled: QueryGraphs,
+    judged: Judged,
 }
 
 impl<'a> PreparedGraphs<'a> {
@@ -54,18 +62,22 @@ impl<'a> PreparedGraphs<'a> {
                 let found = "validation graphs with other features than the training graphs";
                 return Err(ModelError::new(found, "the same, in the same order").into());
             }
-            if valid.lists(&all_lists(valid), false).entries() == 0 {
-                let found = "validation graphs without judgements";
-                return Err(ModelError::new(found, "some judged nodes").into());
-            }
+        }
+        let judged = valid.map(Judged::all);
+        if judged.as_ref().is_some_and(|judged| judged.lists.entries() == 0) {
+            let found = "validation graphs without judgements";
+            return Err(ModelError::new(found, "some judged nodes").into());
         }
         let (by_node, by_own) = if config.no_scale() {
             (vec![0.0; graphs.node_width()], vec![0.0; graphs.edge_features.own.width()])
         } else {
             graphs.largest()
         };
-        let mut scaled = graphs.clone();
-        scaled.divide(&by_node, &by_own);
+        let scaled = graphs.divided(&by_node, &by_own);
+        let valid = valid.zip(judged).map(|(graphs, judged)| {
+            let scaled = graphs.divided(&by_node, &by_own);
+            Validation { graphs, scaled, judged }
+        });
         Ok(PreparedGraphs { graphs, scaled, by_node, by_own, valid })
     }
 
@@ -183,15 +195,15 @@ impl<'a> Trainer<'a> {
             },
         };
         let file = WalkFile::new(header, phi, start, graphs)?;
-        let lists = self.oracle.lists();
-        let values = (self.value(graphs, lists, &file.start)?, self.value(graphs, lists, &file.phi)?);
+        let judged = self.oracle.judged();
+        let values = (self.value(graphs, judged, &file.start)?, self.value(graphs, judged, &file.phi)?);
         Ok(LearnedWalk { file, found, values })
     }
 
     /// The metric of validation on some graphs.
-    fn value(&self, graphs: &QueryGraphs, lists: &Lists, phi: &[f64]) -> Result<Option<f64>, TrainError> {
-        let scores = judged_scores(graphs, self.walk, phi, &all_lists(graphs))?;
-        Ok(evaluate(lists, &scores, std::slice::from_ref(&self.common.measure))?.results[0].mean)
+    fn value(&self, graphs: &QueryGraphs, judged: &Judged, phi: &[f64]) -> Result<Option<f64>, TrainError> {
+        let scores = judged.scores(graphs, self.walk, phi)?;
+        Ok(evaluate(&judged.lists, &scores, std::slice::from_ref(&self.common.measure))?.results[0].mean)
     }
 }
 
@@ -232,13 +244,12 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
-        let Some(valid) = self.data.valid else { return Ok(None) };
+        let Some(valid) = &self.data.valid else { return Ok(None) };
         let every = if self.common.config.method() == "gfn" { GFN_VALIDATES_EVERY } else { 1 };
         if !self.common.position.step.is_multiple_of(every) {
             return Ok(Some(None));
         }
-        let lists = valid.lists(&all_lists(valid), false);
-        self.value(valid, &lists, &self.data.unscaled(self.method.phi())).map(Some)
+        self.value(&valid.scaled, &valid.judged, self.method.phi()).map(Some)
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
@@ -252,7 +263,7 @@ impl TrainingLoop for Trainer<'_> {
 
     /// Edges, features, seeds and judgements of training and validation graphs.
     fn fingerprint(&self) -> Fingerprint {
-        fingerprint(self.data.graphs, self.data.valid)
+        fingerprint(self.data.graphs, self.data.valid.as_ref().map(|valid| valid.graphs))
     }
 
     fn tensors(&self) -> Vec<Tensor<'_>> {
@@ -338,7 +349,7 @@ fn add(content: &mut Content, graphs: &QueryGraphs) {
     content.floats(&judged.labels);
     content.features(&graphs.node_features);
     content.features(&graphs.edge_features.own);
-    content.names(Some(&graphs.node_names));
+    content.names(Some(&*graphs.node_names));
     for columns in [&graphs.node_columns, &graphs.edge_columns] {
         content.texts(columns.iter().map(String::as_str));
     }

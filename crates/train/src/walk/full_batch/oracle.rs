@@ -16,14 +16,13 @@ use toprank_walks::{Score, Solved, Stop, Walk};
 use super::{Errors, FINEST, Oracle};
 use crate::error::TrainError;
 use crate::store::fingerprint::Input;
+use crate::walk::file::Judged;
 
 /// Loss and gradient of a walk at a promised accuracy.
 pub struct WalkOracle<'a> {
     graphs: &'a QueryGraphs,
     walk: Walk,
-    which: Vec<u32>,
-    lists: Lists,
-    nodes: Vec<u32>,
+    judged: Judged,
     offsets: Vec<usize>,
     goal: Goal,
     fresh: State,
@@ -47,12 +46,12 @@ impl<'a> WalkOracle<'a> {
         walk: Walk,
         goal: &Goal,
     ) -> Result<WalkOracle<'a>, TrainError> {
-        let lists = graphs.lists(which, false);
+        let judged = Judged::of(graphs, which);
+        let lists = &judged.lists;
         if lists.entries() == 0 {
             let expected = "judged nodes: a table `judgements` in their folder, a file of --judgements, or a column label of nodes";
             return Err(TrainError::unsuitable(Input::Graphs, "graphs without judgements", expected));
         }
-        let nodes = lists.rows.iter().flatten().map(|&row| graphs.of_row(row).1).collect();
         let offsets = lists.offsets.iter().map(|&offset| offset as usize).collect();
         let ones = vec![1.0; Walk::parameters(graphs)];
         let solved = walk.solve(graphs, which, &ones, Stop::at(1e-3))?;
@@ -67,16 +66,14 @@ impl<'a> WalkOracle<'a> {
         Ok(WalkOracle {
             graphs,
             walk,
-            which: which.to_vec(),
-            fresh: goal.state(&lists)?,
+            fresh: goal.state(lists)?,
             goal: goal.clone(),
             constant: 4.0 * pairs as f64 * scale * (scale + margin),
             beta: solved.bounds(RADIUS).ball.max(1.0),
             fixed: None,
             gradients: Gradients::default(),
             scores: Vec::with_capacity(lists.entries()),
-            lists,
-            nodes,
+            judged,
             offsets,
         })
     }
@@ -90,7 +87,12 @@ impl<'a> WalkOracle<'a> {
 
     /// The lists, as the objective sees them.
     pub fn lists(&self) -> &Lists {
-        &self.lists
+        &self.judged.lists
+    }
+
+    /// The judged nodes.
+    pub fn judged(&self) -> &Judged {
+        &self.judged
     }
 
     /// Lists that had no gradient when the objective was asked for the last time.
@@ -103,8 +105,8 @@ impl<'a> WalkOracle<'a> {
     /// # Errors
     /// If there is no walk at `phi`.
     pub fn scores(&mut self, phi: &[f64], error: f64) -> Result<&[f64], TrainError> {
-        let solved = self.walk.solve(self.graphs, &self.which, phi, Stop::at(error))?;
-        self.take_scores(&solved);
+        let solved = self.walk.solve(self.graphs, &self.judged.which, phi, Stop::at(error))?;
+        self.judged.read(&solved, &mut self.scores);
         Ok(&self.scores)
     }
 
@@ -117,13 +119,6 @@ impl<'a> WalkOracle<'a> {
         Ok(&self.gradients.losses)
     }
 
-    fn take_scores(&mut self, solved: &Solved) {
-        self.scores.clear();
-        for (k, ends) in self.offsets.windows(2).enumerate() {
-            self.scores.extend(self.nodes[ends[0]..ends[1]].iter().map(|&node| solved.score(k, node)));
-        }
-    }
-
     fn stop(&self, error: f64) -> Stop {
         let error = error.clamp(FINEST, 0.1);
         Stop { error: if self.fixed.is_some() { 0.0 } else { error }, iterations: self.fixed }
@@ -131,9 +126,9 @@ impl<'a> WalkOracle<'a> {
 
     /// Value and ∂loss/∂score: all lists, whole. Trackers are reset, so that the value is a function of φ alone.
     fn ask(&mut self, solved: &Solved) -> Result<f64, TrainError> {
-        self.take_scores(solved);
+        self.judged.read(solved, &mut self.scores);
         let mut state = self.fresh.clone();
-        self.goal.step(&Batch::all(&self.lists, &self.scores), &mut state, &mut self.gradients)?;
+        self.goal.step(&Batch::all(&self.judged.lists, &self.scores), &mut state, &mut self.gradients)?;
         Ok(self.gradients.loss)
     }
 }
@@ -148,7 +143,7 @@ impl Oracle for WalkOracle<'_> {
 
     fn value(&mut self, phi: &[f64], error: f64) -> Result<f64, TrainError> {
         let stop = self.stop(error / self.constant);
-        let solved = self.walk.solve(self.graphs, &self.which, phi, stop)?;
+        let solved = self.walk.solve(self.graphs, &self.judged.which, phi, stop)?;
         self.ask(&solved)
     }
 
@@ -156,11 +151,11 @@ impl Oracle for WalkOracle<'_> {
         let by_value = errors.value / self.constant;
         let by_gradient = self.walk.restart * errors.gradient / (2.0 * self.beta * self.constant);
         let stop = self.stop(by_value.min(by_gradient));
-        let solved = self.walk.solve(self.graphs, &self.which, phi, stop)?;
+        let solved = self.walk.solve(self.graphs, &self.judged.which, phi, stop)?;
         let value = self.ask(&solved)?;
         gradient.fill(0.0);
         let adjoint = (errors.gradient / (self.beta * self.constant)).clamp(1e-15, 1e-6);
-        solved.gradient(&self.offsets, &self.nodes, &self.gradients.gradient, adjoint, gradient);
+        solved.gradient(&self.offsets, &self.judged.nodes, &self.gradients.gradient, adjoint, gradient);
         Ok(value)
     }
 }
