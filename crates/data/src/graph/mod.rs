@@ -392,8 +392,10 @@ fn running(counts: &[u32]) -> Vec<u32> {
     offsets
 }
 
-/// Parts into which nodes are cut for placing: each looks at all edges and writes those into its own nodes.
+/// Most parts into which nodes are cut for placing: each looks at all edges and writes those into its own nodes.
 const PARTS: usize = 4;
+/// Edges looked at before some are placed.
+const BLOCK: usize = 1024;
 
 /// Puts every edge among those into its target. Each part fills its own stretch, so the result does not depend on
 /// threads.
@@ -405,7 +407,7 @@ fn place(
     ends: &mut [u32],
     placed: Option<&mut [f32]>,
 ) {
-    let parts = if sources.len() < 1 << 16 { 1 } else { PARTS };
+    let parts = if sources.len() < 1 << 16 { 1 } else { rayon::current_num_threads().min(PARTS) };
     let mut cuts: Vec<usize> = (0..parts)
         .map(|part| offsets.partition_point(|&offset| (offset as usize) < sources.len() * part / parts))
         .collect();
@@ -431,12 +433,19 @@ fn place(
     jobs.into_par_iter().for_each(|(nodes, ends, mut placed)| {
         let base = offsets[nodes.start];
         let mut next: Vec<u32> = offsets[nodes.clone()].iter().map(|offset| offset - base).collect();
-        let width = nodes.len() as u32;
-        for (edge, (&source, &target)) in sources.iter().zip(targets).enumerate() {
-            let own = target.wrapping_sub(nodes.start as u32);
-            if own < width {
-                let at = &mut next[own as usize];
-                ends[*at as usize] = source;
+        let (first, width) = (nodes.start as u32, nodes.len() as u32);
+        let mut own = [0u32; BLOCK];
+        for (block, targets_of) in targets.chunks(BLOCK).enumerate() {
+            // No branch depends on the target: every edge is noted, and only those into own nodes move the end on.
+            let mut count = 0;
+            for (edge, target) in targets_of.iter().enumerate() {
+                own[count] = edge as u32;
+                count += usize::from(target.wrapping_sub(first) < width);
+            }
+            for &edge in &own[..count] {
+                let edge = block * BLOCK + edge as usize;
+                let at = &mut next[(targets[edge] - first) as usize];
+                ends[*at as usize] = sources[edge];
                 if let (Some(placed), Some(weights)) = (&mut placed, weights) {
                     placed[*at as usize] = weights[edge];
                 }

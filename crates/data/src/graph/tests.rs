@@ -209,6 +209,16 @@ fn pieces_of_a_long_list_join_without_a_seam() {
 
 proptest! {
     #[test]
+    fn integers_are_read_as_far_as_their_digits_go(
+        before in "[a-z]{0,9}", number in "(0|[1-9][0-9]{0,11}|0[0-9]{1,9}|429496729[0-9]|)", after in "([^0-9][^x]{0,9})?"
+    ) {
+        let text = format!("{before}{number}{after}");
+        let expected = number.parse::<u32>().ok().filter(|n| *n < u32::MAX && n.to_string() == number);
+        let found = edges::digits(text.as_bytes(), before.len());
+        prop_assert_eq!(found, expected.map(|n| (n, before.len() + number.len())));
+    }
+
+    #[test]
     fn both_directions_hold_the_same_edges(
         ends in prop::collection::vec((0u32..40, 0u32..40), 0..300)
     ) {

@@ -48,6 +48,7 @@ pub(crate) fn build(
     BUFFER.with_borrow_mut(|buffer| {
         buffer.resize((wanted + 1) * BLOCK, 0);
         let (buffer, values) = buffer.split_at_mut(wanted * BLOCK);
+        let (buffer, _) = buffer.as_chunks_mut::<BLOCK>();
         let blocks = rows.len().div_ceil(BLOCK).max(1);
         for b in 0..blocks {
             let block = &rows[b * BLOCK..rows.len().min((b + 1) * BLOCK)];
@@ -61,16 +62,17 @@ pub(crate) fn build(
                     prefetch(packed, later as usize);
                 }
                 let from = row as usize * tiles + first;
-                for (t, word) in words[from..from + wanted].iter().enumerate() {
-                    buffer[t * BLOCK + r] = *word;
+                for (word, column) in words[from..from + wanted].iter().zip(&mut *buffer) {
+                    column[r] = *word;
                 }
                 values[r] = packed[row as usize];
             }
-            for (t, tile) in out.iter_mut().enumerate() {
+            for (t, (tile, words)) in out.iter_mut().zip(&*buffer).enumerate() {
                 if b == 0 {
                     tile.as_flattened_mut().fill(0);
                 }
-                add(tile, &buffer[t * BLOCK..t * BLOCK + block.len()], &values[..block.len()]);
+                let columns = data.width() - (first + t) * TILE;
+                add(columns, tile, &words[..block.len()], &values[..block.len()]);
                 if b + 1 == blocks {
                     done(first + t, tile);
                 }
@@ -95,19 +97,28 @@ fn prefetch(numbers: &[u64], at: usize) {
     let _ = (numbers, at);
 }
 
-/// Adds the packed gradients of a block to the bins that its words name.
-fn add(tile: &mut Tile, words: &[u64], values: &[u64]) {
-    let [c0, c1, c2, c3, c4, c5, c6, c7] = tile;
+/// Adds the packed gradients of a block to the bins that its words name, in the first `columns` of a tile.
+fn add(columns: usize, tile: &mut Tile, words: &[u64], values: &[u64]) {
+    match columns {
+        1 => add_to::<1>(tile, words, values),
+        2 => add_to::<2>(tile, words, values),
+        3 => add_to::<3>(tile, words, values),
+        4 => add_to::<4>(tile, words, values),
+        5 => add_to::<5>(tile, words, values),
+        6 => add_to::<6>(tile, words, values),
+        7 => add_to::<7>(tile, words, values),
+        _ => add_to::<TILE>(tile, words, values),
+    }
+}
+
+#[inline]
+fn add_to<const COLUMNS: usize>(tile: &mut Tile, words: &[u64], values: &[u64]) {
     for (word, &value) in words.iter().zip(values) {
-        let [b0, b1, b2, b3, b4, b5, b6, b7] = word.to_le_bytes().map(usize::from);
-        c0[b0] = c0[b0].wrapping_add(value);
-        c1[b1] = c1[b1].wrapping_add(value);
-        c2[b2] = c2[b2].wrapping_add(value);
-        c3[b3] = c3[b3].wrapping_add(value);
-        c4[b4] = c4[b4].wrapping_add(value);
-        c5[b5] = c5[b5].wrapping_add(value);
-        c6[b6] = c6[b6].wrapping_add(value);
-        c7[b7] = c7[b7].wrapping_add(value);
+        let bins = word.to_le_bytes();
+        for column in 0..COLUMNS {
+            let sum = &mut tile[column][usize::from(bins[column])];
+            *sum = sum.wrapping_add(value);
+        }
     }
 }
 
