@@ -194,11 +194,12 @@ impl Catalog {
 
     fn find(&self, name: &str) -> Option<&Line> {
         let name = self.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
-        self.lines.iter().find(|line| line.name == name)
+        self.lines.iter().find(|line| is_of(line, name))
     }
 
-    fn aliases_of(&self, line: &Line) -> Vec<&'static str> {
-        self.aliases.iter().filter(|(_, name)| *name == line.name).map(|(alias, _)| *alias).collect()
+    /// The aliases of a line with what they stand for: the line itself, or the line with parameters.
+    fn aliases_of(&self, line: &Line) -> Vec<(&'static str, &'static str)> {
+        self.aliases.iter().filter(|(_, meant)| is_of(line, meant)).copied().collect()
     }
 
     fn table(&self, width: usize) -> String {
@@ -221,9 +222,11 @@ impl Catalog {
 
     fn page(&self, line: &Line, width: usize) -> String {
         let mut text = format!("{}: {}\n", usage(line), line.about);
-        let aliases = self.aliases_of(line);
-        if !aliases.is_empty() {
-            text += &format!("Also called {}.\n", aliases.join(", "));
+        for (alias, meant) in self.aliases_of(line) {
+            text += &match meant == line.name {
+                true => format!("Also called {alias}.\n"),
+                false => format!("{meant} is also called {alias}.\n"),
+            };
         }
         text += &format!("\n{}", page::render(line.page, width));
         if !line.params.is_empty() && !page::lists_parameters(line.page) {
@@ -249,7 +252,7 @@ impl Catalog {
             |p: &Param| json!({"name": p.name, "default": p.default, "range": p.range, "about": p.about});
         let mut value = json!({
             "name": line.name,
-            "aliases": self.aliases_of(line),
+            "aliases": self.aliases_of(line).iter().map(|(alias, _)| alias).collect::<Vec<_>>(),
             "family": line.family,
             "about": line.about,
             "params": line.params.iter().map(param).collect::<Vec<_>>(),
@@ -261,6 +264,11 @@ impl Catalog {
         }
         value
     }
+}
+
+/// True if `text` is the line, with parameters or without.
+fn is_of(line: &Line, text: &str) -> bool {
+    text.split(':').next() == Some(line.name)
 }
 
 /// `pauc[:fpr=…]`, `ndcg[@k]`: the name with its parameters; many are left to the page.

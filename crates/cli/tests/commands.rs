@@ -137,9 +137,13 @@ fn the_catalog_lists_and_explains_objectives() {
         assert!(listed.iter().any(|one| one["name"] == entry.name && one["family"] == entry.family));
     }
     let page = shell.ok("objectives listnet");
-    for part in
-        ["Also called softmax", "∂loss/∂s_j", "parameter", "target", "Examples: listnet:target=linear"]
-    {
+    for part in [
+        "listnet:target=linear is also called softmax.",
+        "∂loss/∂s_j",
+        "parameter",
+        "target",
+        "Examples: listnet:target=linear",
+    ] {
         assert!(page.contains(part), "no {part}:\n{page}");
     }
     assert_eq!(shell.ok("objectives softmax"), page);

@@ -77,8 +77,8 @@ const fn joined<const N: usize>() -> [Listing; N] {
     all
 }
 
-/// Other names under which objectives are known.
-pub static ALIASES: &[(&str, &str)] = &[("softmax", "listnet"), ("lambdamart", "lambdarank")];
+/// Other names under which objectives are known, some with parameters that they set.
+pub static ALIASES: &[(&str, &str)] = &[("softmax", "listnet:target=linear"), ("lambdamart", "lambdarank")];
 
 /// Every name and alias.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -87,6 +87,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The entry of a name or an alias.
 pub fn find(name: &str) -> Option<&'static Listing> {
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    let meant = alias(name).unwrap_or(name);
+    let name = meant.split(':').next().unwrap_or(meant);
     OBJECTIVES.iter().find(|line| line.entry.name == name)
+}
+
+/// What an alias stands for.
+pub(crate) fn alias(name: &str) -> Option<&'static str> {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, meant)| *meant)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec, catalog};
 use toprank_metrics::MAX_EXP2_LABEL;
 
-use crate::catalog::{Listing, find, names};
+use crate::catalog::{Listing, alias, find, names};
 use crate::compositional::tracker::RATE;
 use crate::driver::{Batch, Gradients};
 use crate::objective::{Input, Objective, Out};
@@ -18,8 +18,8 @@ use crate::work::Work;
 /// ```
 /// use toprank_core::{Gain, Policy};
 /// use toprank_objectives::Goal;
-/// let goal = Goal::parse("softmax:target=linear", &Policy::default()).unwrap();
-/// assert_eq!(goal.name(), "listnet:target=linear");
+/// let goal = Goal::parse("softmax:smoothing=0.1", &Policy::default()).unwrap();
+/// assert_eq!(goal.name(), "listnet:target=linear:smoothing=0.1");
 /// let error = Goal::parse("listnet:targt=exp", &Policy::default()).unwrap_err();
 /// assert!(error.to_string().contains("target"), "{error}");
 /// assert_eq!(Goal::parse("lambdarank:k=10", &Policy::default()).unwrap().name(), "lambdarank@10");
@@ -50,7 +50,7 @@ impl Goal {
             _ => error,
         })?;
         let line = find(&spec.name).ok_or_else(|| unknown(&spec.name))?;
-        let spec = cut_by_key(Spec { name: line.entry.name.to_string(), ..spec }, line)?;
+        let spec = cut_by_key(without_alias(spec)?, line)?;
         check_parameters(&spec, line)?;
         let mut policy = base.clone();
         for (key, value) in spec.args.0.iter().filter(|(key, _)| Policy::KEYS.contains(&key.as_str())) {
@@ -313,6 +313,15 @@ static OWN: Listing = Listing {
 
 fn unknown(name: &str) -> ParamError {
     catalog::unknown("objective", name, names())
+}
+
+/// The same without an alias; a parameter that is set overrides that of the alias.
+fn without_alias(spec: Spec) -> Result<Spec, ParamError> {
+    let Some(meant) = alias(&spec.name) else { return Ok(spec) };
+    let mut meant = Spec::parse(meant)?;
+    meant.args.0.retain(|(key, _)| spec.args.get(key).is_none());
+    meant.args.0.extend(spec.args.0);
+    Ok(Spec { cut: spec.cut.or(meant.cut), ..meant })
 }
 
 /// `name:k=10` is another way to write `name@10` for an objective that takes a cut-off.

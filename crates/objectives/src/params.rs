@@ -1,6 +1,6 @@
 //! Parameters that several objectives share.
 
-use toprank_core::{Param, Spec};
+use toprank_core::{Param, ParamError, Spec};
 
 /// Gain of a label; read by [`crate::Goal`] into the policy.
 pub(crate) const GAIN: Param = Param {
@@ -25,6 +25,19 @@ pub(crate) const CUT: Param = Param {
     range: "an integer from 1 on",
     about: "K: only the top K positions count",
 };
+
+/// Label smoothing, which [`smoothing`] reads.
+pub(crate) const SMOOTHING: Param = Param {
+    name: "smoothing",
+    default: "0",
+    range: "in [0, 1)",
+    about: "ε: part of the target that is divided equally among all items of the list",
+};
+
+/// ε of a spec.
+pub(crate) fn smoothing(spec: &Spec) -> Result<f64, ParamError> {
+    spec.args.number(SMOOTHING.name, 0.0, SMOOTHING.range, |x| (0.0..1.0).contains(&x))
+}
 
 /// Parameters of several tables, one after the other, `N` in all.
 pub(crate) const fn join<const N: usize>(tables: &[&[Param]]) -> [Param; N] {

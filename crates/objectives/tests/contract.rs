@@ -574,7 +574,8 @@ fn names_are_unique_and_aliases_lead_to_a_line() {
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     for (alias, name) in aliases {
-        assert_eq!(toprank_objectives::find(alias).unwrap().entry.name, *name);
+        assert_eq!(goal(alias).name(), goal(name).name());
+        assert_eq!(toprank_objectives::find(alias).unwrap().entry.name, goal(name).listing().entry.name);
     }
 }
 

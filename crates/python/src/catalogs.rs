@@ -62,8 +62,11 @@ fn line_of<T: ?Sized>(entry: &Entry<T>, examples: &[&str], aliases: &[(&str, &st
             json!({"name": param.name, "default": param.default, "range": param.range, "about": param.about})
         })
         .collect();
-    let aliases: Vec<&str> =
-        aliases.iter().filter(|alias| alias.1 == entry.name).map(|alias| alias.0).collect();
+    let aliases: Vec<&str> = aliases
+        .iter()
+        .filter(|alias| alias.1.split(':').next() == Some(entry.name))
+        .map(|alias| alias.0)
+        .collect();
     json!({
         "name": entry.name,
         "family": entry.family,

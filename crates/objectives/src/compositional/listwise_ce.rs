@@ -8,8 +8,10 @@ use super::tracker::{GAMMA, LAGGED};
 use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
 };
-use crate::objective::Objective;
-use crate::params::{GAIN, RELEVANT};
+use crate::objective::{Hessian, Input, Needs, Objective, Out};
+use crate::params::{GAIN, RELEVANT, SMOOTHING, smoothing};
+use crate::state::{Column, ListState};
+use crate::work::Work;
 
 pub(crate) const PARAMS: &[Param] = &[
     GAMMA,
@@ -20,6 +22,7 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "P over the relevant items: 1/N+ each, or in proportion to their gains",
     },
     Param { about: "τ: scores are divided by it", ..TEMPERATURE },
+    SMOOTHING,
     LAGGED,
     GAIN,
     RELEVANT,
@@ -28,20 +31,22 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "listwise-ce:gamma=0.5",
     "listwise-ce:target=gain",
     "listwise-ce:temperature=0.5",
+    "listwise-ce:smoothing=0.2",
     "listwise-ce:lagged=true",
     "listwise-ce:target=gain:gain=linear",
     "listwise-ce:relevant=2",
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let inner = Inner::Of(Surrogate::Exponential { temperature: spec.args.positive("temperature", 1.0)? });
+    let temperature = spec.args.positive("temperature", 1.0)?;
+    let inner = Inner::Of(Surrogate::Exponential { temperature });
     let by_gain = spec.args.one_of("target", "uniform", &[("uniform", false), ("gain", true)])?;
-    Compositional::boxed(
-        CrossEntropy { by_gain },
-        inner,
-        Tracker::from_spec(spec, Rule::MovingAverage)?,
-        spec,
-    )
+    let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
+    let plain = Compositional::from_spec(CrossEntropy { by_gain }, inner, tracker, spec)?;
+    Ok(match smoothing(spec)? {
+        0.0 => Box::new(plain),
+        epsilon => Box::new(Smoothed { plain, factor: epsilon / temperature }),
+    })
 }
 
 /// f(g) = P ln(N g).
@@ -68,8 +73,82 @@ impl Outer for CrossEntropy {
     }
 
     fn at(&self, anchor: &Anchor, u: [f64; 2], _: bool) -> Outcome {
-        let probability = if self.by_gain { anchor.gain } else { 1.0 } / anchor.list;
+        let probability = self.probability(anchor.gain, anchor.list);
         Outcome { value: probability * (anchor.items.ln() + u[0]), slope: [probability, 0.0] }
+    }
+}
+
+impl CrossEntropy {
+    /// P of a relevant item of this gain, in a list whose unnormalised P sum to `total`.
+    fn probability(&self, gain: f64, total: f64) -> f64 {
+        if self.by_gain { gain / total } else { 1.0 / total }
+    }
+}
+
+/// The same with label smoothing.
+///
+/// ln Z − Σ_j t_j s_j/τ with t = (1−ε)P + ε/N is the plain loss plus (ε/τ) Σ_i P_i (s_i − mean of all s): linear in the scores, so
+/// the tracker stays as it is, and a sample is unbiased with the weights of its strata.
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    plain: Compositional<CrossEntropy>,
+    /// ε/τ.
+    factor: f64,
+}
+
+impl Objective for Smoothed {
+    fn needs(&self) -> Needs {
+        self.plain.needs()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        self.plain.columns()
+    }
+
+    fn prepare(&self, whole: &List, policy: &Policy, state: &mut ListState, work: &mut Work) {
+        self.plain.prepare(whole, policy, state, work);
+    }
+
+    fn hessian(&self) -> Hessian {
+        self.plain.hessian()
+    }
+
+    fn takes_uneven_draws(&self) -> bool {
+        self.plain.takes_uneven_draws()
+    }
+
+    fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        let loss = self.plain.list(input, state, work, out)?;
+        let (strata, total) = (Strata::of(input, state), state.values[0]);
+        let weights = strata.weights(Reference::All, true);
+        let scale = self.factor * strata.relevant as f64 / strata.drawn_relevant as f64;
+        // (ε/τ) P of an item, 0 if it is not relevant; its weight ω in the mean.
+        let of = |j: usize| match input.is_relevant(j) {
+            true => {
+                let probability = self.plain.outer.probability(input.gain(j), total);
+                (scale * input.weight(j) * probability, weights.relevant)
+            }
+            false => (0.0, weights.others * input.stands_for(j)),
+        };
+        let s = input.list.scores;
+        let (mut part, mut whole, mut by_part, mut mean) = (0.0, 0.0, 0.0, 0.0);
+        for j in 0..s.len() {
+            // Relative to the first score: an offset of all scores costs no digits.
+            let ((p, weight), score) = (of(j), s[j] - s[0]);
+            part += p;
+            whole += weight;
+            by_part += p * score;
+            mean += weight * score;
+        }
+        // Σ_i P_i Σ_j ω_j (s_i − s_j), its derivative, and the same derivative at the scores of the previous step.
+        let gradients = [Some(&mut *out.gradient), out.gradient_previous.as_deref_mut()];
+        for gradient in gradients.into_iter().flatten() {
+            for (j, gradient) in gradient.iter_mut().enumerate() {
+                let (p, weight) = of(j);
+                *gradient += p * whole - part * weight;
+            }
+        }
+        Some(loss + by_part * whole - part * mean)
     }
 }
 
@@ -78,9 +157,60 @@ mod tests {
     use toprank_core::{Lists, Policy, Spec};
 
     use super::*;
-    use crate::objective::{Input, Out};
     use crate::state::State;
-    use crate::work::Work;
+    use crate::{Batch, Draws, Goal, Gradients};
+
+    /// Every draw of 2 of 3 relevant and 2 of 4 other items, with trackers that hold the exact means.
+    #[test]
+    fn the_mean_of_the_sampled_gradient_is_the_gradient_of_the_whole_list() {
+        let scores = [0.3, -0.2, 1.1, 0.9, -1.0, 0.4, 0.0];
+        let lists = Lists {
+            item_weights: Some(vec![1.0, 0.5, 2.0, 1.0, 1.0, 1.0, 1.0]),
+            ..Lists::from_lengths(&[7], vec![2.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0])
+        };
+        for text in ["listwise-ce:target=gain:lagged=true", "listwise-ce:temperature=0.5:lagged=true"] {
+            let goal = Goal::parse(&format!("{text}:smoothing=0.3"), &Policy::default()).unwrap();
+            let mut tracked = goal.state(&lists).unwrap();
+            let mut whole = Gradients::default();
+            goal.step(&Batch::all(&lists, &scores), &mut tracked, &mut whole).unwrap();
+            let (mut mean, mut count) = ([0.0; 7], 0.0);
+            for left_out in 0..3 {
+                for (a, b) in [(3, 4), (3, 5), (3, 6), (4, 5), (4, 6), (5, 6)] {
+                    let items: Vec<u32> = (0..3).filter(|i| *i != left_out).chain([a, b]).collect();
+                    let drawn: Vec<f64> = items.iter().map(|&i| scores[i as usize]).collect();
+                    let draws = Draws {
+                        lists: vec![0],
+                        offsets: vec![0, 4],
+                        items: items.clone(),
+                        ..Draws::default()
+                    };
+                    let batch = Batch { draws: Some(&draws), ..Batch::all(&lists, &drawn) };
+                    let mut out = Gradients::default();
+                    goal.step(&batch, &mut tracked.clone(), &mut out).unwrap();
+                    for (&item, g) in items.iter().zip(&out.gradient) {
+                        mean[item as usize] += g;
+                    }
+                    count += 1.0;
+                }
+            }
+            for (j, (sum, expected)) in mean.iter().zip(&whole.gradient).enumerate() {
+                assert!((sum / count - expected).abs() < 1e-14, "{text}, {j}: {} {expected}", sum / count);
+            }
+        }
+    }
+
+    #[test]
+    fn a_smoothed_list_by_hand() {
+        // softmax(s) = 3/6, 2/6, 1/6; the target is 0.1, 0.7 + 0.1, 0.1.
+        let (scores, labels) = ([3f64.ln(), 2f64.ln(), 0.0], [0.0, 1.0, 0.0]);
+        let goal = Goal::parse("listwise-ce:smoothing=0.3", &Policy::default()).unwrap();
+        let (loss, gradient) = goal.of_list(&List::new(&scores, &labels)).unwrap();
+        assert!((loss - (0.1 * 2f64.ln() + 0.8 * 3f64.ln() + 0.1 * 6f64.ln())).abs() < 1e-15);
+        let expected = [3.0 / 6.0 - 0.1, 2.0 / 6.0 - 0.8, 1.0 / 6.0 - 0.1];
+        assert!(gradient.iter().zip(expected).all(|(g, e)| (g - e).abs() < 1e-15), "{gradient:?}");
+        let (moved, _) = goal.of_list(&List::new(&scores.map(|s| s + 1e9), &labels)).unwrap();
+        assert!((moved - loss).abs() < 1e-6);
+    }
 
     /// A tracker that looks at two steps, which no line of the catalog gives this objective yet.
     #[test]

@@ -107,6 +107,14 @@ impl Strata {
         }
     }
 
+    /// The uniform distribution over all items of the list, as the drawn ones represent it: the probability of an item that is not
+    /// relevant, and of one that is. A stratum of which nothing was drawn leaves its part to the other one.
+    pub fn uniform(&self) -> [f64; 2] {
+        let weights = self.plain_weights(Set::All);
+        let drawn = weights[0] * self.drawn_others as f64 + weights[1] * self.drawn_relevant as f64;
+        weights.map(|weight| weight / drawn)
+    }
+
     /// N-.
     pub fn others(&self) -> usize {
         self.items - self.relevant
@@ -172,6 +180,18 @@ mod tests {
         assert_eq!(draw.weights(Reference::OtherClass, false).relevant, 0.5);
         let whole = Strata { items: 100, relevant: 8, drawn_relevant: 8, drawn_others: 92 };
         assert_eq!(whole.weights(Reference::All, true), Weights { own: 0.01, relevant: 0.01, others: 0.01 });
+    }
+
+    #[test]
+    fn the_uniform_distribution_gives_each_stratum_its_part_whatever_was_drawn() {
+        for (drawn_relevant, drawn_others) in [(2, 10), (8, 92), (1, 3)] {
+            let draw = Strata { items: 100, relevant: 8, drawn_relevant, drawn_others };
+            let [other, relevant] = draw.uniform();
+            assert!((relevant * drawn_relevant as f64 - 0.08).abs() < 1e-15);
+            assert!((other * drawn_others as f64 - 0.92).abs() < 1e-15);
+        }
+        let others = Strata { items: 100, relevant: 8, drawn_relevant: 0, drawn_others: 4 };
+        assert_eq!(others.uniform(), [0.25, 0.0]);
     }
 
     #[test]
