@@ -106,6 +106,10 @@ impl Tune {
             reading: self.reading.clone(),
             own: serde_json::Value::Null,
         };
+        if fixed.from.is_some() {
+            let file = self.config.display();
+            return Err(Failure::usage(format!("{file}: trials start from scratch; expected no key from")));
+        }
         let quiet = common.quiet;
         match space.plan.trainer {
             TrainerKind::Rank => {

@@ -289,12 +289,17 @@ const READERS: &[(&str, &str)] = &[
         "recommend train --data shop/interactions.csv --item-features @ --model two-tower:width=2 --epochs 1 -o r.toprank --quiet",
         "items.csv",
     ),
+    (
+        "recommend train --data shop/interactions.csv --from @ --model mf:width=2 --epochs 1 -o r.toprank --quiet",
+        "rec.toprank",
+    ),
     ("recommend evaluate @", "rec.toprank"),
     ("recommend top @ --all", "rec.toprank"),
     ("pagerank rank --edges @", "edges.txt"),
     ("pagerank rank --edges edges.txt --seeds @", "seeds.txt"),
     ("pagerank sessions --log @ -o sessions", "clicks/sessions.tsv"),
     ("pagerank train --graphs graphs --judgements @ --steps 1 -o w.toprank --quiet", "graphs/judgements.tsv"),
+    ("pagerank train --graphs graphs --from @ --steps 1 -o w.toprank --quiet", "walk.toprank"),
     ("pagerank predict @ --graphs graphs", "walk.toprank"),
     ("pagerank evaluate @ --graphs graphs", "walk.toprank"),
     ("pagerank evaluate walk.toprank --graphs graphs --judgements @", "graphs/judgements.tsv"),
@@ -312,6 +317,10 @@ const READERS: &[(&str, &str)] = &[
 #[cfg(feature = "neural")]
 const NETWORK_READERS: &[(&str, &str)] = &[
     ("embed train --data @ --class kind --split 100/0/0 --epochs 1 -o e.toprank --quiet", "rows.csv"),
+    (
+        "embed train --data rows.csv --class kind --split 100/0/0 --from @ --model mlp:hidden=2 --epochs 1 -o e.toprank --quiet",
+        "emb.toprank",
+    ),
     ("embed apply @ --data rows.csv -o v.csv", "emb.toprank"),
     ("embed apply emb.toprank --data @ -o v.csv", "rows.csv"),
     ("retrieve @ --queries rows.csv --class kind", "emb.toprank"),

@@ -279,3 +279,40 @@ fn killed_again_and_again_and_resumed_the_walk_is_the_same_to_the_byte() {
         assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"), "{method}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_warm_start_goes_on_from_the_weights_of_another_walk_and_is_resumed_to_the_byte() {
+    let shell = Toprank::new();
+    shell.ok("generate graphs --queries 40 --nodes 20 --seed 1 -o graphs --quiet");
+    shell.ok("generate graphs --queries 40 --nodes 20 --node-features 3 --seed 1 -o narrow --quiet");
+    let run = "pagerank train --graphs graphs --json";
+    let first = json(&shell.ok(&format!("{run} --steps 15 -o first.toprank")));
+    let next = json(&shell.ok(&format!("{run} --steps 1 --from first.toprank -o next.toprank")));
+    let loss = |result: &serde_json::Value, key: &str| result["loss"][key].as_f64().unwrap();
+    assert_eq!(next["from"]["new_features"], 0);
+    assert_eq!(loss(&next, "untuned"), loss(&first, "untuned"));
+    assert!(loss(&next, "learned") <= loss(&first, "learned") + 1e-9, "{next} {first}");
+    // Features that the walk does not know start as without it; one that the graphs lack is refused.
+    shell.ok("pagerank train --graphs narrow --steps 5 -o small.toprank --quiet");
+    let (out, notes) = shell.with_notes(&format!("{run} --steps 2 --from small.toprank -o wide.toprank"));
+    let new = json(&out)["from"]["new_features"].as_u64().unwrap();
+    assert!(
+        new > 0 && notes.contains(&format!("warm start: {new} features new to the walk")),
+        "{out}{notes}"
+    );
+    let error = shell.fails(3, "pagerank train --graphs narrow --from first.toprank -o x.toprank --quiet");
+    assert!(error.contains("narrow: no feature \"f4\" of nodes") && error.contains("warm-start"), "{error}");
+
+    let run = "pagerank train --graphs graphs --method adam --steps 80 --from first.toprank --quiet";
+    shell.ok(&format!("{run} -o whole.toprank"));
+    let command = format!("{run} --checkpoint-every 0 -o killed.toprank");
+    assert_eq!(shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 3), None, "not killed");
+    let first = shell.bytes("first.toprank");
+    shell.file_of_bytes("first.toprank", &shell.bytes("next.toprank"));
+    let error = shell.fails(3, "pagerank train --resume killed.toprank --quiet");
+    assert!(error.contains("the model to warm-start from changed"), "{error}");
+    shell.file_of_bytes("first.toprank", &first);
+    shell.ok("pagerank train --resume killed.toprank --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+}

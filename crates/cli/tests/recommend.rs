@@ -143,6 +143,128 @@ fn killed_again_and_again_and_resumed_the_recommender_is_the_same_to_the_byte() 
     assert!(error.contains("--resume takes no other settings"), "{error}");
 }
 
+/// A step so small that nothing moves.
+const STILL: &str = "--epochs 1 --learning-rate 1e-30 --optimiser adam --sampler pairs:batch=256:items=20";
+
+#[test]
+fn a_warm_start_finds_users_and_items_by_name_and_says_who_is_new() {
+    let shell = shell();
+    let model = "--model neumf:width=8:layers=8";
+    shell.ok(&format!("{RUN} {model} {SMALL} -o first.toprank"));
+    let value = |model: &str, on: &str| {
+        json(&shell.ok(&format!("recommend evaluate {model} -m ndcg@10 --on {on} --json")))["metrics"]["ndcg@10"]
+            .as_f64()
+            .unwrap()
+    };
+    let same = json(&shell.ok(&format!("{RUN} {model} {STILL} --from first.toprank -o same.toprank --json")));
+    assert_eq!((&same["from"]["new_users"], &same["from"]["new_items"]), (&0.into(), &0.into()), "{same}");
+    assert_eq!(value("same.toprank", "test"), value("first.toprank", "test"));
+    // The same lines in another order, with a user and an item that are new.
+    let text = shell.read("demo/interactions.csv");
+    let (head, lines) = text.split_once('\n').unwrap();
+    let turned: String = lines.lines().rev().map(|line| line.to_string() + "\n").collect();
+    let item = lines.split(',').nth(1).unwrap();
+    let new = format!("stranger,{item},1,1\nstranger,novelty,1,2\n");
+    shell.file("more.csv", &format!("{head}\n{new}{turned}"));
+    let run = "recommend train --data more.csv --split none";
+    let (_, notes) = shell.with_notes(&format!("{run} {model} {STILL} --from first.toprank -o more.toprank"));
+    assert!(
+        notes.contains(
+            "warm start: 1 of 151 users and 1 of 201 items are new to the model and start at random"
+        ),
+        "{notes}"
+    );
+    let top = |model: &str| {
+        let top = json(&shell.ok(&format!("recommend top {model} --user u7 --k 150 --json")));
+        let items = top["top"][0]["items"].as_array().unwrap().iter();
+        items.map(|best| best["item"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let (old, new) = (top("first.toprank"), top("more.toprank"));
+    assert_eq!(old[..20], new.into_iter().filter(|item| item != "novelty").collect::<Vec<_>>()[..20]);
+    for (code, args, words) in [
+        (
+            2,
+            "--model mf:width=8",
+            "the model must be of the kind neumf:width=8:layers=8, as the model to warm-start from",
+        ),
+        (2, "--model neumf:width=6:layers=8", "numbers per user"),
+        (2, "--model neumf:width=8:layers=4", "which has"),
+        (3, &format!("{model} --from demo/interactions.csv"), "not a safetensors file"),
+        (2, &format!("{model} --warm-up-learning-rate 0.1"), "or given with the number of warm-up epochs"),
+    ] {
+        let from = if args.contains("--from") { "" } else { "--from first.toprank" };
+        let error = shell.fails(code, &format!("{RUN} {args} {from} -o x.toprank"));
+        assert!(error.contains(words), "{args}: {error}");
+    }
+    shell.file("others.csv", &format!("{head}\n{}", lines.replace(",i", ",other")));
+    let error = shell
+        .fails(3, &format!("recommend train --data others.csv {model} --from first.toprank -o x.toprank"));
+    assert!(
+        error.contains("others.csv") && error.contains("is one of the model to warm-start from"),
+        "{error}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_warm_start_with_two_learning_rates_is_resumed_to_the_byte_and_only_from_the_same_model() {
+    let shell = shell();
+    let model = "--objective song --model mf:width=8 --sampler pairs:batch=128:items=20 --patience 0";
+    shell.ok(&format!("{RUN} {model} --epochs 2 -o first.toprank"));
+    shell.ok(&format!("{RUN} {model} --epochs 3 -o other.toprank"));
+    let settings = format!(
+        "{model} --epochs 6 --warm-up 2 --warm-up-lr 0.03 --lr 0.004 --from first.toprank --checkpoint-every 0"
+    );
+    shell.ok(&format!("{RUN} {settings} -o whole.toprank --curves curves"));
+    let curve = shell.read("curves/curve.csv");
+    let head: Vec<&str> = curve.lines().next().unwrap().split(',').collect();
+    let at = head.iter().position(|name| *name == "learning_rate").unwrap();
+    let rates: Vec<&str> = curve.lines().skip(1).map(|line| line.split(',').nth(at).unwrap()).collect();
+    assert_eq!(rates, ["0.03", "0.03", "0.004", "0.004", "0.004", "0.004", "0.004", "0.004"]);
+    let command = format!("{RUN} {settings} -o killed.toprank");
+    for times in [3, 5] {
+        let command = match times {
+            3 => &command,
+            _ => "recommend train --resume killed.toprank --checkpoint-every 0 --quiet",
+        };
+        assert_eq!(shell.signalled(command, "-KILL", "killed.toprank.checkpoint", times), None, "not killed");
+    }
+    let (first, other) = (shell.bytes("first.toprank"), shell.bytes("other.toprank"));
+    shell.file_of_bytes("first.toprank", &other);
+    let error = shell.fails(3, "recommend train --resume killed.toprank --quiet");
+    assert!(
+        error.contains("the model to warm-start from changed") && error.contains("first.toprank"),
+        "{error}"
+    );
+    shell.file_of_bytes("first.toprank", &first);
+    shell.ok("recommend train --resume killed.toprank --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+}
+
+#[test]
+fn validation_among_drawn_items_is_labelled_as_such() {
+    let shell = shell();
+    let run = format!("{RUN} --model mf:width=8 {SMALL}");
+    let full = json(&shell.ok(&format!("{run} -o full.toprank --json")));
+    assert_eq!(full["protocol"], "full ranking over all unseen items");
+    let sampled = json(&shell.ok(&format!("{run} --valid-items 20 -o sampled.toprank --json")));
+    assert_eq!(
+        sampled["protocol"],
+        "SAMPLED: held-out items against 20 drawn unseen ones, not a full ranking"
+    );
+    let best = |result: &serde_json::Value| result["best"]["value"].as_f64().unwrap();
+    assert!(best(&sampled) > best(&full), "{sampled} {full}");
+    let epoch = sampled["best"]["epoch"].as_u64().unwrap();
+    let again = shell.ok(&format!("{run} --valid-items 20 -o again.toprank"));
+    assert!(again.contains("on validation (SAMPLED: held-out items against 20 drawn"), "{again}");
+    assert!(again.contains(&format!("in epoch {epoch}")), "{again}");
+    assert_eq!(shell.bytes("sampled.toprank"), shell.bytes("again.toprank"));
+    // What the run says is what an evaluation of the kept model with the same draws says.
+    let found =
+        json(&shell.ok("recommend evaluate sampled.toprank --on valid --sampled 20 -m ndcg@20 --json"));
+    assert!((found["metrics"]["ndcg@20"].as_f64().unwrap() - best(&sampled)).abs() < 1e-12, "{found}");
+}
+
 #[test]
 #[cfg(unix)]
 fn tables_in_a_folder_give_the_same_bytes_killed_or_not_and_leave_nothing_there() {

@@ -141,6 +141,61 @@ fn killed_again_and_again_and_resumed_the_embedding_is_the_same_to_the_byte() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_warm_start_finds_features_by_name_and_is_resumed_to_the_byte() {
+    let shell = shell();
+    shell.ok(&format!("{RUN} {SMALL} -o first.toprank"));
+    // The same columns in another order, and one more.
+    let turned: String = rows()
+        .lines()
+        .map(|line| {
+            line.split(',').rev().collect::<Vec<_>>().join(",")
+                + if line.starts_with('n') { ",x\n" } else { ",7\n" }
+        })
+        .collect();
+    shell.file("turned.csv", &turned);
+    let run = RUN.replace("rows.csv", "turned.csv");
+    let network = "--model mlp:hidden=16 --dimensions 8 --batch-classes 6 --class-rows 4 --patience 0 --from first.toprank";
+    shell.ok(&format!("{run} {network} --epochs 1 --learning-rate 1e-30 -o same.toprank"));
+    let vectors = |model: &str| {
+        shell.ok(&format!("embed apply {model} --data rows.csv --item name -o v.csv --quiet"));
+        shell.read("v.csv")
+    };
+    assert_eq!(vectors("same.toprank"), vectors("first.toprank"));
+    for (code, args, words) in [
+        (
+            2,
+            "--model linear --dimensions 8",
+            "the model must be of the kind mlp:hidden=16, as the model to warm-start from",
+        ),
+        (2, "--model mlp:hidden=12 --dimensions 8", "which has"),
+        (
+            2,
+            "--model mlp:hidden=16 --dimensions 4",
+            "dimensions must be 8, as the model to warm-start from has, but is 4",
+        ),
+    ] {
+        let error = shell.fails(code, &format!("{RUN} {args} --from first.toprank -o x.toprank"));
+        assert!(error.contains(words), "{args}: {error}");
+    }
+    shell.file("narrow.csv", &rows().replace(",noise,", ",other,"));
+    let error = shell.fails(3, &format!("{} {network} -o x.toprank", RUN.replace("rows.csv", "narrow.csv")));
+    assert!(error.contains("narrow.csv") && error.contains("noise"), "{error}");
+
+    let settings = format!("{network} --epochs 30 --checkpoint-every 0");
+    shell.ok(&format!("{RUN} {settings} -o whole.toprank"));
+    let command = format!("{RUN} {settings} -o killed.toprank");
+    assert_eq!(shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 3), None, "not killed");
+    let first = shell.bytes("first.toprank");
+    shell.file_of_bytes("first.toprank", &shell.bytes("whole.toprank"));
+    let error = shell.fails(3, "embed train --resume killed.toprank --quiet");
+    assert!(error.contains("the model to warm-start from changed"), "{error}");
+    shell.file_of_bytes("first.toprank", &first);
+    shell.ok("embed train --resume killed.toprank --quiet");
+    assert_eq!(shell.bytes("whole.toprank"), shell.bytes("killed.toprank"));
+}
+
+#[test]
 fn images_of_bytes_rows_without_classes_and_labels_as_classes_are_taken() {
     let shell = Toprank::new();
     // 40 images of 2 × 3 bytes, four classes by which corner is bright.

@@ -157,7 +157,7 @@ impl Walk {
         serde_json::to_string(&self.0.header).map_err(refused)
     }
 
-    /// Each feature with its weight and the weight that training started from.
+    /// Each feature with its weight and the weight that it has in the untuned walk.
     fn weights(&self) -> Vec<(String, f64, f64)> {
         let both = self.0.phi.iter().zip(&self.0.start);
         self.0.names().into_iter().zip(both).map(|(name, (phi, start))| (name, *phi, *start)).collect()

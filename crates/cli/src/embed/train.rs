@@ -24,6 +24,7 @@ Examples:
   toprank embed train --data digits.csv --split 50/0/50 --objective smooth-ap --model mlp:hidden=64 --dimensions 16 -o emb.toprank
   toprank embed train --data train.csv --valid valid.csv --class id --objective multi-similarity --memory 1024 -o emb.toprank
   toprank embed train --data images.csv --views two:noise=0.3:mask=0.2 --objective global-contrastive -o emb.toprank
+  toprank embed train --data newer.csv --class id --from emb.toprank --epochs 10 -o newer.toprank
   toprank embed train --resume emb.toprank
 
 Classes: the column that --class names (strings or numbers), else each value of the label. --split divides the classes, so that no
@@ -35,6 +36,9 @@ A batch holds --batch-classes classes and --class-rows rows of each; every row i
 query over the other rows. --memory N adds the last N vectors of earlier batches as candidates (cross-batch memory). --views two
 learns without classes: each row is shown twice, with noise and masked features, and is to find its other view; candidates=across
 compares first views with second views only (the two-way form). Classes serve validation alone then.
+
+--from MODEL starts from the network of another embedding of the same kind and dimension; its features are found by their names, and
+its transforms are kept.
 
 While it trains, MODEL.checkpoint beside the model holds everything that is needed to resume: Ctrl-C stops after the present step,
 --resume continues, and the model is the same to the byte as if the run had never been interrupted.";
@@ -83,8 +87,12 @@ impl Train {
             return Err(Failure::usage("--split divides the classes of --data: expected no --valid with it"));
         }
         let [train, valid, test] = parts(origin, config, common.quiet)?;
-        let data = Prepared::new(config, train, Some(valid), &test.names())
-            .map_err(|error| about_inputs(error, &origin.paths))?;
+        let (valid, test) = (Some(valid), test.names());
+        let prepared = match &origin.paths.from {
+            None => Prepared::new(config, train, valid, &test),
+            Some(path) => Prepared::warm_started(config, Embedder::load(path.as_ref())?, train, valid, &test),
+        };
+        let data = prepared.map_err(|error| about_inputs(error, &origin.paths))?;
         let validated = data.classes().1 > 0;
         if !validated {
             note(common, "no classes for validation: the model of the last epoch is kept");

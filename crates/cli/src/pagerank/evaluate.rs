@@ -18,7 +18,7 @@ const AFTER_HELP: &str = "\
 Example:
   toprank pagerank evaluate walk.toprank --graphs test --metrics ndcg@10,map
 
-Compared are the learned random walk, the untuned one (the weights that training started from: all features weigh the same, each
+Compared are the learned random walk, the untuned one (all features weigh the same, each
 divided by its largest value) and the number of edges into a node (in-degree). Only judged nodes are ranked; judged nodes that
 are not in the graph count as not retrieved. p is from a paired t test against the untuned walk. Above the table is a verdict for
 each pair, with the interval of the difference and p corrected over all pairs and metrics (Holm).";

@@ -10,7 +10,7 @@ use super::{GraphReading, number};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::reading::Reading;
-use crate::table::{Style, Table};
+use crate::table::{Style, Table, counted};
 use crate::train::flags::{SettingFlags, Walk};
 use crate::train::run::{Begun, RunFlags, about_inputs, result_json};
 use crate::{Common, note, print, print_json};
@@ -27,6 +27,7 @@ Examples:
   toprank pagerank train --graphs graphs --objective margin --method gbn -o walk.toprank
   toprank pagerank train --graphs graphs --objective song -o walk.toprank
   toprank pagerank train --graphs train --valid valid --objective ndcg@10 --plot weights.svg -o walk.toprank
+  toprank pagerank train --graphs newer --from walk.toprank -o newer.toprank
   toprank pagerank train --resume walk.toprank
 
 Weights of seeds and edges are linear in their features, with one weight above 0 per feature; every feature is first divided by
@@ -41,7 +42,8 @@ Methods:
 
 A step is an epoch: --curves gets a record of each (loss, norm of the gradient, learning rate: 1/L for gbn). With --valid the
 weights that are best there are kept; otherwise gbn keeps those of the smallest gradient norm, the others those of the smallest
-loss. Ctrl-C stops after the present step, --resume continues, and the walk is the same to the byte as if the run had never been
+loss. --from WALK starts from the weights of another walk, by the names of its features, all of which the graphs must have; a feature
+that it does not know starts with the weight that it has in an untuned walk. Ctrl-C stops after the present step, --resume continues, and the walk is the same to the byte as if the run had never been
 interrupted.";
 
 /// Learn the weights of a walk from judged nodes
@@ -92,6 +94,18 @@ impl Train {
         let wrong = |error| about_inputs(error, &origin.paths);
         let prepared = PreparedGraphs::new(config, &graphs, valid.as_ref()).map_err(wrong)?;
         let mut trainer = Trainer::new(config, &prepared).map_err(wrong)?;
+        let mut new_features = None;
+        if let Some(path) = &origin.paths.from {
+            let new = trainer.start_from(&WalkFile::load(path.as_ref())?).map_err(wrong)?;
+            new_features = Some(new);
+            if new > 0 {
+                let features = counted(new, "feature");
+                note(
+                    common,
+                    format!("warm start: {features} new to the walk, with the weights of an untuned one"),
+                );
+            }
+        }
         let mut save = |trainer: &Trainer| trainer.learned()?.file.save(origin.output());
         let name = |q: usize| graphs.list_names.get(q).to_string();
         let validated = valid.is_some();
@@ -100,7 +114,7 @@ impl Train {
         if let Some(path) = &self.plot {
             draw(&learned.file, path)?;
         }
-        report(common, &begun, &learned, outcome, seconds)
+        report(common, &begun, &learned, new_features, outcome, seconds)
     }
 
     /// The settings, with the damping factor as its complement.
@@ -122,6 +136,7 @@ fn report(
     common: &Common,
     begun: &Begun,
     learned: &LearnedWalk,
+    new_features: Option<usize>,
     outcome: Outcome,
     seconds: f64,
 ) -> Result<(), Failure> {
@@ -142,6 +157,7 @@ fn report(
             ("train".into(), json!({"untuned": untuned, "learned": tuned})),
             ("valid".into(), json!(reached.best.map(|(_, value)| value))),
             ("weights".into(), json!(weights)),
+            ("from".into(), json!(new_features.map(|count| json!({"new_features": count})))),
         ]);
         return print_json(&result);
     }

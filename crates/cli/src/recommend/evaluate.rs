@@ -122,12 +122,7 @@ impl Evaluate {
             text += "\n";
             toprank::data::sink::write_file(path, |out| out.write_all(text.as_bytes()))?;
         }
-        let protocol = match self.sampled {
-            None => "full ranking over all unseen items".to_string(),
-            Some(count) => {
-                format!("SAMPLED: held-out items against {count} drawn unseen ones, not a full ranking")
-            }
-        };
+        let protocol = protocol(self.sampled);
         let means = Means::new(results);
         if common.json || self.format == Style::Json {
             let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
@@ -199,6 +194,16 @@ impl Evaluate {
             )));
         }
         Ok(other.evaluate(part, measures, self.valid_unseen, sampled, k)?.evaluation)
+    }
+}
+
+/// Among which items those that were held out are ranked.
+pub(super) fn protocol(sampled: Option<u32>) -> String {
+    match sampled {
+        None => "full ranking over all unseen items".into(),
+        Some(count) => {
+            format!("SAMPLED: held-out items against {count} drawn unseen ones, not a full ranking")
+        }
     }
 }
 

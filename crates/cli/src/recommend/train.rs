@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toprank::data::ReadOptions;
-use toprank::train::recommend::{self, Interactions, Known, TableStorage, Trainer};
+use toprank::train::recommend::{self, Interactions, Known, NewRows, TableStorage, Trainer};
 use toprank::train::store::fingerprint::Input;
 use toprank::train::{Config, Files, Outcome, Recommender, TrainError, TrainerKind};
 
+use super::evaluate::protocol;
 use crate::failure::Failure;
 use crate::reading::Reading;
 use crate::table::counted;
@@ -30,11 +31,17 @@ Examples:
   toprank recommend train --data train.txt --valid valid.txt --test test.txt --input-format adjacency -o rec.toprank
   toprank recommend train --data u.data --objective bpr --sampler pairs:batch=4096:group=10:items=10 -o rec.toprank
   toprank recommend train --data u.data --model two-tower --item-features items.csv -o rec.toprank
+  toprank recommend train --data u.data --objective song --warm-up 20 --warm-up-learning-rate 0.01 --learning-rate 0.004 -o rec.toprank
+  toprank recommend train --data newer.data --from rec.toprank --epochs 10 -o newer.toprank
   toprank recommend train --resume rec.toprank
 
 Splits: leave-last (each user's last item by time is test, the one before it validation), random (each user's items by fractions),
 none; or parts given by --valid and --test. Early stopping ranks, after every epoch, all items the user has not interacted with in
-training, and keeps the model that is best by --valid-metric. The test part is not looked at.
+training, and keeps the model that is best by --valid-metric. The test part is not looked at. --valid-items N ranks the held-out items
+among N drawn unseen ones instead; such values are not those of full rankings, and the report says so.
+
+--from MODEL starts from the vectors and weights of another recommender of the same kind, dimension and features. Users and items are
+found by their names; those that it does not know start at random, and are counted.
 
 A batch (--sampler) holds relevant pairs and, for each drawn user, some other items:
   pairs:batch=B:group=G:items=N        every pair once an epoch, G of a user together, N other items with them
@@ -217,24 +224,46 @@ impl Train {
             )),
             error => about_inputs(error, &origin.paths),
         })?;
+        let new = match &origin.paths.from {
+            None => None,
+            Some(path) => {
+                let from = Recommender::load_mapped(path.as_ref())?;
+                let new = trainer.start_from(&from).map_err(|error| about_inputs(error, &origin.paths))?;
+                note(common, warm_start(&new, &data));
+                Some(new)
+            }
+        };
         let mut saved = None;
         let mut save = |trainer: &Trainer| saved.insert(trainer.recommender()?).save(origin.output());
         let name = |user: usize| data.users.get(user).to_string();
         let (outcome, seconds) = begun.train(common, &mut trainer, validated, &mut save, &name)?;
         let recommender = saved.map_or_else(|| trainer.recommender(), Ok)?;
-        report(common, &begun, &recommender, outcome, seconds)
+        report(common, &begun, &recommender, new, outcome, seconds)
     }
+}
+
+/// What a warm start found.
+fn warm_start(new: &NewRows, data: &Interactions) -> String {
+    format!(
+        "warm start: {} of {} and {} of {} are new to the model and start at random",
+        new.users,
+        counted(data.users.len(), "user"),
+        new.items,
+        counted(data.items.len(), "item")
+    )
 }
 
 fn report(
     common: &Common,
     begun: &Begun,
     recommender: &Recommender,
+    new: Option<NewRows>,
     outcome: Outcome,
     seconds: f64,
 ) -> Result<(), Failure> {
     let (header, data, output) = (recommender.header(), recommender.data(), begun.origin.output());
     let (config, reached) = (&header.config, &header.reached);
+    let protocol = protocol(Some(config.valid_items()).filter(|items| *items > 0));
     if common.json {
         let pairs =
             json!({"train": data.train.pairs(), "valid": data.valid.pairs(), "test": data.test.pairs()});
@@ -244,6 +273,8 @@ fn report(
             ("items".into(), json!(header.items)),
             ("pairs".into(), pairs),
             ("parameters".into(), json!(recommender.parameters())),
+            ("protocol".into(), json!(protocol)),
+            ("from".into(), json!(new.map(|new| json!({"new_users": new.users, "new_items": new.items})))),
         ]);
         return print_json(&result);
     }
@@ -256,7 +287,7 @@ fn report(
         counted(data.train.pairs(), "pair"),
         reached.epochs,
         reached.steps,
-        result_text(config, reached, "epoch", "validation, all unseen items ranked"),
+        result_text(config, reached, "epoch", &format!("validation ({protocol})")),
         output.display()
     ))
 }

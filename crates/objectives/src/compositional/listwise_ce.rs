@@ -80,7 +80,7 @@ impl Outer for CrossEntropy {
 
 impl CrossEntropy {
     /// P of a relevant item of this gain, in a list whose unnormalised P sum to `total`.
-    fn probability(&self, gain: f64, total: f64) -> f64 {
+    fn probability(self, gain: f64, total: f64) -> f64 {
         if self.by_gain { gain / total } else { 1.0 / total }
     }
 }

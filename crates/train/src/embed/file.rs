@@ -21,6 +21,7 @@ use crate::fit::flat::block_tensors;
 use crate::rank::predict::by_name;
 use crate::rank::scoring::Scoring;
 use crate::store::container::{self, Stored, Tensor};
+use crate::store::fingerprint::{Fingerprint, Input};
 use crate::store::header::{self, Header};
 use crate::store::model_file::Probes;
 
@@ -87,6 +88,14 @@ impl Embedder {
     /// The network and its parameters.
     pub(crate) fn network(&self) -> (&dyn Differentiable, &[f32]) {
         (&*self.model, &self.parameters)
+    }
+
+    /// It as an input of a run that starts from it.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::default().with(Input::From, |content| {
+            content.bytes(serde_json::to_string(&self.header).unwrap_or_default().as_bytes());
+            content.floats(&self.parameters);
+        })
     }
 
     /// The features of its self-test, row after row.

@@ -4,13 +4,14 @@ use toprank_core::ParamError;
 use toprank_data::transform::{Pipeline, StepConfig};
 
 use super::classes::Classes;
-use super::file::Parts;
+use super::file::{Embedder, Parts};
 use super::trainer::Trainer;
 use super::views::Views;
 use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::TrainingLoop;
 use crate::fit::tune::Tunable;
+use crate::fit::warm_start::check_kind;
 use crate::rank::predict::by_name;
 use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::model_file::Probes;
@@ -25,6 +26,8 @@ pub struct Prepared {
     pub(super) width: usize,
     pub(super) probes: Probes,
     pub(super) parts: Parts,
+    /// What training starts from.
+    pub(super) from: Option<Embedder>,
 }
 
 impl Prepared {
@@ -34,10 +37,44 @@ impl Prepared {
     /// If there is nothing to learn from, or the parts have other features.
     pub fn new(
         config: &Config,
+        train: Classes,
+        valid: Option<Classes>,
+        test: &[String],
+    ) -> Result<Prepared, TrainError> {
+        Prepared::begin(config, None, train, valid, test)
+    }
+
+    /// The same, warm-started from an embedding: its features are found by their names, its transforms are kept, its parameters are the
+    /// start.
+    ///
+    /// # Errors
+    /// As in [`Prepared::new`], or if it is of another kind or dimension, or has features that `train` lacks.
+    pub fn warm_started(
+        config: &Config,
+        from: Embedder,
+        train: Classes,
+        valid: Option<Classes>,
+        test: &[String],
+    ) -> Result<Prepared, TrainError> {
+        check_kind(config.model(), from.header().config.model())?;
+        let (found, expected) = (config.dimensions(), from.header().config.dimensions());
+        if found != expected {
+            let expected = format!("{expected}, as the model to warm-start from has");
+            return Err(ParamError::new("dimensions", &found.to_string(), &expected).into());
+        }
+        Prepared::begin(config, Some(from), train, valid, test)
+    }
+
+    fn begin(
+        config: &Config,
+        from: Option<Embedder>,
         mut train: Classes,
         valid: Option<Classes>,
         test: &[String],
     ) -> Result<Prepared, TrainError> {
+        if let Some(header) = from.as_ref().map(Embedder::header) {
+            train = of_names(Input::Data, train, &header.features, header.width)?;
+        }
         let width = train.data.features.width();
         let wrong =
             |found: String, expected: &str| Err(TrainError::unsuitable(Input::Data, &found, expected));
@@ -63,19 +100,21 @@ impl Prepared {
         };
         let probes = Probes::take(&train.data.lists, &train.data.features);
         let columns: Vec<String> = train.data.columns.iter().map(|column| column.name.clone()).collect();
-        let transforms = Pipeline::fit_apply(&mut train.data, &StepConfig::parse_all(config.transforms())?)?;
-        let ready = |mut valid: Classes| -> Result<Classes, TrainError> {
-            valid.data = by_name("", &columns, width, valid.data, 0.0).map_err(|error| match error {
-                TrainError::Format { found, expected, .. } => {
-                    TrainError::unsuitable(Input::Valid, &found, &expected)
-                }
-                error => error,
-            })?;
+        let transforms = match &from {
+            None => Pipeline::fit_apply(&mut train.data, &StepConfig::parse_all(config.transforms())?)?,
+            Some(from) => {
+                let transforms = from.header().transforms.clone();
+                transforms.apply(&mut train.data)?;
+                transforms
+            }
+        };
+        let ready = |valid: Classes| -> Result<Classes, TrainError> {
+            let mut valid = of_names(Input::Valid, valid, &columns, width)?;
             transforms.apply(&mut valid.data)?;
             Ok(valid)
         };
         let valid = valid.filter(|valid| valid.rows() > 0).map(ready).transpose()?;
-        Ok(Prepared { train, valid, transforms, columns, width, probes, parts })
+        Ok(Prepared { train, valid, transforms, columns, width, probes, parts, from })
     }
 
     /// Rows to learn from.
@@ -87,6 +126,25 @@ impl Prepared {
     pub fn classes(&self) -> (usize, usize) {
         (self.train.len(), self.valid.as_ref().map_or(0, Classes::len))
     }
+}
+
+/// The features of these names, in this order.
+fn of_names(
+    which: Input,
+    mut classes: Classes,
+    names: &[String],
+    width: usize,
+) -> Result<Classes, TrainError> {
+    classes.data = by_name("", names, width, classes.data, 0.0).map_err(|error| match error {
+        TrainError::Format { found, expected, .. } => TrainError::unsuitable(which, &found, &expected),
+        error => error,
+    })?;
+    let found = classes.data.features.width();
+    if found != width {
+        let words = |width: usize| format!("{width} features");
+        return Err(TrainError::unsuitable(which, &words(found), &words(width)));
+    }
+    Ok(classes)
 }
 
 /// Rows, classes and names of both parts.

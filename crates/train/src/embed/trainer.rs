@@ -32,6 +32,7 @@ use crate::fit::sampler;
 use crate::fit::settings::Config;
 use crate::fit::stages::Stages;
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
+use crate::fit::warm_start::check_blocks;
 use crate::rank::models::{self, Model};
 use crate::store::container::{Stored, Tensor, numbers};
 use crate::store::fingerprint::{Fingerprint, Input};
@@ -90,7 +91,7 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// If a setting does not suit the data.
     pub fn new(config: &Config, data: &'a Prepared) -> Result<Trainer<'a>, TrainError> {
-        let common = LoopState::new(config)?;
+        let mut common = LoopState::new(config)?;
         let views = Views::parse(config.views())?;
         let dimensions = config.dimensions() as usize;
         let Model::Network(architecture) = models::parse(config.model())? else {
@@ -117,8 +118,16 @@ impl<'a> Trainer<'a> {
         let (_, kind) = sampler::parse(&config::sampler(config))?;
         let stages =
             Stages::new(config, false, |policy, seed| kind.open(&lists, policy, seed), |goal, _| Ok(goal))?;
+        let mut parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
+        if let Some(from) = &data.from {
+            let (network, start) = from.network();
+            let theirs = (from.header().config.model(), network.blocks());
+            check_blocks((config.model(), model.blocks()), theirs)?;
+            parameters.values.copy_from_slice(start);
+            common.more_inputs = from.fingerprint();
+        }
         Ok(Trainer {
-            parameters: FlatParameters::new(&*model, config.optimiser(), config.seed())?,
+            parameters,
             memory: Memory::new(config.memory() as usize, dimensions, groups.rows()),
             work: Work::default(),
             state,

@@ -30,3 +30,4 @@ pub mod settings;
 pub(crate) mod stages;
 pub mod training_loop;
 pub mod tune;
+pub(crate) mod warm_start;

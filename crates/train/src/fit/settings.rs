@@ -392,8 +392,8 @@ settings! {
     "item-features" => item_features: String { "FILE", Range::Any, [Recommend ""], path }
     /// Model file to write.
     "output" or "out" => output: String { "MODEL", Range::Any, [Rank "", Recommend "", Embed "", Walk ""], path, main }
-    /// Warm-start from this model file: its parameters or trees are the start, its transforms are kept.
-    "from" => from: String { "MODEL", Range::Any, [Rank ""], path }
+    /// Warm-start from this model file: its parameters, vectors, weights or trees are the start, its transforms are kept.
+    "from" => from: String { "MODEL", Range::Any, [Rank "", Recommend "", Embed "", Walk ""], path }
     /// Metric to optimise (see `toprank metrics`), or a loss by name (see `toprank objectives`).
     "objective" => objective: String { "NAME", Range::Any, [Rank "ndcg@10", Recommend "ndcg@20", Embed "map", Walk "margin"], main }
     /// Override the training objective chosen for the metric.
@@ -430,10 +430,14 @@ settings! {
     "transforms" => transforms: String { "LIST", Range::Checked(check_transforms), [Rank "by model and data", Embed "missing:to=mean,standardise"] }
     /// Metric of validation.
     "valid-metric" or "metric" => valid_metric: String { "METRIC", Range::Checked(check_metric), [Rank "by objective", Recommend "by objective", Embed "by objective", Walk "by objective"] }
+    /// Validate by a ranking of the held-out items among so many drawn unseen ones instead of among all; 0 for all.
+    "valid-items" => valid_items: u32 { "N", Range::Any, [Recommend "by data: all unseen items"] }
     /// Early stopping: epochs without improvement on validation before training stops; 0 disables it.
     "patience" => patience: u32 { "N", Range::Any, [Rank "by model", Recommend "10", Embed "10"] }
     /// Warm-up epochs with listwise cross-entropy; the last layer is then reinitialised.
     "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0"] }
+    /// Learning rate of the warm-up.
+    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate"] }
     /// Gradient-clipping norm; 0 disables it.
     "clip" => clip: f64 { "NORM", Range::NonNegative, [Rank "by model", Embed "10"] }
     /// Parts that the training data are divided into: the gradient of a batch is summed part by part, so that neither threads nor machines change it; at most so many compute a step.

@@ -12,7 +12,18 @@ use super::training_loop::{Position, StageLength, StepPlan};
 /// Learning, 2024, section 6.1): listwise cross-entropy with a tracked normaliser.
 const WARM_UP: &str = "listwise-ce";
 /// The same without a tracker, for optimisers that look at the gradient of two steps.
-const WARM_UP_OF_TWO_STEPS: &str = "listnet";
+const WARM_UP_OF_TWO_STEPS: &str = "softmax";
+
+/// Refuses a learning rate of the warm-up where there is no warm-up.
+pub(crate) fn check_warm_up(config: &Config) -> Result<(), ParamError> {
+    match config.settings().warm_up_learning_rate {
+        Some(rate) if config.warm_up() == 0 => {
+            let expected = "omitted, or given with the number of warm-up epochs (--warm-up)";
+            Err(ParamError::new("warm-up-learning-rate", &rate.to_string(), expected))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// One objective over some epochs.
 pub(crate) struct Stage {
@@ -22,7 +33,7 @@ pub(crate) struct Stage {
     pub steps: u64,
 }
 
-/// The stages of a run, one after the other, under one learning-rate schedule.
+/// The stages of a run, one after the other, each under the same schedule of its own learning rate.
 pub(crate) struct Stages {
     stages: Vec<Stage>,
     schedule: Schedule,
@@ -94,6 +105,9 @@ impl StepPlan for Stages {
     }
 
     fn learning_rate(&self, position: &Position, config: &Config) -> f64 {
-        self.schedule.rate(position.step, self.stages[position.stage].steps, config.learning_rate())
+        let warms_up = position.stage + 1 < self.stages.len();
+        let own = config.settings().warm_up_learning_rate.filter(|_| warms_up);
+        let steps = self.stages[position.stage].steps;
+        self.schedule.rate(position.step, steps, own.unwrap_or(config.learning_rate()))
     }
 }

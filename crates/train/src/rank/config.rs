@@ -10,6 +10,7 @@ use toprank_core::{ParamError, Spec, TrainingDefaults};
 use super::choice::{Choice, ModelKind, choose};
 use super::models;
 use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::stages::check_warm_up;
 
 /// The transforms where rows are fetched one by one (memory-mapped files): none that looks at whole lists.
 pub const ROW_WISE_TRANSFORMS: &str = "missing:to=mean,standardise";
@@ -33,6 +34,7 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
     };
     let resolved = Settings { model: Some(model.clone()), ..resolved };
     let config = Config::checked(TrainerKind::Rank, resolved.over(defaults(&model)?))?;
+    check_warm_up(&config)?;
     if is_trees && config.learning_rate() > 1.0 {
         let found = config.learning_rate().to_string();
         return Err(ParamError::new("learning-rate", &found, "above 0 and at most 1 for trees"));

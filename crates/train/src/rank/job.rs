@@ -22,7 +22,7 @@ assert!(scores[0] > scores[1] && scores[3] > scores[2]);
 
 use std::collections::BTreeMap;
 
-use toprank_core::{Features, Graphs, Lists, ParamError, Spec};
+use toprank_core::{Features, Graphs, Lists};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
 use toprank_data::{Column, Dataset, Names};
@@ -40,6 +40,7 @@ use crate::error::TrainError;
 use crate::fit::engine::Examples;
 use crate::fit::settings::{Config, Settings};
 use crate::fit::training_loop::TrainingLoop;
+use crate::fit::warm_start::check_kind;
 use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::header::{Header, Reached};
 use crate::store::model_file::{About, Model, Probes};
@@ -174,11 +175,7 @@ impl Job {
         valid: Option<Data>,
     ) -> Result<Job, TrainError> {
         let header = from.header();
-        let kind = |text: &str| Spec::parse(text).map(|spec| spec.name);
-        if kind(header.config.model())? != kind(config.model())? {
-            let expected = format!("of the kind {}, as the model to warm-start from", header.config.model());
-            return Err(ParamError::new("the model", config.model(), &expected).into());
-        }
+        check_kind(config.model(), header.config.model())?;
         let found = (train.features().width(), train.outputs());
         if found != (header.width, header.outputs) {
             let words = |(width, outputs)| format!("{width} features and {outputs} outputs");

@@ -6,6 +6,7 @@ use toprank_embeddings::RowConstants;
 
 use crate::fit::optimiser::{self, Optimiser};
 use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::stages::check_warm_up;
 use crate::rank::choice::{Choice, ModelKind, choose};
 
 /// What a chosen pair is worth.
@@ -41,6 +42,7 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
             ..settings.clone()
         },
     )?;
+    check_warm_up(&config)?;
     toprank_embeddings::parse(config.model())?;
     row_constants(&config)?;
     Ok(config)

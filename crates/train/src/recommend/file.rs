@@ -24,6 +24,7 @@ use crate::error::TrainError;
 use crate::fit::flat::{block_tensors, load_blocks};
 use crate::fit::settings::Config;
 use crate::store::container::{self, Number, Stored, Tensor, numbers};
+use crate::store::fingerprint::Content;
 use crate::store::header::{self, Header, Reached};
 
 const KIND: &str = "recommender";
@@ -114,6 +115,17 @@ impl Recommender {
     /// Its users, items and pairs.
     pub fn data(&self) -> &Interactions {
         &self.data
+    }
+
+    /// What makes it another model: what is known about it, its names, its rows and weights.
+    pub(super) fn add_to(&self, content: &mut Content) {
+        content.bytes(serde_json::to_string(&self.header).unwrap_or_default().as_bytes());
+        content.names(Some(&self.data.users));
+        content.names(Some(&self.data.items));
+        let Parameters { users, items, weights } = &*self.parameters;
+        for values in [&**users, &**items, weights] {
+            content.floats(values);
+        }
     }
 
     /// Numbers that were learned.

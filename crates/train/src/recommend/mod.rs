@@ -36,6 +36,7 @@ mod recency;
 #[cfg(test)]
 mod tests;
 mod trainer;
+mod warm_start;
 
 pub use config::Feedback;
 pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
@@ -44,3 +45,4 @@ pub use interactions::{Interactions, Known};
 pub use toprank_embeddings::TableStorage;
 pub(crate) use trainer::Parameters;
 pub use trainer::{Trainer, table_bytes};
+pub use warm_start::NewRows;

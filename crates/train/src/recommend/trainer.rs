@@ -129,10 +129,10 @@ struct Work {
 /// A recommender in training.
 pub struct Trainer<'a> {
     common: LoopState,
-    data: &'a Interactions,
+    pub(super) data: &'a Interactions,
     learned: Choices,
     held: Choices,
-    model: Arc<dyn EmbeddingModel>,
+    pub(super) model: Arc<dyn EmbeddingModel>,
     stages: Stages,
     decayed: Vec<Range<usize>>,
     pub(super) parameters: Parameters,
@@ -369,7 +369,7 @@ impl TrainingLoop for Trainer<'_> {
         Ok(())
     }
 
-    /// All items that the user has not interacted with in training are ranked.
+    /// All items that the user has not interacted with in training are ranked, or as many drawn ones as the config says.
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         if self.held.pairs() == 0 {
             return Ok(None);
@@ -379,7 +379,10 @@ impl TrainingLoop for Trainer<'_> {
         let popular = popular(&self.learned);
         let seen = History { choices: &self.learned, popular: &popular, by_popularity: false };
         let measures = std::slice::from_ref(&self.common.measure);
-        Ok(Some(evaluate_part(&ranker, &seen, &self.held, measures, None, 1)?.evaluation.results[0].mean))
+        let (items, seed) = (self.common.config.valid_items() as usize, self.common.config.seed());
+        let sampled = (items > 0).then_some((items, seed));
+        let found = evaluate_part(&ranker, &seen, &self.held, measures, sampled, 1)?;
+        Ok(Some(found.evaluation.results[0].mean))
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {

@@ -18,6 +18,7 @@ use super::config;
 use crate::error::TrainError;
 use crate::fit::settings::TrainerKind;
 use crate::store::container::{self, Stored, Tensor};
+use crate::store::fingerprint::{Fingerprint, Input};
 use crate::store::header::{self, Header};
 
 const KIND: &str = "walk";
@@ -52,7 +53,7 @@ pub struct WalkFile {
     pub header: Header<About>,
     /// Weights of the features of nodes, then of the edges' own features, of their sources, of their targets.
     pub phi: Vec<f64>,
-    /// The weights that training started from, in the same order: the untuned walk.
+    /// The weights of the untuned walk, in the same order: those that training starts from unless it is warm-started.
     pub start: Vec<f64>,
     /// The self-test.
     probe: Probe,
@@ -144,18 +145,34 @@ impl WalkFile {
     /// # Errors
     /// If a feature that the walk knows is missing.
     pub fn phi_for(&self, graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
-        self.fit(&self.phi, graphs)
+        self.fit(&self.phi, 0.0, graphs)
     }
 
-    /// The weights that training started from, for other graphs.
+    /// φ for other graphs; features that the walk does not know have none.
+    pub(super) fn known_phi(&self, graphs: &QueryGraphs) -> Result<Vec<Option<f64>>, ModelError> {
+        let phi = self.fit(&self.phi, f64::NAN, graphs)?;
+        Ok(phi.into_iter().map(|phi| Some(phi).filter(|phi| !phi.is_nan())).collect())
+    }
+
+    /// It as an input of a run that starts from it.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::default().with(Input::From, |content| {
+            content.bytes(serde_json::to_string(&self.header).unwrap_or_default().as_bytes());
+            let bits: Vec<u64> = self.phi.iter().map(|phi| phi.to_bits()).collect();
+            content.numbers(&bits);
+        })
+    }
+
+    /// The weights of the untuned walk, for other graphs.
     ///
     /// # Errors
     /// If a feature that the walk knows is missing.
     pub fn start_for(&self, graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
-        self.fit(&self.start, graphs)
+        self.fit(&self.start, 0.0, graphs)
     }
 
-    fn fit(&self, weights: &[f64], graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
+    /// Weights for other graphs, `unknown` for features that the walk does not know.
+    fn fit(&self, weights: &[f64], unknown: f64, graphs: &QueryGraphs) -> Result<Vec<f64>, ModelError> {
         let About { nodes, own, ends, .. } = &self.header.about;
         let missing = |what: &str, name: &String, there: &[String]| {
             let expected = format!("the features of the training data; there are {}", there.join(", "));
@@ -177,7 +194,7 @@ impl WalkFile {
         }
         let (m, k) = (nodes.len(), own.len());
         let pick = |weights: &[f64], known: &[String], wanted: &[String]| -> Vec<f64> {
-            let of = |name: &String| known.iter().position(|n| n == name).map_or(0.0, |at| weights[at]);
+            let of = |name: &String| known.iter().position(|n| n == name).map_or(unknown, |at| weights[at]);
             wanted.iter().map(of).collect()
         };
         let mut phi = pick(&weights[..m], nodes, &graphs.node_columns);

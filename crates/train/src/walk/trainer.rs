@@ -69,12 +69,17 @@ impl<'a> PreparedGraphs<'a> {
         Ok(PreparedGraphs { graphs, scaled, by_node, by_own, valid })
     }
 
-    /// φ for features as they were read.
-    fn unscaled(&self, phi: &[f64]) -> Vec<f64> {
+    /// What the feature of each weight is divided by.
+    fn divisors(&self) -> impl Iterator<Item = f64> {
         let nodes = || self.by_node.iter();
         let of_ends = if self.graphs.edge_features.ends { 2 } else { 0 };
-        let all = nodes().chain(&self.by_own).chain((0..of_ends).flat_map(|_| nodes()));
-        phi.iter().zip(all).map(|(phi, by)| if *by > 0.0 { phi / f64::from(*by) } else { *phi }).collect()
+        let all = nodes().chain(&self.by_own).chain((0..of_ends).flat_map(move |_| nodes()));
+        all.map(|by| if *by > 0.0 { f64::from(*by) } else { 1.0 })
+    }
+
+    /// φ for features as they were read.
+    fn unscaled(&self, phi: &[f64]) -> Vec<f64> {
+        phi.iter().zip(self.divisors()).map(|(phi, by)| phi / by).collect()
     }
 }
 
@@ -139,6 +144,22 @@ impl<'a> Trainer<'a> {
             oracle,
             before,
         })
+    }
+
+    /// Starts from the weights of another walk; how many features it does not know: their weights start as without it.
+    ///
+    /// # Errors
+    /// If it knows a feature that the graphs lack.
+    pub fn start_from(&mut self, from: &WalkFile) -> Result<usize, TrainError> {
+        let known = from.known_phi(self.data.graphs).map_err(|error| {
+            let expected = "all features of the model to warm-start from, under the same names";
+            TrainError::unsuitable(Input::Graphs, &error.what, expected)
+        })?;
+        let scaled = known.iter().zip(self.data.divisors());
+        let start: Vec<f64> = scaled.map(|(phi, by)| phi.map_or(1.0, |phi| phi * by)).collect();
+        self.method = method(&self.common.config, &start)?;
+        self.common.more_inputs = from.fingerprint();
+        Ok(known.iter().filter(|phi| phi.is_none()).count())
     }
 
     /// What a user gets: the weights that are best on validation, else those that the method found.
