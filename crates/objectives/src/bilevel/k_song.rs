@@ -2,8 +2,8 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::ranks::{self, GatedRanks, RankGated};
-use super::{Bilevel, Lower, SHARPNESS, Step};
+use super::ranks::{self, GatedRanks, RankGated, WithinRank};
+use super::{Bilevel, FORM, Lower, SHARPNESS, Step};
 use crate::compositional::song::Ndcg;
 use crate::compositional::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
 use crate::compositional::tracker::{BETA, GAMMA, LAGGED, PRESET, RATE, TAU};
@@ -129,16 +129,21 @@ pub mod v2 {
 pub mod by_rank {
     #![doc = include_str!("../pages/k-song-rank.md")]
     use super::{
-        Compositional, GAMMA, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS, RankGated, Rule,
-        SHARPNESS, Spec, Step, Surrogate, Tracker, join,
+        Compositional, FORM, GAMMA, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS, RankGated,
+        Rule, SHARPNESS, Spec, Step, Surrogate, Tracker, WithinRank, join,
     };
 
     const BY_RANK: Param =
         Param { about: "a of the gate σ(a(K − rank)); larger values are sharper", ..SHARPNESS };
-    pub(crate) const PARAMS: &[Param] = &join::<10>(&[&[PLACES, BY_RANK, GAMMA], &RANKS]);
+    const THROUGH: Param = Param {
+        about: "whether the gradient flows through the gate (theoretical) or stops there (practical)",
+        ..FORM
+    };
+    pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[PLACES, THROUGH, BY_RANK, GAMMA], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-rank@3",
         "k-song-rank@1000",
+        "k-song-rank:form=practical",
         "k-song-rank:sharpness=0.5",
         "k-song-rank:gamma=0.5",
         "k-song-rank:surrogate=hinge",
@@ -154,7 +159,37 @@ pub mod by_rank {
         let k = spec.cut.unwrap_or(10);
         let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
         let inner = Inner::Of(Surrogate::from_spec(spec)?);
+        let gate = Step::from_spec(spec, 2.0)?;
+        if spec.args.one_of(FORM.name, FORM.default, &[("theoretical", true), ("practical", false)])? {
+            return Compositional::boxed(WithinRank { outer: Ndcg { k }, k, gate }, inner, tracker, spec);
+        }
         let ranks = Compositional::from_spec(Ndcg { k }, inner, tracker, spec)?;
-        Ok(Box::new(RankGated { ranks, k, gate: Step::from_spec(spec, 2.0)? }))
+        Ok(Box::new(RankGated { ranks, k, gate, by_draw: false }))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use toprank_core::{List, Policy};
+
+        use crate::Goal;
+        use crate::kernels::scalar::sigmoid;
+
+        #[test]
+        fn two_items_by_hand_with_and_without_the_derivative_of_the_gate() {
+            // Squared hinges: the other item is 0.5 above the relevant one, whose smooth rank is 1 + 1.5².
+            let rank = 1.0 + 1.5 * 1.5;
+            let open = sigmoid(0.5 * (1.0 - rank));
+            let (f, slope) = (-1.0 / f64::log2(rank + 1.0), 2.0 * 1.5);
+            let by_discount = open * f * f / ((rank + 1.0) * 2f64.ln());
+            let by_gate = -0.5 * open * (1.0 - open) * f;
+            for (form, by_rank) in [("theoretical", by_discount + by_gate), ("practical", by_discount)] {
+                let text = format!("k-song-rank@1:sharpness=0.5:form={form}");
+                let goal = Goal::parse(&text, &Policy::default()).unwrap();
+                let (loss, gradient) = goal.of_list(&List::new(&[0.0, 0.5], &[1.0, 0.0])).unwrap();
+                assert!((loss - (1.0 + open * f)).abs() < 1e-15, "{form}: {loss}");
+                assert!((gradient[1] - by_rank * slope).abs() < 1e-15, "{form}: {gradient:?}");
+                assert!((gradient[0] + by_rank * slope).abs() < 1e-15, "{form}: {gradient:?}");
+            }
+        }
     }
 }

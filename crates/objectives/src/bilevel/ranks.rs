@@ -5,7 +5,8 @@ Gated ranks: Σ_i ψ(s_i − λ) f_i(g_i), a gate on the anchors of the composit
 ∂F/∂s at fixed λ = Σ_i ψ_i ∂f_i/∂s + ψ'_i f_i on i;   ∂F/∂λ = −Σ_i ψ'_i f_i
 ```
 
-Or a gate by rank, ψ(K − N u_i), without derivative: the baseline that thresholds are compared with.
+Or a gate by rank, ψ(K − N u_i), the baseline that thresholds are compared with: with its derivative ([`WithinRank`]), or as a
+constant of the gradient ([`RankGated`]), then also by the rank in the draw.
 */
 
 use toprank_core::{List, Param, Policy};
@@ -14,7 +15,9 @@ use super::{
     ABSOLUTE, Block, ETA, FORM, Outcome, SHARPNESS, Scene, Set, Step, TAU1, TAU2, THRESHOLD, Upper, WIDTH,
 };
 use crate::compositional::tracker::GAMMA;
-use crate::compositional::{Compositional, Gate, Open, Outer, Strata};
+use crate::compositional::{
+    Anchor, Compositional, Gate, Open, Outcome as OuterValue, Outer, Over, Reference, Strata,
+};
 use crate::objective::{Input, Needs, Objective, Out};
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
@@ -87,7 +90,55 @@ impl Gate for ByThreshold<'_, '_, '_> {
     }
 }
 
-/// Σ_i ψ(K − N u_i) f_i(g_i): the gate follows the tracked rank and has no derivative.
+/// ψ(K − N g)·f(g) as one outer function of the last mean g: the gradient flows through the gate. K ≥ N: ψ = 1.
+#[derive(Clone, Copy, Debug)]
+pub struct WithinRank<O> {
+    /// f.
+    pub outer: O,
+    /// K.
+    pub k: u32,
+    /// ψ of ranks: sharpness per rank.
+    pub gate: Step,
+}
+
+impl<O: Outer> Outer for WithinRank<O> {
+    const REFERENCES: &'static [Reference] = O::REFERENCES;
+    const OFFSET: f64 = O::OFFSET;
+
+    fn over(&self) -> Over {
+        self.outer.over()
+    }
+
+    fn anchors_are_relevant(&self) -> bool {
+        self.outer.anchors_are_relevant()
+    }
+
+    fn prepare(&self, whole: &List, policy: &Policy) -> f64 {
+        self.outer.prepare(whole, policy)
+    }
+
+    fn takes_part(&self, strata: &Strata, list: f64) -> bool {
+        self.outer.takes_part(strata, list)
+    }
+
+    fn at(&self, anchor: &Anchor, u: [f64; 2], log: bool) -> OuterValue {
+        let f = self.outer.at(anchor, u, log);
+        if f64::from(self.k) >= anchor.items {
+            return f;
+        }
+        let last = O::REFERENCES.len() - 1;
+        let rank = anchor.items * if log { u[last].exp() } else { u[last] };
+        let (open, slope) = self.gate.at(Some(f64::from(self.k) - rank));
+        let mut slopes = f.slope.map(|by_mean| open * by_mean);
+        // A rank that overflows is far beyond K, where ψ' is 0.
+        if slope > 0.0 {
+            slopes[last] -= slope * f.value * if log { rank } else { anchor.items };
+        }
+        OuterValue { value: open * f.value, slope: slopes }
+    }
+}
+
+/// Σ_i ψ(K − rank_i) f_i(g_i): the gate is a constant of the gradient.
 #[derive(Clone, Copy, Debug)]
 pub struct RankGated<O> {
     /// f and g.
@@ -96,16 +147,23 @@ pub struct RankGated<O> {
     pub k: u32,
     /// ψ of ranks: sharpness per rank.
     pub gate: Step,
+    /// Ranks are those of the draw, N ĝ, instead of the tracked N u.
+    pub by_draw: bool,
 }
 
 struct ByRank<'a> {
     k: f64,
     step: Step,
+    by_draw: bool,
     /// Ranks at the frozen scores, by position in the draw; empty: the present ones are used.
     frozen: &'a [f64],
 }
 
 impl Gate for ByRank<'_> {
+    fn by_draw(&self) -> bool {
+        self.by_draw
+    }
+
     fn weigh(&mut self, j: usize, rank: f64, _: f64) -> (f64, f64) {
         let rank = self.frozen.get(j).copied().unwrap_or(rank);
         (self.step.at(Some(self.k - rank)).0, 0.0)
@@ -113,11 +171,18 @@ impl Gate for ByRank<'_> {
 }
 
 /// Records the ranks.
-struct Ranks(Vec<f64>);
+struct Ranks {
+    ranks: Vec<f64>,
+    by_draw: bool,
+}
 
 impl Gate for Ranks {
+    fn by_draw(&self) -> bool {
+        self.by_draw
+    }
+
     fn weigh(&mut self, j: usize, rank: f64, _: f64) -> (f64, f64) {
-        self.0[j] = rank;
+        self.ranks[j] = rank;
         (1.0, 0.0)
     }
 }
@@ -130,10 +195,11 @@ impl<O: Outer> RankGated<O> {
         let mut values = state.values.to_vec();
         let mut state = ListState { values: &mut values, ..*state };
         let input = Input { list: List { scores: frozen, ..input.list }, frozen: None, ..*input };
-        let (mut gradient, mut ranks) = (vec![0.0; n], Ranks(vec![0.0; n]));
+        let mut gradient = vec![0.0; n];
+        let mut ranks = Ranks { ranks: vec![0.0; n], by_draw: self.by_draw };
         let mut out = Out { gradient: &mut gradient, hessian: None, gradient_previous: None };
         self.ranks.gated(&input, &mut state, work, &mut out, &mut ranks);
-        ranks.0
+        ranks.ranks
     }
 }
 
@@ -155,7 +221,8 @@ impl<O: Outer> Objective for RankGated<O> {
             return self.ranks.gated(input, state, work, out, &mut Open);
         }
         let frozen = self.frozen_ranks(input, state, work);
-        let mut gate = ByRank { k: f64::from(self.k), step: self.gate, frozen: &frozen };
+        let mut gate =
+            ByRank { k: f64::from(self.k), step: self.gate, by_draw: self.by_draw, frozen: &frozen };
         self.ranks.gated(input, state, work, out, &mut gate)
     }
 }

@@ -2,7 +2,12 @@
 
 /// A factor on the term of every anchor, which may depend on where the anchor stands.
 pub trait Gate {
-    /// ψ and ∂ψ/∂s_j of the anchor at place `j` of the draw; `rank` is N u of its last component, `term` its term
+    /// True if ranks are N ĝ, those of this draw alone, instead of the tracked N u.
+    fn by_draw(&self) -> bool {
+        false
+    }
+
+    /// ψ and ∂ψ/∂s_j of the anchor at place `j` of the draw; `rank` is that of its last component, `term` its term
     /// without the gate.
     fn weigh(&mut self, j: usize, rank: f64, term: f64) -> (f64, f64);
 

@@ -494,7 +494,9 @@ impl<O: Outer> Compositional<O> {
                 let u = u[Self::COMPONENTS - 1];
                 items * if log { u.exp() } else { u }
             };
-            let (open, slope) = gate.weigh(j, rank(u), factor * at_after.value);
+            let by_draw = gate.by_draw();
+            let gate_rank = rank(if by_draw { estimate.map(|(now, _)| now) } else { u });
+            let (open, slope) = gate.weigh(j, gate_rank, factor * at_after.value);
             loss += open * factor * at_after.value;
             if let Some(value) = terms.get_mut(i) {
                 *value = outcome.value;
@@ -504,7 +506,9 @@ impl<O: Outer> Compositional<O> {
                 out.gradient[j] += slope * factor * at_after.value;
             }
             let open_before = old.is_some().then(|| {
-                let (open, slope) = gate.weigh_previous(j, rank(before), factor * at_before.value);
+                let at =
+                    if by_draw { estimate.map(|(now, previous)| previous.unwrap_or(now)) } else { before };
+                let (open, slope) = gate.weigh_previous(j, rank(at), factor * at_before.value);
                 if let (true, Some(gradient)) = (slope != 0.0, &mut out.gradient_previous) {
                     gradient[j] += slope * factor * at_before.value;
                 }

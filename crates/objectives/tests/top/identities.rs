@@ -176,6 +176,9 @@ fn k_song_with_all_places_is_song_and_top_ap_is_ap() {
         ("k-song-rank@48", "song"),
         ("top-ap@48", "ap:surrogate=sigmoid"),
         ("top-ap@48:gate=rank", "ap:surrogate=sigmoid"),
+        ("top-ap@48:gate=tracked-rank", "ap:surrogate=sigmoid"),
+        ("top-ap@48:gate=tracked-rank:form=theoretical", "ap:surrogate=sigmoid"),
+        ("k-song-rank@48:form=practical", "song"),
     ] {
         let run = |text: &str| {
             let goal = goal(text);
@@ -198,7 +201,9 @@ fn a_gate_of_ranks_is_open_above_place_k_and_shut_below() {
     let scores: Vec<f64> = (0..60).map(|j| if j < 5 { 10.0 } else { -10.0 } - 0.01 * f64::from(j)).collect();
     for (gated, plain) in [
         ("k-song-rank@30:sharpness=50", "song"),
+        ("k-song-rank@30:sharpness=50:form=practical", "song"),
         ("top-ap@30:gate=rank:sharpness=50:surrogate=squared-hinge", "ap"),
+        ("top-ap@30:gate=tracked-rank:sharpness=50:surrogate=squared-hinge", "ap"),
     ] {
         let at = |text: &str, first: usize| {
             let labels: Vec<f32> =
