@@ -15,10 +15,16 @@ pub(crate) const PARAMS: &[Param] = &[
     Param { default: "10", about: "K: only the top K positions count", ..CUT },
     GAMMA,
     Param {
+        name: "scale",
+        default: "log",
+        range: "log or rank",
+        about: "whether the smooth cut-off compares ln(rank) with ln K, or rank with K (as printed)",
+    },
+    Param {
         name: "softness",
-        default: "2",
+        default: "2 with scale=log, 1 with scale=rank",
         range: "in (0, ∞)",
-        about: "width of the smooth cut-off in ln(rank); smaller values are sharper",
+        about: "width of the smooth cut-off in ln(rank) or in ranks; smaller values are sharper",
     },
     SURROGATE,
     MARGIN,
@@ -30,6 +36,8 @@ pub(crate) const PARAMS: &[Param] = &[
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision@3",
     "precision:gamma=0.5",
+    "precision:scale=rank",
+    "precision:scale=rank:softness=5",
     "precision:softness=3",
     "precision:surrogate=sigmoid",
     "precision:margin=2",
@@ -45,21 +53,40 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
 }
 
 fn parts(spec: &Spec) -> Result<(Cut, Inner, Tracker), ParamError> {
-    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), softness: spec.args.positive("softness", 2.0)? };
+    let scale = spec.args.one_of("scale", "log", &[("log", Scale::Log), ("rank", Scale::Rank)])?;
+    let softness = spec.args.positive("softness", if scale == Scale::Log { 2.0 } else { 1.0 })?;
+    let cut = Cut { k: f64::from(spec.cut.unwrap_or(10)), scale, softness };
     let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
     Ok((cut, Inner::Of(Surrogate::from_spec(spec)?), tracker))
+}
+
+/// What the cut-off compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    Log,
+    Rank,
 }
 
 /// The smooth 1[rank > K].
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     k: f64,
+    scale: Scale,
     softness: f64,
 }
 
 impl Cut {
-    /// σ(ln(N g/K)/softness) and its slope in g, or g·slope in logs.
+    /// σ(ln(N g/K)/softness) or σ((N g − K)/softness), and its slope in g, or g·slope in logs.
     fn at(self, anchor: &Anchor, u: f64, log: bool) -> (f64, f64) {
+        if self.scale == Scale::Rank {
+            let rank = anchor.items * if log { u.exp() } else { u };
+            let past = (rank - self.k) / self.softness;
+            let missed = sigmoid(past);
+            let by_rank = missed * sigmoid(-past) / self.softness;
+            // A rank that overflows is far beyond K, where the slope is 0.
+            let slope = if by_rank == 0.0 { 0.0 } else { by_rank * if log { rank } else { anchor.items } };
+            return (missed, slope);
+        }
         let ln_mean = if log { u } else { u.ln() };
         // In the logarithm: smooth ranks are of the order of N long before any item comes near rank K, and a step with a
         // width of some ranks would have no gradient there.
@@ -103,6 +130,8 @@ pub mod recall {
     pub(crate) const EXAMPLES: &[&str] = &[
         "recall@3",
         "recall:gamma=0.5",
+        "recall:scale=rank",
+        "recall:scale=rank:softness=5",
         "recall:softness=3",
         "recall:surrogate=sigmoid",
         "recall:margin=2",
@@ -158,6 +187,9 @@ mod tests {
             ("recall@2:softness=3", 0.5),
             ("recall@1", sigmoid(0.5 * f64::ln(2.0))),
             ("recall@1:softness=0.5", 4.0 / 5.0),
+            ("recall@1:scale=rank", sigmoid(2.0 - 1.0)),
+            ("recall@3:scale=rank:softness=4", sigmoid((2.0 - 3.0) / 4.0)),
+            ("precision@2:scale=rank", 1.0 - (1.0 - 0.5) / 2.0),
         ] {
             let goal = Goal::parse(text, &Policy::default()).unwrap();
             let (found, _) = goal.of_list(&List::new(&[0.0, 0.0], &[1.0, 0.0])).unwrap();
@@ -179,6 +211,12 @@ mod tests {
                 (slopes[1] - slope).abs() < 1e-15 && (slopes[0] + slope).abs() < 1e-15,
                 "{text}: {slopes:?}"
             );
+            let printed =
+                Goal::parse(&format!("{text}:surrogate=exponential:scale=rank"), &Policy::default()).unwrap();
+            let (found, slopes) = printed.of_list(&List::new(&[0.0, 1.0], &[1.0, 0.0])).unwrap();
+            assert!((found - sigmoid(rank - 1.0)).abs() < 1e-15, "{text}: {found}");
+            let slope = 1f64.exp() * sigmoid(rank - 1.0) * sigmoid(1.0 - rank);
+            assert!((slopes[1] - slope).abs() < 1e-15, "{text}: {slopes:?}");
         }
     }
 
@@ -194,5 +232,9 @@ mod tests {
             let scale: f64 = gradient.iter().map(|g| g.abs()).sum();
             assert!(lifted > 1e-3 && lifted > 0.4 * scale, "{text}: {lifted} of {scale}");
         }
+        // The printed form has none, which is why it is not the default.
+        let goal = Goal::parse("precision@10:scale=rank", &Policy::default()).unwrap();
+        let (_, gradient) = goal.of_list(&List::new(&scores, &labels)).unwrap();
+        assert!(gradient.iter().all(|g| g.abs() < 1e-300), "{gradient:?}");
     }
 }
