@@ -364,7 +364,8 @@ mod tests {
     }
 
     /// Reference implementation of LambdaRank: loss, gradient, Hessian diagonal.
-    fn plain(case: &Case, cut: usize, sigma: f64, normed: bool) -> (f64, Vec<f64>, Vec<f64>) {
+    fn plain(case: &Case, text: &str, cut: usize, sigma: f64) -> (f64, Vec<f64>, Vec<f64>) {
+        let (normed, cut_discounts) = (text.contains("norm=lightgbm"), text.contains("discount=cut"));
         let (n, policy, discounts) = (case.scores.len(), Policy::default(), Discounts::default());
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|a, b| case.frozen[*b].partial_cmp(&case.frozen[*a]).unwrap());
@@ -372,9 +373,10 @@ mod tests {
         order.iter().enumerate().for_each(|(place, &i)| rank[i] = place);
         let z = best_dcg(&case.labels, &[], &policy, cut, &mut Vec::new());
         let gain = |i: usize| f64::from(case.labels[i]).exp2() - 1.0;
+        let discount = |i: usize| if cut_discounts && rank[i] >= cut { 0.0 } else { discounts.at(rank[i]) };
         let all_tie = case.frozen.iter().all(|s| *s == case.frozen[0]);
         let weight = |i: usize, j: usize| {
-            let delta = (gain(i) - gain(j)) * (discounts.at(rank[i]) - discounts.at(rank[j])).abs() / z;
+            let delta = (gain(i) - gain(j)) * (discount(i) - discount(j)).abs() / z;
             let distance =
                 if normed && !all_tie { 0.01 + (case.frozen[i] - case.frozen[j]).abs() } else { 1.0 };
             f64::from(case.weights[i]) * f64::from(case.weights[j]) * delta / distance
@@ -449,16 +451,17 @@ mod tests {
                         labels: labels.clone(),
                         weights: weights.clone(),
                     };
-                    for (text, cut, sigma, normed) in [
-                        ("lambdarank", n, 1.0, false),
-                        ("lambdarank@1", 1, 1.0, false),
-                        ("lambdarank@10:sigma=0.7", 10, 0.7, false),
-                        ("lambdarank@5:norm=lightgbm:sigma=1.5", 5, 1.5, true),
+                    for (text, cut, sigma) in [
+                        ("lambdarank", n, 1.0),
+                        ("lambdarank@1", 1, 1.0),
+                        ("lambdarank@10:sigma=0.7", 10, 0.7),
+                        ("lambdarank@10:discount=cut", 10, 1.0),
+                        ("lambdarank@5:norm=lightgbm:sigma=1.5", 5, 1.5),
                     ] {
                         if n > 1000 && (cut == n || levels > 0) {
                             continue; // the definition is slow
                         }
-                        let (loss, gradient, hessian) = plain(&case, cut, sigma, normed);
+                        let (loss, gradient, hessian) = plain(&case, text, cut, sigma);
                         let lists = Lists {
                             item_weights: Some(case.weights.clone()),
                             ..Lists::from_lengths(&[n], case.labels.clone())
