@@ -163,7 +163,7 @@ fn squares(name: &str) -> bool {
     let surrogate = name.split(':').find_map(|part| part.strip_prefix("surrogate="));
     match objective {
         // Products of sensitivities over positions.
-        "smoothi" => name.contains("frozen=false"),
+        "smoothi" | "smoothi-p" => name.contains("frozen=false"),
         "p-norm-push" | "p-norm-push-minmax" | "squared" | "squared-hinge" | "margin" | "auroc-minmax"
         | "auroc-margin" => true,
         "top-ap" | "precision-threshold" | "recall-threshold" => surrogate == Some("squared-hinge"),

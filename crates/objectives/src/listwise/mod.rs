@@ -36,6 +36,7 @@ family! { "listwise":
     neural_ndcg_stochastic = "neural-ndcg-stochastic": "NeuralNDCG averaged over perturbed scores";
     pirank = "pirank": "NDCG@K of a relaxed sort, of which only K rows are computed";
     smoothi = "smoothi": "NDCG@K by smooth rank indicators";
+    smoothi::precision = "smoothi-p": "precision at K by smooth rank indicators";
     softrank = "softrank": "expected NDCG if scores are normally distributed";
     yetirank = "yetirank": "logistic loss over adjacent items in random orders";
 }

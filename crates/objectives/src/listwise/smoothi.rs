@@ -6,56 +6,111 @@ use toprank_metrics::Discounts;
 use super::measure::shares;
 use crate::kernels::vector::{EXP_RANGE, exp_all};
 use crate::objective::{Input, Objective, Out};
-use crate::params::GAIN;
+use crate::params::{CUT, GAIN, RELEVANT};
 use crate::state::ListState;
 use crate::work::Work;
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param {
-        name: "@",
-        default: "10",
-        range: "an integer from 1 on",
-        about: "K: only the top K positions count",
-    },
-    Param {
-        name: "alpha",
-        default: "1",
-        range: "in (0, ∞)",
-        about: "α; values from 10 to 100 make the indicators sharp",
-    },
-    Param {
-        name: "delta",
-        default: "0.1",
-        range: "in (0, 1]",
-        about: "δ: subtracted from the remaining weight of an item after each position",
-    },
-    Param {
-        name: "frozen",
-        default: "true",
-        range: "true or false",
-        about: "whether the products over the positions above are constants of the gradient",
-    },
-    GAIN,
-];
+const PLACES: Param = Param { default: "10", ..CUT };
+const ALPHA: Param = Param {
+    name: "alpha",
+    default: "1",
+    range: "in (0, ∞)",
+    about: "α; values from 10 to 100 make the indicators sharp",
+};
+const DELTA: Param = Param {
+    name: "delta",
+    default: "0.1",
+    range: "in (0, 1]",
+    about: "δ: subtracted from the remaining weight of an item after each position",
+};
+const FROZEN: Param = Param {
+    name: "frozen",
+    default: "true",
+    range: "true or false",
+    about: "whether the products over the positions above are constants of the gradient",
+};
+pub(crate) const PARAMS: &[Param] = &[PLACES, ALPHA, DELTA, FROZEN, GAIN];
 pub(crate) const EXAMPLES: &[&str] =
     &["smoothi@3", "smoothi:alpha=10", "smoothi:delta=0.3", "smoothi:frozen=false", "smoothi:gain=linear"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(SmoothI {
-        places: spec.cut.map_or(10, |k| k as usize),
-        alpha: spec.args.positive("alpha", 1.0)?,
-        delta: spec.args.fraction("delta", 0.1)?,
-        frozen: spec.args.flag("frozen", true)?,
-    }))
+    SmoothI::boxed(spec, Metric::Ndcg)
+}
+
+/// Precision at K by the same indicators.
+pub mod precision {
+    #![doc = include_str!("../pages/smoothi-p.md")]
+    use super::{
+        ALPHA, DELTA, FROZEN, Metric, Objective, PLACES, Param, ParamError, RELEVANT, SmoothI, Spec,
+    };
+
+    pub(crate) const PARAMS: &[Param] = &[PLACES, ALPHA, DELTA, FROZEN, RELEVANT];
+    pub(crate) const EXAMPLES: &[&str] = &[
+        "smoothi-p@3",
+        "smoothi-p:alpha=10",
+        "smoothi-p:delta=0.3",
+        "smoothi-p:frozen=false",
+        "smoothi-p:relevant=2",
+    ];
+
+    pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        SmoothI::boxed(spec, Metric::Precision)
+    }
+}
+
+/// What the indicators are summed to.
+#[derive(Clone, Copy, Debug)]
+enum Metric {
+    /// Σ_r D(r) Σ_j I^r_j w_j G(y_j)/Z.
+    Ndcg,
+    /// Σ_r Σ_j I^r_j w_j [j relevant]/K.
+    Precision,
+}
+
+impl Metric {
+    /// Fills `parts` with what an item adds at the first position; `None`: the list has no gradient.
+    fn parts(self, input: &Input, k: usize, parts: &mut [f64], gains: &mut Vec<f64>) -> Option<()> {
+        match self {
+            Metric::Ndcg => shares(input, k, parts, gains),
+            Metric::Precision if parts.len() < 2 => None,
+            Metric::Precision => {
+                for (j, part) in parts.iter_mut().enumerate().filter(|(j, _)| input.is_relevant(*j)) {
+                    *part = input.weight(j) / k as f64;
+                }
+                parts.iter().any(|part| *part > 0.0).then_some(())
+            }
+        }
+    }
+
+    /// How much position `r` counts, from 0 on.
+    fn discount(self, r: usize) -> f64 {
+        match self {
+            Metric::Ndcg => Discounts::default().at(r),
+            Metric::Precision => 1.0,
+        }
+    }
 }
 
 /// SmoothI; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
 struct SmoothI {
+    metric: Metric,
     places: usize,
     alpha: f64,
     delta: f64,
     frozen: bool,
+}
+
+impl SmoothI {
+    fn boxed(spec: &Spec, metric: Metric) -> Result<Box<dyn Objective>, ParamError> {
+        Ok(Box::new(SmoothI {
+            metric,
+            places: spec.cut.map_or(10, |k| k as usize),
+            alpha: spec.args.positive("alpha", 1.0)?,
+            delta: spec.args.fraction("delta", 0.1)?,
+            frozen: spec.args.flag("frozen", true)?,
+        }))
+    }
 }
 
 impl Objective for SmoothI {
@@ -66,7 +121,7 @@ impl Objective for SmoothI {
         let kept = if self.frozen { 0 } else { n * places };
         let [parts, x, x_frozen, left, indicator, slope, later, kept] =
             work.floats.cut([n, n, n, n, n, n, n, kept]);
-        shares(input, self.places, parts, &mut work.kernel.gains)?;
+        self.metric.parts(input, self.places, parts, &mut work.kernel.gains)?;
         raised(s, x);
         let frozen = input.frozen.filter(|_| self.frozen);
         if let Some(frozen) = frozen {
@@ -75,23 +130,23 @@ impl Objective for SmoothI {
         left.fill(1.0);
         let mut lowest = Lowest::of(s);
         let (low, high) = parts.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &p| (l.min(p), h.max(p)));
-        let discounts = Discounts::default();
         let mut measure = 0.0;
         for r in 0..places {
+            let discount = self.metric.discount(r);
             if !self.frozen {
                 kept[r * n..(r + 1) * n].copy_from_slice(left);
             }
             self.indicator(x, left, indicator);
             let expected: f64 = dot(parts, indicator);
-            measure += discounts.at(r) * expected;
+            measure += discount * expected;
             if self.frozen {
                 for j in 0..n {
-                    let push = discounts.at(r) * indicator[j] * (parts[j] - expected);
+                    let push = discount * indicator[j] * (parts[j] - expected);
                     slope[j] += self.alpha * left[j] * push;
                 }
             }
             if let Some(h) = &mut out.hessian {
-                let scale = discounts.at(r) * (high - low) * self.alpha * self.alpha;
+                let scale = discount * (high - low) * self.alpha * self.alpha;
                 let mean = dot(left, indicator);
                 for j in 0..n {
                     h[j] += scale * left[j] * left[j] * indicator[j] * (1.0 - indicator[j]);
@@ -109,8 +164,9 @@ impl Objective for SmoothI {
             // Backwards over positions; `later` is the derivative by what remains after the position.
             for r in (0..places).rev() {
                 let left = &kept[r * n..(r + 1) * n];
+                let discount = self.metric.discount(r);
                 self.indicator(x, left, indicator);
-                let in_indicator = |j: usize, later: &[f64]| discounts.at(r) * parts[j] - later[j] * left[j];
+                let in_indicator = |j: usize, later: &[f64]| discount * parts[j] - later[j] * left[j];
                 let expected: f64 = (0..n).map(|j| indicator[j] * in_indicator(j, later)).sum();
                 for j in 0..n {
                     let push = self.alpha * indicator[j] * (in_indicator(j, later) - expected);
@@ -210,6 +266,30 @@ mod tests {
     }
 
     #[test]
+    fn two_items_at_two_positions_by_hand_for_precision() {
+        let a = 0.7;
+        let scores = [5.0 + a, 5.0];
+        let list = List::new(&scores, &[0.0, 3.0]);
+        let first = sigmoid(-2.0 * a);
+        let left = [1.0 - (1.0 - first) - 0.2, 1.0 - first - 0.2];
+        let second = sigmoid(2.0 * (left[1] - (1.0 + a) * left[0]));
+        let (loss, _) = goal("smoothi-p@2:alpha=2:delta=0.2").of_list(&list).unwrap();
+        assert!((loss - (1.0 - (first + second) / 2.0)).abs() < 1e-14, "{loss}");
+        // Of ten positions the list fills two.
+        let (loss, _) = goal("smoothi-p:alpha=2:delta=0.2").of_list(&list).unwrap();
+        assert!((loss - (1.0 - (first + second) / 10.0)).abs() < 1e-14, "{loss}");
+    }
+
+    #[test]
+    fn sharp_indicators_give_the_precision_of_the_order() {
+        let list = List::new(&[-5.0, -1.0, -2.0, -3.0], &[1.0, 1.0, 0.0, 1.0]);
+        for (k, precision) in [(1, 1.0), (2, 1.0 / 2.0), (3, 2.0 / 3.0)] {
+            let (loss, _) = goal(&format!("smoothi-p@{k}:alpha=100")).of_list(&list).unwrap();
+            assert!((loss - (1.0 - precision)).abs() < 1e-6, "{k}: {loss}");
+        }
+    }
+
+    #[test]
     fn negative_scores_do_not_repeat_the_first_item() {
         // Sharp indicators put the three relevant items into the first three places.
         let (loss, _) = goal("smoothi@3:alpha=100")
@@ -241,7 +321,7 @@ mod tests {
     fn the_hessian_bounds_the_second_derivative() {
         let scores = [0.3, -0.4, 1.0, 0.9, 0.2, -2.0];
         let lists = Lists::from_lengths(&[6], vec![2.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
-        for text in ["smoothi", "smoothi:alpha=5", "smoothi@2:alpha=20:delta=0.3"] {
+        for text in ["smoothi", "smoothi:alpha=5", "smoothi@2:alpha=20:delta=0.3", "smoothi-p@3:alpha=5"] {
             let goal = goal(text);
             let at = |scores: &[f64], frozen: &[f64]| {
                 let mut out = Gradients { want_hessian: true, ..Gradients::default() };
