@@ -19,19 +19,24 @@ pub(crate) const PARAMS: &[Param] = &[
 pub(crate) const EXAMPLES: &[&str] = &["fast-ap:bins=20", "fast-ap:relevant=2"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    Ok(Box::new(FastAp { bins: spec.args.count("bins", 10, 4096)? }))
+    Ok(Box::new(FastAp { bins: spec.args.count("bins", 10, 4096)?, low: -1.0, high: 1.0 }))
 }
 
-/// FastAP; formula, source and cost are in the [module](self).
+/// FastAP; formula, source and cost are in the [module](self). `dir` is the same over another range.
 #[derive(Clone, Copy, Debug)]
-struct FastAp {
-    bins: usize,
+pub(super) struct FastAp {
+    /// L: the range is cut into so many parts.
+    pub bins: usize,
+    /// The similarity of the last bin.
+    pub low: f64,
+    /// The similarity of the first bin.
+    pub high: f64,
 }
 
 impl FastAp {
     /// The bin before a similarity, its fractional position to the next one, and whether it has a gradient.
     fn place(self, score: f64) -> (usize, f64, bool) {
-        let x = (1.0 - score) * self.bins as f64 / 2.0;
+        let x = (self.high - score) * self.bins as f64 / (self.high - self.low);
         let inside = x > 0.0 && x < self.bins as f64;
         let x = x.clamp(0.0, self.bins as f64);
         let bin = (x as usize).min(self.bins - 1);
@@ -75,7 +80,7 @@ impl Objective for FastAp {
                 precision += a[bin] * above_relevant[bin] / above[bin];
             }
         }
-        let per_bin = self.bins as f64 / 2.0;
+        let per_bin = self.bins as f64 / (self.high - self.low);
         for (j, &score) in scores.iter().enumerate() {
             let (bin, _, inside) = self.place(score);
             if !inside || above[bin] == 0.0 {

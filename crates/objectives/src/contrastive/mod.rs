@@ -4,13 +4,15 @@ Contrastive and retrieval objectives: a list is a query, its scores are similari
 | objective | state | source |
 | --- | --- | --- |
 | [`nca`], [`log_nca`], [`sup_con`], [`global`] | two or three numbers per query | Yang, "Algorithmic foundation of deep X-risk optimization", arXiv 2206.00439, 2022, eq. 31–35 |
-| [`smooth_ap`], [`fast_ap`] | none: the batch is the list | their pages |
+| [`smooth_ap`], [`fast_ap`], [`dir`], [`blackbox`] | none: the batch is the list | their pages |
 | [`pairs`], [`triplet`], [`multi_similarity`] | none | their pages |
 
 Every other objective of the catalog accepts cosines, too; the first four keep their state per query, not per relevant pair, so
 that it stays small if a class has many rows.
 */
 
+pub mod blackbox;
+pub mod dir;
 pub mod fast_ap;
 pub mod global;
 pub mod log_nca;
@@ -33,6 +35,8 @@ family! { "contrastive and retrieval":
     sup_con = "sup-con": "supervised contrastive loss with one tracked normaliser per list";
     smooth_ap = "smooth-ap": "average precision of the batch with sigmoid ranks";
     fast_ap = "fast-ap": "average precision of the batch from soft histograms";
+    dir = "dir": "average precision of the batch from soft histograms of similarities in a given range";
+    blackbox = "blackbox": "average precision or recall of the batch, differentiated through its sort";
     pairs = "contrastive": "similarity of relevant items above one margin, of others below another";
     triplet = "triplet": "relevant items more similar than others by a margin, with mining";
     multi_similarity = "multi-similarity": "soft maxima over hard relevant items and hard others";
