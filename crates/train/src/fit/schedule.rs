@@ -7,6 +7,7 @@ Schedules: the learning rate of each step of a run.
 | `step` | η · factor^⌊p / every⌋ |
 | `cosine` | η · (floor + (1 − floor)(1 + cos πp)/2) |
 | `theory` | η · (t + 1)^(−1/3), t the steps since the warm-up |
+| `inverse` | η · (2t + 1)/(t + 1)² |
 
 Every one takes `warmup`, a share of the whole run over which the rate first grows linearly to η.
 
@@ -35,6 +36,7 @@ enum Shape {
     Step { every: f64, factor: f64 },
     Cosine { floor: f64 },
     Theory,
+    Inverse,
 }
 
 impl Schedule {
@@ -57,6 +59,7 @@ impl Schedule {
                 floor + (1.0 - floor) * (1.0 + libm::cos(std::f64::consts::PI * p)) / 2.0
             }
             Shape::Theory => 1.0 / libm::cbrt(since + 1.0),
+            Shape::Inverse => (2.0 * since + 1.0) / ((since + 1.0) * (since + 1.0)),
         }
     }
 }
@@ -137,6 +140,14 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         params: &[WARMUP],
         make: |spec| with(spec, Shape::Theory),
     },
+    Entry {
+        name: "inverse",
+        family: "schedules",
+        about: "(2t + 1)/(t + 1)², about 2/t: the decay of SOPRC's convergence proof",
+        page: include_str!("pages/inverse.md"),
+        params: &[WARMUP],
+        make: |spec| with(spec, Shape::Inverse),
+    },
 ];
 
 /// Reads a schedule as a user writes it, `cosine:warmup=0.05`.
@@ -165,12 +176,18 @@ mod tests {
         cosine.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-15, "{cosine:?}"));
         let theory = rates("theory", 27);
         assert_eq!((theory[0], theory[7], theory[26]), (2.0, 1.0, 2.0 / 3.0));
+        let inverse = rates("inverse", 5);
+        assert_eq!(
+            inverse,
+            [2.0, 2.0 * (3.0 / 4.0), 2.0 * (5.0 / 9.0), 2.0 * (7.0 / 16.0), 2.0 * (9.0 / 25.0)]
+        );
     }
 
     #[test]
     fn a_warmup_grows_to_the_full_rate_and_then_the_rest_begins() {
         assert_eq!(rates("constant:warmup=0.5", 8), [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0]);
         assert_eq!(rates("theory:warmup=0.5", 4), [1.0, 2.0, 2.0, 2.0 / libm::cbrt(2.0)]);
+        assert_eq!(rates("inverse:warmup=0.5", 4), [1.0, 2.0, 2.0, 1.5]);
         for form in ["step:warmup=0.2", "cosine:warmup=0.2"] {
             let rates = rates(form, 10);
             assert_eq!(rates[..3], [1.0, 2.0, 2.0], "{form}");

@@ -406,7 +406,7 @@ settings! {
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }
     /// Learning rate.
     "learning-rate" or "lr", "rate" => learning_rate: f64 { "RATE", Range::Positive, [Rank "by model", Recommend "0.01", Embed "0.001", Walk "0.02"], main }
-    /// Learning-rate schedule: constant, step, cosine, theory.
+    /// Learning-rate schedule: constant, step, cosine, theory, inverse.
     "schedule" => schedule: String { "NAME", Range::Checked(check_schedule), [Rank "by model", Recommend "constant", Embed "constant"] }
     /// What a batch holds: lists, slates, strata, pairs or rows, with parameters: `lists:batch=32`.
     "sampler" => sampler: String { "NAME", Range::Checked(check_sampler), [Rank "by model and data", Recommend "pairs:batch=4096:group=20:items=300"] }
