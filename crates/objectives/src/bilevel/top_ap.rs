@@ -109,6 +109,7 @@ mod tests {
         for (text, tracked) in [
             ("top-ap@2:gate=rank:sharpness=0.5:gamma=0.3", false),
             ("top-ap@2:gate=tracked-rank:sharpness=0.5:gamma=0.3", true),
+            ("top-ap@2:gate=tracked-rank:form=theoretical:sharpness=0.5:gamma=0.3", true),
         ] {
             let goal = goal(text);
             let mut state = goal.state(&lists).unwrap();

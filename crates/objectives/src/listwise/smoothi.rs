@@ -274,7 +274,7 @@ mod tests {
         let left = [1.0 - (1.0 - first) - 0.2, 1.0 - first - 0.2];
         let second = sigmoid(2.0 * (left[1] - (1.0 + a) * left[0]));
         let (loss, _) = goal("smoothi-p@2:alpha=2:delta=0.2").of_list(&list).unwrap();
-        assert!((loss - (1.0 - (first + second) / 2.0)).abs() < 1e-14, "{loss}");
+        assert!((loss - (1.0 - 0.5 * (first + second))).abs() < 1e-14, "{loss}");
         // Of ten positions the list fills two.
         let (loss, _) = goal("smoothi-p:alpha=2:delta=0.2").of_list(&list).unwrap();
         assert!((loss - (1.0 - (first + second) / 10.0)).abs() < 1e-14, "{loss}");
