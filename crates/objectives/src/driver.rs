@@ -261,7 +261,7 @@ pub(crate) fn step(
         previous: with_previous.then_some(out.gradient_previous.as_mut_slice()),
         losses: &mut out.losses,
         // The state of a part starts with its first list.
-        state: &mut values[if count == 0 { 0 } else { layout.starts[part.list_at(0)] as usize }..],
+        state: &mut values[if count == 0 { 0 } else { layout.block(part.list_at(0)).start }..],
     };
     part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 })?;
 
@@ -426,13 +426,17 @@ impl Part<'_> {
         let end = self.first + self.count;
         // With one thread it is this one: a caller outside the pool would only wait for it.
         if self.count <= 1 || slices.gradient.len() <= GRAIN || rayon::current_num_threads() == 1 {
-            let mut work = WORK.take().unwrap_or_default();
-            let done = self.run_lists(slices, scale, &mut work);
-            WORK.set(Some(work));
-            return done;
+            return self.run_here(slices, scale);
         }
-        let middle = self.first + self.count / 2;
-        let state_before = |d: usize| self.shape.starts[self.list_at(d)] as usize;
+        // Lists of a class that share their numbers stay together.
+        let block = |d: usize| self.shape.block_number(self.list_at(d));
+        let half = self.first + self.count / 2;
+        let between = |d: &usize| block(d - 1) != block(*d);
+        let middle = (self.first + 1..=half).rev().find(between).or_else(|| (half + 1..end).find(between));
+        let Some(middle) = middle else {
+            return self.run_here(slices, scale);
+        };
+        let state_before = |d: usize| self.shape.block(self.list_at(d)).start;
         let (left, right) = slices.split(
             self.start(middle) - self.start(self.first),
             middle - self.first,
@@ -445,6 +449,13 @@ impl Part<'_> {
         left.and(right)
     }
 
+    fn run_here(self, slices: Slices, scale: f64) -> Result<(), GoalError> {
+        let mut work = WORK.take().unwrap_or_default();
+        let done = self.run_lists(slices, scale, &mut work);
+        WORK.set(Some(work));
+        done
+    }
+
     /// One list after the other. A list whose results are not finite gets its state back; the error is that of the first such
     /// list. The others take the step all the same, so that the state does not depend on threads.
     fn run_lists(self, mut slices: Slices, scale: f64, work: &mut Work) -> Result<(), GoalError> {
@@ -452,15 +463,14 @@ impl Part<'_> {
             return Ok(());
         }
         let base = self.start(self.first);
-        let state_base = self.shape.starts[self.list_at(self.first)] as usize;
+        let state_base = self.shape.block(self.list_at(self.first)).start;
         let mut before = std::mem::take(&mut work.state_before);
         let mut done = Ok(());
         for d in self.first..self.first + self.count {
             let here = self.start(d) - base..self.start(d + 1) - base;
             let q = self.list_at(d);
-            let block =
-                self.shape.starts[q] as usize - state_base..self.shape.starts[q + 1] as usize - state_base;
-            let state = &mut slices.state[block];
+            let block = self.shape.block(q);
+            let state = &mut slices.state[block.start - state_base..block.end - state_base];
             before.clear();
             before.extend_from_slice(state);
             let mut out = Out {

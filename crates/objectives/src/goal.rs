@@ -6,12 +6,21 @@ use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Po
 use toprank_metrics::MAX_EXP2_LABEL;
 
 use crate::catalog::{Listing, find, names};
-use crate::compositional::tracker::RATE;
+use crate::compositional::tracker::{LIST_RATE, RATE};
 use crate::driver::{Batch, Gradients};
 use crate::objective::{Input, Objective, Out};
 use crate::params::GAIN;
-use crate::state::{Per, State, StateError};
+use crate::state::{Column, Per, State, StateError};
 use crate::work::Work;
+
+/// How often training looks at what an objective keeps numbers for: probabilities per step, in (0, 1].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DrawRates {
+    /// That a relevant item is drawn: |B|/|S| in the papers.
+    pub pairs: f64,
+    /// That a list is drawn: the lists of a step by all lists.
+    pub lists: f64,
+}
 
 /// An objective with its parameters and the policy it follows.
 ///
@@ -59,27 +68,32 @@ impl Goal {
         Ok(Goal { name: spec.to_string(), line, objective: (line.entry.make)(&spec)?.into(), policy })
     }
 
-    /// The same goal for a given sampling rate: the probability that a pair is drawn in a step. It is passed on to objectives
-    /// that have the parameter `rate` if the user did not set it, since good defaults depend on it. The name does not change.
+    /// The same goal for given sampling rates, on which good defaults and the schedules of the theory depend. They are passed on
+    /// to objectives that have the parameters `rate` and `list-rate`, where the user did not set them. The name does not change.
     ///
     /// ```
     /// use toprank_core::Policy;
-    /// use toprank_objectives::Goal;
-    /// let goal = Goal::parse("song-v1", &Policy::default()).unwrap().at_rate(0.01).unwrap();
-    /// assert_eq!(goal.name(), "song-v1");
-    /// assert!(goal.at_rate(2.0).is_err());
-    /// assert!(Goal::parse("bpr", &Policy::default()).unwrap().at_rate(0.01).is_ok());
+    /// use toprank_objectives::{DrawRates, Goal};
+    /// let rates = DrawRates { pairs: 0.01, lists: 0.1 };
+    /// let goal = Goal::parse("song-v2", &Policy::default()).unwrap().at_rates(rates).unwrap();
+    /// assert_eq!(goal.name(), "song-v2");
+    /// assert!(goal.at_rates(DrawRates { pairs: 2.0, ..rates }).is_err());
+    /// assert!(Goal::parse("bpr", &Policy::default()).unwrap().at_rates(rates).is_ok());
     /// ```
     ///
     /// # Errors
-    /// If the rate is not in (0, 1].
-    pub fn at_rate(self, rate: f64) -> Result<Goal, ParamError> {
-        if !self.line.entry.params.iter().any(|param| param.name == RATE.name) {
+    /// If a rate is not in (0, 1].
+    pub fn at_rates(self, rates: DrawRates) -> Result<Goal, ParamError> {
+        let known = |name: &str| self.line.entry.params.iter().any(|param| param.name == name);
+        let rates = [(RATE.name, rates.pairs), (LIST_RATE.name, rates.lists)];
+        if !rates.iter().any(|(name, _)| known(name)) {
             return Ok(self);
         }
         let mut spec = Spec::parse(&self.name)?;
-        if spec.args.get(RATE.name).is_none() {
-            spec.args.0.push((RATE.name.into(), rate.to_string()));
+        for (name, rate) in rates {
+            if known(name) && spec.args.get(name).is_none() {
+                spec.args.0.push((name.into(), rate.to_string()));
+            }
         }
         Ok(Goal { objective: (self.line.entry.make)(&spec)?.into(), ..self })
     }
@@ -198,7 +212,39 @@ impl Goal {
     /// # Errors
     /// If the objective keeps state per item, or a list would have more relevant items than items.
     pub fn state_of_first(&self, items: usize, first: &[u32]) -> Result<State, GoalError> {
-        let columns = self.objective.columns();
+        self.of_first(self.objective.columns(), items, first, &[])
+    }
+
+    /// The same for lists that are the rows of classes, class after class: class c has the lists `classes[c]..classes[c + 1]`.
+    /// An objective may keep one state for all rows of a class
+    /// ([`Objective::columns_of_classes`](crate::Objective::columns_of_classes)).
+    ///
+    /// ```
+    /// use toprank_core::Policy;
+    /// use toprank_objectives::Goal;
+    /// let goal = Goal::parse("soprc", &Policy::default()).unwrap();
+    /// let mut state = goal.state_of_classes(1_000_000, &[2, 2, 2, 1, 1], &[0, 3, 5]).unwrap();
+    /// assert_eq!(state.of_list(2, 1_000_000).cut::<1>()[0].len(), 100); // points of the distribution of the first class
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Goal::state_of_first`], or if the classes do not hold all lists.
+    pub fn state_of_classes(&self, items: usize, first: &[u32], classes: &[u32]) -> Result<State, GoalError> {
+        let ascending = classes.first() == Some(&0) && classes.is_sorted();
+        if !ascending || classes.last().map(|end| *end as usize) != Some(first.len()) {
+            let (found, expected) = (format!("{classes:?}"), format!("ascending from 0 to {}", first.len()));
+            return Err(GoalError::Shape { what: "where the classes start", found, expected });
+        }
+        self.of_first(self.objective.columns_of_classes(), items, first, classes)
+    }
+
+    fn of_first(
+        &self,
+        columns: &'static [Column],
+        items: usize,
+        first: &[u32],
+        classes: &[u32],
+    ) -> Result<State, GoalError> {
         if columns.iter().any(|column| column.per == Per::Item) {
             return Err(GoalError::Shape {
                 what: "the objective for rows and the rows of their class",
@@ -213,7 +259,7 @@ impl Goal {
         }
         let labels = vec![1.0; most as usize];
         self.check_list(0, labels.iter())?;
-        let mut state = State::of_first(columns, items, first);
+        let mut state = State::of_classes(columns, items, first, classes);
         if !columns.is_empty() {
             let mut work = Work::default();
             let zeros = vec![0.0; labels.len()];

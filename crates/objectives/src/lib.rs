@@ -43,7 +43,7 @@ mod work;
 
 pub use catalog::{ALIASES, Listing, OBJECTIVES, find, names};
 pub use driver::{Batch, Draws, Gradients, ListCounts, Reduction};
-pub use goal::{Goal, GoalError};
+pub use goal::{DrawRates, Goal, GoalError};
 pub use objective::{Hessian, Input, Needs, Objective, Out};
 pub use state::{Column, ListState, Per, State, StateError};
 pub use work::{Buffer, Work};

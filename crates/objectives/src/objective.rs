@@ -81,7 +81,8 @@ pub struct Out<'a> {
     pub gradient: &'a mut [f64],
     /// Hessian diagonal h ≥ 0 for Newton boosting, if it is asked for: exact or a bound, see [`Hessian`].
     pub hessian: Option<&'a mut [f64]>,
-    /// The gradient at [`Input::previous`] with the state of the previous step, if it is asked for and `previous` is given.
+    /// The gradient at [`Input::previous`], if it is asked for and `previous` is given: what the same step from the same state
+    /// would have given at those scores (thresholds as they were in the previous step).
     pub gradient_previous: Option<&'a mut [f64]>,
 }
 
@@ -113,6 +114,13 @@ pub trait Objective: Send + Sync {
     /// Its state per list; the caller allocates it, splits it over threads, saves and loads it.
     fn columns(&self) -> &'static [Column] {
         &[]
+    }
+
+    /// Its state where lists are the rows of classes ([`Goal::state_of_classes`](crate::Goal::state_of_classes)): columns
+    /// [per class](crate::Per::Class) only, which the lists of a class share and move one after the other, or those of
+    /// [`Objective::columns`].
+    fn columns_of_classes(&self) -> &'static [Column] {
+        self.columns()
     }
 
     /// Called once per data set with each whole list: writes what a sample does not determine (for example the ideal DCG)

@@ -11,6 +11,8 @@ pub enum Per {
     Relevant,
     /// One per item.
     Item,
+    /// One per class of lists, shared by its lists; see [`Objective::columns_of_classes`](crate::Objective::columns_of_classes).
+    Class,
 }
 
 /// One column of state. NaN = not yet visited.
@@ -39,8 +41,10 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shape {
     columns: &'static [Column],
-    /// Block of list q: `values[starts[q]..starts[q + 1]]`.
-    pub starts: Vec<u64>,
+    /// Block b: `values[starts[b]..starts[b + 1]]`; each list has its own, or each class.
+    starts: Vec<u64>,
+    /// If lists of a class share a block: the class of each list, ascending.
+    classes: Option<Vec<u32>>,
     /// Number of labelled items of each list.
     pub items: Vec<u32>,
     /// Positions of the relevant items of list q: `relevant[relevant_starts[q]..relevant_starts[q + 1]]`.
@@ -55,6 +59,7 @@ impl Shape {
         let mut shape = Shape {
             columns,
             starts: Vec::with_capacity(lists + 1),
+            classes: None,
             items: Vec::with_capacity(lists),
             relevant_starts: Vec::with_capacity(lists + 1),
             relevant: Vec::new(),
@@ -74,6 +79,17 @@ impl Shape {
         self.items.push(judged as u32);
         self.relevant_starts.push(self.relevant.len() as u64);
         self.starts.push(end);
+    }
+
+    /// Number of the block of list `q`.
+    pub fn block_number(&self, q: usize) -> usize {
+        self.classes.as_ref().map_or(q, |classes| classes[q] as usize)
+    }
+
+    /// The numbers of list `q`.
+    pub fn block(&self, q: usize) -> std::ops::Range<usize> {
+        let b = self.block_number(q);
+        self.starts[b] as usize..self.starts[b + 1] as usize
     }
 
     fn unvisited(self) -> State {
@@ -132,6 +148,28 @@ impl State {
         shape.unvisited()
     }
 
+    /// The same for lists that are the rows of classes, class after class, `classes[c]..classes[c + 1]` those of class c: columns
+    /// per class are shared by its lists.
+    pub(crate) fn of_classes(
+        columns: &'static [Column],
+        items: usize,
+        first: &[u32],
+        classes: &[u32],
+    ) -> State {
+        if !columns.iter().any(|column| column.per == Per::Class) {
+            return State::of_first(columns, items, first);
+        }
+        assert!(columns.iter().all(|column| column.per == Per::Class), "numbers per class only, or none");
+        let mut state = State::of_first(&[], items, first);
+        let (each, count) = (length(columns, 0, 0) as u64, classes.len().saturating_sub(1));
+        state.shape.columns = columns;
+        state.shape.starts = (0..=count as u64).map(|class| class * each).collect();
+        let rows = classes.windows(2).zip(0..);
+        let of_rows = rows.flat_map(|(span, class)| std::iter::repeat_n(class, (span[1] - span[0]) as usize));
+        state.shape.classes = Some(of_rows.collect());
+        state.shape.unvisited()
+    }
+
     /// Its columns.
     pub fn columns(&self) -> &'static [Column] {
         self.shape.columns
@@ -149,7 +187,7 @@ impl State {
 
     /// The state of list `q`, which has `all` items, unlabelled ones included.
     pub fn of_list(&mut self, q: usize, all: usize) -> ListState<'_> {
-        let block = self.shape.starts[q] as usize..self.shape.starts[q + 1] as usize;
+        let block = self.shape.block(q);
         self.shape.of_list(q, all, &mut self.values[block])
     }
 
@@ -196,6 +234,7 @@ impl State {
         self.shape.starts.iter().for_each(|start| add(*start));
         self.shape.relevant.iter().for_each(|place| add(u64::from(*place)));
         self.shape.first.iter().flatten().for_each(|count| add(u64::from(*count)));
+        self.shape.classes.iter().flatten().for_each(|class| add(u64::from(*class)));
         hash
     }
 }
@@ -210,7 +249,7 @@ impl Column {
     fn len(&self, items: usize, relevant: usize) -> usize {
         self.width
             * match self.per {
-                Per::List => 1,
+                Per::List | Per::Class => 1,
                 Per::Relevant => relevant,
                 Per::Item => items,
             }

@@ -14,7 +14,7 @@ use super::{
     ABSOLUTE, Bilevel, Block, DIFFERENTIABLE, ETA, LIST_ONLY, Lower, Outcome, Scene, Set, TAU1, TAU2, Upper,
 };
 use crate::compositional::surrogate::{MARGIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
+use crate::compositional::tracker::{GAMMA, GAMMA_Z};
 use crate::compositional::{Strata, Surrogate};
 use crate::objective::{Objective, Out};
 use crate::params::RELEVANT;
@@ -22,8 +22,18 @@ use crate::state::{Column, ListState};
 use crate::work::Work;
 
 /// Parameters that all sides share, except the surrogate.
-pub(super) const PARAMS: [Param; 9] =
-    [DIFFERENTIABLE, TAU1_OF_STEP, TAU2, ETA_OF_STEP, ABSOLUTE, GAMMA, MARGIN, TEMPERATURE, RELEVANT];
+pub(super) const PARAMS: [Param; 10] = [
+    DIFFERENTIABLE,
+    TAU1_OF_STEP,
+    TAU2,
+    ETA_OF_STEP,
+    ABSOLUTE,
+    GAMMA,
+    GAMMA_Z,
+    MARGIN,
+    TEMPERATURE,
+    RELEVANT,
+];
 
 /// The surrogate of terms that can all be on the correct side.
 pub(super) const SURROGATE: Param = Param {

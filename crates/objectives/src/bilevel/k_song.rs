@@ -6,7 +6,9 @@ use super::ranks::{self, GatedRanks, RankGated};
 use super::{Bilevel, Lower, SHARPNESS, Step};
 use crate::compositional::song::Ndcg;
 use crate::compositional::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
-use crate::compositional::tracker::{BETA, GAMMA, LAGGED, PRESET, RATE, TAU};
+use crate::compositional::tracker::{
+    BETA, BETA_S, BETA_Z, GAMMA, GAMMA_Z, GAMMA_Z_FASTER, LAGGED, LIST_RATE, PRESET, RATE, TAU,
+};
 use crate::compositional::{Compositional, Inner, Rule, SELF, Surrogate, Tracker};
 use crate::objective::Objective;
 use crate::params::{CUT, GAIN, RELEVANT, join};
@@ -17,7 +19,7 @@ const PLACES: Param = Param { default: "10", ..CUT };
 /// Parameters of the ranks.
 const RANKS: [Param; 7] = [SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
 
-pub(crate) const PARAMS: &[Param] = &join::<16>(&[&[PLACES], &ranks::PARAMS, &RANKS]);
+pub(crate) const PARAMS: &[Param] = &join::<18>(&[&[PLACES], &ranks::PARAMS, &[GAMMA_Z], &RANKS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "k-song@3",
     "k-song@1",
@@ -30,6 +32,8 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "k-song:eta=0.5",
     "k-song:absolute=true",
     "k-song:gamma=0.5",
+    "k-song:gamma-s=0.5",
+    "k-song:gamma-z=0.9",
     "k-song:surrogate=sigmoid",
     "k-song:margin=2",
     "k-song:surrogate=logistic:temperature=0.5",
@@ -48,18 +52,18 @@ fn with(spec: &Spec, rule: Rule) -> Result<Box<dyn Objective>, ParamError> {
     let tracker = Tracker::from_spec(spec, rule)?;
     let ranks = Compositional::from_spec(Ndcg { k }, Inner::Of(Surrogate::from_spec(spec)?), tracker, spec)?;
     let upper = GatedRanks { ranks, k, gate: Step::from_spec(spec, 2.0)? };
-    Ok(Box::new(Bilevel { upper, lower: Lower::from_spec(spec)?, tracker }))
+    Bilevel::with_rule(upper, Lower::from_spec(spec)?, rule, spec)
 }
+
+/// What the Faster forms have beyond γ, except β and τ of u.
+const FASTER: [Param; 6] = [GAMMA_Z_FASTER, BETA_S, BETA_Z, RATE, LIST_RATE, PRESET];
 
 /// Faster K-SONG v1: MSVR for ranks, second derivative and threshold.
 pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
-    use super::{
-        BETA, Objective, PLACES, PRESET, Param, ParamError, RANKS, RATE, Rule, Spec, join, ranks, with,
-    };
+    use super::{BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, join, ranks, with};
 
-    pub(crate) const PARAMS: &[Param] =
-        &join::<19>(&[&[PLACES], &ranks::PARAMS, &[BETA, RATE, PRESET], &RANKS]);
+    pub(crate) const PARAMS: &[Param] = &join::<24>(&[&[PLACES], &ranks::PARAMS, &[BETA], &FASTER, &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v1@3",
         "k-song-v1:form=practical",
@@ -72,7 +76,12 @@ pub mod v1 {
         "k-song-v1:gamma=0.5",
         "k-song-v1:beta=0.2",
         "k-song-v1:beta=theory:rate=0.8",
-        "k-song-v1:preset=paper",
+        "k-song-v1:gamma-s=0.5",
+        "k-song-v1:gamma-z=0.5",
+        "k-song-v1:beta-s=0.7",
+        "k-song-v1:beta-z=0.7",
+        "k-song-v1:beta-s=theory:list-rate=0.8",
+        "k-song-v1:preset=code",
         "k-song-v1:surrogate=hinge",
         "k-song-v1:margin=2",
         "k-song-v1:surrogate=logistic:temperature=0.5",
@@ -91,11 +100,11 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/k-song-v2.md")]
     use super::{
-        BETA, Objective, PLACES, PRESET, Param, ParamError, RANKS, RATE, Rule, Spec, TAU, join, ranks, with,
+        BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join, ranks, with,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &join::<20>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU, RATE, PRESET], &RANKS]);
+        &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU], &FASTER, &RANKS]);
     const BETA_V2: Param = Param { default: "0.9", ..BETA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v2@3",
@@ -110,6 +119,11 @@ pub mod v2 {
         "k-song-v2:beta=0.2",
         "k-song-v2:tau=0.2",
         "k-song-v2:rate=0.3",
+        "k-song-v2:list-rate=0.3",
+        "k-song-v2:gamma-s=0.5",
+        "k-song-v2:gamma-z=0.5",
+        "k-song-v2:beta-s=0.2",
+        "k-song-v2:beta-z=0.2",
         "k-song-v2:preset=paper",
         "k-song-v2:surrogate=hinge",
         "k-song-v2:margin=2",

@@ -19,9 +19,13 @@ The mechanism does the rest:
 2. **upper**: F, its gradient at fixed λ, ∂F/∂λ;
 3. **implicit term**: (∂F/∂λ)/s on every item of the block, s a tracked L_λλ (exact: the present one; Faster v2: the
    whole ratio is tracked);
-4. **update**: λ takes a step (see [`Lower`]), then s and the spread D are updated.
+4. **update**: λ takes a step along z, which is L_λ itself (algorithm 2) or tracks it (Faster forms), then s and the spread D
+   are updated.
 
-State of a list: λ, the momentum of L_λ, s, the spread, an origin; it is saved with everything else.
+Gradients at the previous scores use λ and s as they were one step ago (algorithm 9). Both gradients look at λ and s from before
+the update, so neither depends on the batch.
+
+State of a list: λ, z, s, the spread, an origin; it is saved with everything else.
 */
 
 pub mod items;
@@ -40,7 +44,7 @@ pub mod tpauc;
 use toprank_core::{List, Param, ParamError, Policy, Spec};
 
 use crate::catalog::family;
-use crate::compositional::tracker::{Cell, Estimate, Rates};
+use crate::compositional::tracker::{Cell, Estimate};
 use crate::compositional::{Rule, Strata, Tracker};
 use crate::kernels::scalar::{sigmoid, within};
 use crate::objective::{Input, Needs, Objective, Out};
@@ -177,14 +181,27 @@ pub struct Bilevel<U> {
     pub upper: U,
     /// L.
     pub lower: Lower,
-    /// How s tracks L_λλ, and the momentum of λ tracks L_λ in variance-reduced rules.
-    pub tracker: Tracker,
+    /// How s tracks L_λλ.
+    pub s: Tracker,
+    /// How z, along which λ moves, tracks L_λ.
+    pub z: Tracker,
 }
 
 impl<U: Upper + 'static> Bilevel<U> {
-    /// An upper level over a lower one, with a moving average.
+    /// An upper level over a lower one, with moving averages.
     pub(crate) fn boxed(upper: U, lower: Lower, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        Ok(Box::new(Bilevel { upper, lower, tracker: Tracker::from_spec(spec, Rule::MovingAverage)? }))
+        Bilevel::with_rule(upper, lower, Rule::MovingAverage, spec)
+    }
+
+    /// The same with any rule for s and z.
+    pub(crate) fn with_rule(
+        upper: U,
+        lower: Lower,
+        rule: Rule,
+        spec: &Spec,
+    ) -> Result<Box<dyn Objective>, ParamError> {
+        let s = Tracker::of_second_derivative(spec, rule)?;
+        Ok(Box::new(Bilevel { upper, lower, s, z: Tracker::of_direction(spec, rule)? }))
     }
 }
 
@@ -210,7 +227,7 @@ struct Memory<'a> {
 /// The state of a block.
 struct Cells<'a> {
     lambda: &'a mut f64,
-    /// Momentum of L_λ.
+    /// The direction in which λ moves.
     z: &'a mut f64,
     /// L_λλ in units of the spread; for Faster v2 (∂F/∂λ)/L_λλ.
     s: &'a mut f64,
@@ -257,7 +274,7 @@ struct Visit {
     fresh: bool,
     /// The last visit was in the previous step.
     adjacent: bool,
-    rates: Rates,
+    step: u64,
 }
 
 /// A block in this step.
@@ -346,7 +363,8 @@ impl<U: Upper> Bilevel<U> {
         if self.lower.method != ThresholdMethod::Online {
             return (direct, direct_previous);
         }
-        if self.tracker.rule == Rule::Quadratic {
+        let rates = self.s.rates(visit.step);
+        if self.s.rule == Rule::Quadratic {
             // One multiplier for the list: s → (∂F/∂λ)/L_λλ by steps along its tracked residual.
             if visit.fresh {
                 (*cells.s, *cells.r, *cells.s_before) = (direct, 0.0, direct);
@@ -356,9 +374,9 @@ impl<U: Upper> Bilevel<U> {
             let s_before = if visit.adjacent { *cells.s_before } else { s };
             let residual = at.second * s - slope;
             let residual_previous = previous.map_or(residual, |(at, slope)| at.second * s_before - slope);
-            *cells.r = visit.rates.msvr(*cells.r, residual, residual_previous);
+            *cells.r = rates.msvr(*cells.r, residual, residual_previous);
             *cells.s_before = s;
-            *cells.s = s - visit.rates.tau() * *cells.r / at.second.max(1.0);
+            *cells.s = s - rates.tau() * *cells.r / at.second.max(1.0);
             return (s, s_before);
         }
         let (s, s_before) = match (visit.fresh, visit.adjacent) {
@@ -367,7 +385,7 @@ impl<U: Upper> Bilevel<U> {
             (false, false) => (*cells.s, *cells.s),
         };
         let estimate = Estimate { now: at.second, previous: previous.map(|(at, _)| at.second), floor };
-        self.tracker.follow(visit.rates, Cell { u: cells.s, v: None, before: None }, estimate);
+        self.s.follow(rates, Cell { u: cells.s, v: None, before: None }, estimate);
         *cells.s_before = s;
         (slope / safe(s), previous.map_or(0.0, |(_, slope)| slope / safe(s_before)))
     }
@@ -383,11 +401,7 @@ impl<U: Upper> Bilevel<U> {
         work: &mut Work,
     ) -> f64 {
         let z = if visit.fresh { 0.0 } else { *cells.z };
-        *cells.z = if self.tracker.needs_previous() {
-            visit.rates.msvr(z, slope, slope_previous.unwrap_or(slope))
-        } else {
-            MOMENTUM * z + (1.0 - MOMENTUM) * slope
-        };
+        *cells.z = self.z.rates(visit.step).msvr(z, slope, slope_previous.unwrap_or(slope));
         if self.lower.absolute {
             return lambda - self.lower.eta * *cells.z;
         }
@@ -402,14 +416,12 @@ impl<U: Upper> Bilevel<U> {
     }
 }
 
-/// Weight of the past in the direction of λ (algorithm 2 in the published code of SONG).
-const MOMENTUM: f64 = 0.9;
 /// Weight of the newest sample in the spread.
 const SPREAD_RATE: f64 = 0.1;
 
 impl<U: Upper> Objective for Bilevel<U> {
     fn needs(&self) -> Needs {
-        Needs { previous_scores: self.tracker.needs_previous(), ..Needs::default() }
+        Needs { previous_scores: self.s.needs_previous(), ..Needs::default() }
     }
 
     fn columns(&self) -> &'static [Column] {
@@ -435,14 +447,14 @@ impl<U: Upper> Objective for Bilevel<U> {
         }
         let blocks = self.upper.blocks(&strata)?;
         let scores = if self.lower.through_gate { input.list.scores } else { input.frozen() };
-        let before = input.previous.filter(|_| self.tracker.needs_previous());
+        let before = input.previous.filter(|_| self.s.needs_previous());
 
         // Stage 1: read.
         let mut memory = Memory::of(state);
         let visit = Visit {
             fresh: memory.spread.is_nan(),
             adjacent: *memory.stamp + 1.0 == input.stream.step as f64,
-            rates: self.tracker.rates(input.stream.step),
+            step: input.stream.step,
         };
         let Visit { fresh, adjacent, .. } = visit;
         let own_spread =

@@ -17,7 +17,7 @@ use super::{
     THRESHOLD, Upper,
 };
 use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
+use crate::compositional::tracker::{GAMMA, GAMMA_Z};
 use crate::compositional::{Adjoint, Inner, Means, Strata, Surrogate, Terms};
 use crate::kernels::hinge::Omega;
 use crate::objective::{Objective, Out};
@@ -26,8 +26,8 @@ use crate::state::{Column, ListState};
 use crate::work::Work;
 
 /// Parameters that all regions share.
-pub(super) const PARAMS: [Param; 12] =
-    [FORM, THRESHOLD, SHARP, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, PLAIN, MARGIN, TEMPERATURE, RELEVANT];
+pub(super) const PARAMS: [Param; 13] =
+    [FORM, THRESHOLD, SHARP, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, GAMMA_Z, PLAIN, MARGIN, TEMPERATURE, RELEVANT];
 
 /// A gate on one side of the pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::objective::Objective;
 use crate::params::{CUT, join};
 
 const PLACES: Param = Param { default: "10", about: "K: how many items of each class count", ..CUT };
-pub(crate) const PARAMS: &[Param] = &join::<13>(&[&[PLACES], &pairs::PARAMS]);
+pub(crate) const PARAMS: &[Param] = &join::<14>(&[&[PLACES], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "pap@2",
     "pap:form=practical",
@@ -21,6 +21,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "pap:eta=0.5",
     "pap:absolute=true",
     "pap:gamma=0.5",
+    "pap:gamma-z=0.9",
     "pap:surrogate=hinge",
     "pap:margin=2",
     "pap:surrogate=sigmoid:temperature=0.5",

@@ -21,7 +21,7 @@ pub(crate) const FROM: Param = Param {
     about: "α: the region starts at this false positive rate",
 };
 
-pub(crate) const PARAMS: &[Param] = &join::<14>(&[&[FPR, FROM], &pairs::PARAMS]);
+pub(crate) const PARAMS: &[Param] = &join::<15>(&[&[FPR, FROM], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "pauc-bilevel:fpr=0.5",
     "pauc-bilevel:fpr=0.9:from=0.1",
@@ -34,6 +34,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "pauc-bilevel:eta=0.5",
     "pauc-bilevel:absolute=true",
     "pauc-bilevel:gamma=0.5",
+    "pauc-bilevel:gamma-z=0.9",
     "pauc-bilevel:surrogate=hinge",
     "pauc-bilevel:margin=2",
     "pauc-bilevel:surrogate=sigmoid:temperature=0.5",

@@ -14,7 +14,7 @@ const RECALL: Param = Param {
     range: "in (0, 1]",
     about: "ρ: the recall, the fraction of relevant items above the threshold",
 };
-pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[RECALL, items::SURROGATE], &items::PARAMS]);
+pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[RECALL, items::SURROGATE], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision-at-recall:recall=0.9",
     "precision-at-recall:threshold=exact",
@@ -23,6 +23,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "precision-at-recall:eta=0.5",
     "precision-at-recall:absolute=true",
     "precision-at-recall:gamma=0.5",
+    "precision-at-recall:gamma-z=0.9",
     "precision-at-recall:surrogate=hinge",
     "precision-at-recall:surrogate=step",
     "precision-at-recall:margin=2",

@@ -13,14 +13,14 @@ use toprank_core::{List, Param, Policy};
 use super::{
     ABSOLUTE, Block, ETA, FORM, Outcome, SHARPNESS, Scene, Set, Step, TAU1, TAU2, THRESHOLD, Upper, WIDTH,
 };
-use crate::compositional::tracker::GAMMA;
+use crate::compositional::tracker::{GAMMA, GAMMA_S};
 use crate::compositional::{Compositional, Gate, Open, Outer, Strata};
 use crate::objective::{Input, Needs, Objective, Out};
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
 /// Parameters of the gate, its threshold and the tracker.
-pub(super) const PARAMS: [Param; 8] = [FORM, THRESHOLD, SHARPNESS, TAU1, TAU2, ETA, ABSOLUTE, GAMMA];
+pub(super) const PARAMS: [Param; 9] = [FORM, THRESHOLD, SHARPNESS, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, GAMMA_S];
 
 /// Σ_i ψ(s_i − λ) f_i(g_i), λ the threshold with K items of the list above it.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use crate::objective::Objective;
 use crate::params::{CUT, join};
 
 const PLACES: Param = Param { default: "10", about: "K: only the top K positions count", ..CUT };
-pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[PLACES, items::SURROGATE_OF_FEW], &items::PARAMS]);
+pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[PLACES, items::SURROGATE_OF_FEW], &items::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "precision-threshold@3",
     "precision-threshold:threshold=exact",
@@ -18,6 +18,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "precision-threshold:eta=0.5",
     "precision-threshold:absolute=true",
     "precision-threshold:gamma=0.5",
+    "precision-threshold:gamma-z=0.9",
     "precision-threshold:surrogate=squared-hinge",
     "precision-threshold:surrogate=squared-hinge:margin=2",
     "precision-threshold:surrogate=sigmoid:temperature=0.5",
@@ -64,6 +65,7 @@ pub mod recall {
         "recall-threshold:eta=0.5",
         "recall-threshold:absolute=true",
         "recall-threshold:gamma=0.5",
+        "recall-threshold:gamma-z=0.9",
         "recall-threshold:surrogate=squared-hinge",
         "recall-threshold:surrogate=squared-hinge:margin=2",
         "recall-threshold:surrogate=sigmoid:temperature=0.5",

@@ -6,7 +6,7 @@ use super::ranks::{self, GatedRanks, RankGated};
 use super::{Bilevel, FORM, Lower, Step};
 use crate::compositional::ap::{AveragePrecision, inner};
 use crate::compositional::surrogate::{MARGIN, PLAIN, TEMPERATURE};
-use crate::compositional::tracker::LAGGED;
+use crate::compositional::tracker::{GAMMA_Z, LAGGED};
 use crate::compositional::{Compositional, Rule, SELF, Tracker};
 use crate::objective::Objective;
 use crate::params::{CUT, RELEVANT, join, with_defaults};
@@ -22,10 +22,10 @@ const GATE: Param = Param {
 const STOPPED: Param = Param { default: "practical", ..FORM };
 /// A bounded surrogate: u1/u2 of squared hinges is near 1 as soon as some relevant items are far above all others.
 const BOUNDED: Param = Param { default: "sigmoid", ..PLAIN };
-pub(crate) const PARAMS: &[Param] = &join::<16>(&[
+pub(crate) const PARAMS: &[Param] = &join::<18>(&[
     &[Param { default: "10", ..CUT }, GATE, STOPPED],
     ranks::PARAMS.split_at(1).1,
-    &[BOUNDED, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT],
+    &[GAMMA_Z, BOUNDED, MARGIN, TEMPERATURE, SELF, LAGGED, RELEVANT],
 ]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "top-ap@3",
@@ -39,6 +39,8 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "top-ap:eta=0.5",
     "top-ap:absolute=true",
     "top-ap:gamma=0.5",
+    "top-ap:form=theoretical:gamma-s=0.5",
+    "top-ap:gamma-z=0.9",
     "top-ap:surrogate=hinge",
     "top-ap:surrogate=squared-hinge:margin=2",
     "top-ap:temperature=0.5",
@@ -57,5 +59,5 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     if spec.args.one_of("gate", "threshold", &[("threshold", false), ("rank", true)])? {
         return Ok(Box::new(RankGated { ranks, k, gate }));
     }
-    Ok(Box::new(Bilevel { upper: GatedRanks { ranks, k, gate }, lower, tracker }))
+    Bilevel::boxed(GatedRanks { ranks, k, gate }, lower, spec)
 }

@@ -5,13 +5,26 @@ use toprank_core::{Param, ParamError, Spec};
 use super::pairs::{PairGate, Pairs, Region};
 use super::{ABSOLUTE, Block, ETA, FORM, SHARP, Set, TAU1, TAU2, THRESHOLD};
 use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
-use crate::compositional::tracker::GAMMA;
+use crate::compositional::tracker::{GAMMA, GAMMA_Z};
 use crate::compositional::{Strata, Surrogate};
 use crate::objective::Objective;
 use crate::params::RELEVANT;
 
-pub(crate) const PARAMS: &[Param] =
-    &[FORM, THRESHOLD, SHARP, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, RISING, MARGIN, TEMPERATURE, RELEVANT];
+pub(crate) const PARAMS: &[Param] = &[
+    FORM,
+    THRESHOLD,
+    SHARP,
+    TAU1,
+    TAU2,
+    ETA,
+    ABSOLUTE,
+    GAMMA,
+    GAMMA_Z,
+    RISING,
+    MARGIN,
+    TEMPERATURE,
+    RELEVANT,
+];
 pub(crate) const EXAMPLES: &[&str] = &[
     "top-push-bilevel:form=practical",
     "top-push-bilevel:threshold=exact",
@@ -22,6 +35,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "top-push-bilevel:eta=0.5",
     "top-push-bilevel:absolute=true",
     "top-push-bilevel:gamma=0.5",
+    "top-push-bilevel:gamma-z=0.9",
     "top-push-bilevel:surrogate=hinge",
     "top-push-bilevel:margin=2",
     "top-push-bilevel:surrogate=sigmoid:temperature=0.5",

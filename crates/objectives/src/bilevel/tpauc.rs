@@ -16,7 +16,7 @@ pub(crate) const TPR: Param = Param {
     about: "the region starts at this true positive rate: the lowest 1 − tpr of the relevant items count",
 };
 
-pub(crate) const PARAMS: &[Param] = &join::<14>(&[&[Param { default: "0.3", ..FPR }, TPR], &pairs::PARAMS]);
+pub(crate) const PARAMS: &[Param] = &join::<15>(&[&[Param { default: "0.3", ..FPR }, TPR], &pairs::PARAMS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "tpauc-bilevel:fpr=0.5",
     "tpauc-bilevel:tpr=0.2",
@@ -30,6 +30,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "tpauc-bilevel:eta=0.5",
     "tpauc-bilevel:absolute=true",
     "tpauc-bilevel:gamma=0.5",
+    "tpauc-bilevel:gamma-z=0.9",
     "tpauc-bilevel:surrogate=hinge",
     "tpauc-bilevel:margin=2",
     "tpauc-bilevel:surrogate=sigmoid:temperature=0.5",

@@ -84,7 +84,7 @@ mod tests {
 
     /// A tracker that looks at two steps, which no line of the catalog gives this objective yet.
     #[test]
-    fn the_gradient_at_the_previous_scores_divides_by_the_tracker_as_it_was() {
+    fn the_gradient_at_the_previous_scores_divides_by_the_tracker_that_followed_them() {
         let (spec, policy) = (Spec::parse("listwise-ce").unwrap(), Policy::default());
         let inner = Inner::Of(Surrogate::Exponential { temperature: 1.0 });
         let tracker = Tracker::from_spec(&spec, Rule::Msvr).unwrap();
@@ -104,8 +104,10 @@ mod tests {
             let input = Input { previous: Some(previous), ..Input::whole(list, &policy) };
             objective.list(&input, &mut state.of_list(0, 3), &mut work, &mut out).unwrap();
         }
-        // The one relevant item is the first: ∂/∂s_j of ln g at the previous scores, with u of the first step under it.
-        let u = first.iter().map(|s| s.exp()).sum::<f64>() / 3.0;
+        // The one relevant item is the first: ∂/∂s_j of ln g at the previous scores, under it u of the first step after γ = 0.1
+        // of the mean at these scores.
+        let mean = |s: &[f64; 3]| s.iter().map(|x| (x - s[0]).exp()).sum::<f64>() / 3.0;
+        let u = 0.9 * mean(&first) + 0.1 * mean(&previous);
         for j in 1..3 {
             let expected = (previous[j] - previous[0]).exp() / (3.0 * u);
             assert!((at_previous[j] - expected).abs() < 1e-14, "{j}: {} is not {expected}", at_previous[j]);

@@ -249,7 +249,8 @@ impl<O: Outer> Compositional<O> {
         }
     }
 
-    /// Stage 3 for one anchor: u after and before this step, per component.
+    /// Stage 3 for one anchor, per component: u after this step, u for the gradient at the present scores, and for that at
+    /// the previous ones.
     fn follow(
         &self,
         rates: tracker::Rates,
@@ -257,9 +258,9 @@ impl<O: Outer> Compositional<O> {
         slot: usize,
         estimate: [(f64, Option<f64>); 2],
         self_terms: [f64; 2],
-    ) -> [[f64; 2]; 2] {
+    ) -> [[f64; 2]; 3] {
         let log = self.inner.is_log();
-        let (mut now, mut before) = ([0.0; 2], [0.0; 2]);
+        let [mut now, mut used, mut previous] = [[0.0; 2]; 3];
         for c in 0..Self::COMPONENTS {
             // The self pair is in every estimate; a second mean contains the first.
             let floor = if c == 0 { self_terms[0] } else { self_terms[c].max(now[0]) };
@@ -270,9 +271,11 @@ impl<O: Outer> Compositional<O> {
             } else {
                 self.tracker.follow(rates, cell, estimate)
             };
-            (now[c], before[c]) = (tracked.now, tracked.before);
+            now[c] = tracked.now;
+            used[c] = if self.tracker.lagged { tracked.before } else { tracked.now };
+            previous[c] = tracked.previous;
         }
-        [now, before]
+        [now, used, previous]
     }
 
     /// λ' ln w of [`Over::SoftWorst`], w tracking the mean of e^{f/λ'}; the factors of stage 4 become those of this loss.
@@ -480,43 +483,40 @@ impl<O: Outer> Compositional<O> {
                     (0.0, None)
                 }
             });
-            let [after, before] = self.follow(rates, &mut columns, slots[i] as usize, estimate, self_terms);
+            let [after, u, u_previous] =
+                self.follow(rates, &mut columns, slots[i] as usize, estimate, self_terms);
             let anchor = Anchor { gain: input.gain(j), label: input.list.labels[j], items, list: own_number };
             let at_after = self.outer.at(&anchor, after, log);
-            let at_before = if self.tracker.lagged || old.is_some() {
-                self.outer.at(&anchor, before, log)
-            } else {
-                at_after
-            };
+            let outcome = if self.tracker.lagged { self.outer.at(&anchor, u, log) } else { at_after };
             let factor = input.weight(j) * scale;
-            let (outcome, u) = if self.tracker.lagged { (at_before, before) } else { (at_after, after) };
             let rank = |u: [f64; 2]| {
                 let u = u[Self::COMPONENTS - 1];
                 items * if log { u.exp() } else { u }
             };
-            let (open, slope) = gate.weigh(j, rank(u), factor * at_after.value);
+            let (open, slope) = gate.weigh(j, rank(u), factor * outcome.value);
             loss += open * factor * at_after.value;
             if let Some(value) = terms.get_mut(i) {
                 *value = outcome.value;
             }
             // The gates of anchors that are not relevant see negated scores, too; none of them has a derivative.
             if slope != 0.0 {
-                out.gradient[j] += slope * factor * at_after.value;
+                out.gradient[j] += slope * factor * outcome.value;
             }
-            let open_before = old.is_some().then(|| {
-                let (open, slope) = gate.weigh_previous(j, rank(before), factor * at_before.value);
+            let at_previous = old.is_some().then(|| {
+                let outcome = self.outer.at(&anchor, u_previous, log);
+                let (open, slope) = gate.weigh_previous(j, rank(u_previous), factor * outcome.value);
                 if let (true, Some(gradient)) = (slope != 0.0, &mut out.gradient_previous) {
-                    gradient[j] += slope * factor * at_before.value;
+                    gradient[j] += slope * factor * outcome.value;
                 }
-                open
+                (open, outcome)
             });
             for c in 0..Self::COMPONENTS {
                 let k = c * m + i;
                 // In logs the slope is u f'(u); the estimate's own mean turns it into ĝ f'(u).
                 let ratio = |estimate: f64, u: f64| if log { (estimate - u).exp() } else { 1.0 };
                 now.a[k] = open * factor * outcome.slope[c] * ratio(now.value[k], u[c]);
-                if let (Some(old), Some(open)) = (&mut old, open_before) {
-                    old.a[k] = open * factor * at_before.slope[c] * ratio(old.value[k], before[c]);
+                if let (Some(old), Some((open, outcome))) = (&mut old, at_previous) {
+                    old.a[k] = open * factor * outcome.slope[c] * ratio(old.value[k], u_previous[c]);
                 }
             }
         }

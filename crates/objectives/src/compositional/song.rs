@@ -91,8 +91,8 @@ pub mod v1 {
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-v1:gamma=0.5",
         "song-v1:beta=0.2",
+        "song-v1:beta=1-gamma",
         "song-v1:beta=theory:rate=0.8",
-        "song-v1:preset=paper",
         "song-v1:preset=code",
         "song-v1:surrogate=exponential",
         "song-v1:margin=2",
@@ -183,6 +183,7 @@ pub mod storm {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        with(spec, Tracker { beta: Schedule::Complement, ..Tracker::from_spec(spec, Rule::Msvr)? })
+        let tracker = Tracker::from_spec(spec, Rule::Msvr)?;
+        with(spec, Tracker { beta: Schedule::Complement, ..tracker })
     }
 }

@@ -43,9 +43,9 @@ pub(crate) const PARAMS: &[Param] = &[
     },
     Param {
         name: "points",
-        default: "one per relevant item",
+        default: "one per relevant item, 100 per class",
         range: "an integer from 1 on",
-        about: "M: how many points of the distribution are kept, at most one per relevant item",
+        about: "M: how many points of the distribution are kept, at most the default",
     },
     Param {
         name: "bound",
@@ -111,6 +111,9 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         through_tpr: spec.args.flag("through-tpr", false)?,
     }))
 }
+
+/// Points of the distribution of a class.
+const POINTS_OF_CLASS: usize = 100;
 
 /// Where π comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -235,6 +238,10 @@ impl Objective for Soprc {
         &[Column { name: "v", per: Per::Relevant, width: 1 }]
     }
 
+    fn columns_of_classes(&self) -> &'static [Column] {
+        &[Column { name: "v", per: Per::Class, width: POINTS_OF_CLASS }]
+    }
+
     fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
         let n = input.list.len();
         let strata = Strata::of(input, state);
@@ -250,7 +257,7 @@ impl Objective for Soprc {
         if total == 0.0 {
             return None;
         }
-        let points = self.points.min(strata.relevant);
+        let points = self.points.min(state.values.len());
         let with_curve = if out.hessian.is_some() { m } else { 0 };
         let [omega, own, sample, newest, fpr, slope, curve, a] =
             work.floats.cut([n, m, m, points, m, m, with_curve, m]);
@@ -312,7 +319,7 @@ mod tests {
     use toprank_core::{List, Lists, Policy};
 
     use super::interpolate;
-    use crate::{Batch, Goal, Gradients};
+    use crate::{Batch, Draws, Goal, Gradients, State};
 
     #[test]
     fn two_items_by_hand() {
@@ -376,6 +383,70 @@ mod tests {
         };
         assert_eq!(after(&[1.0, 9.0, 2.0]), [2.0, 1.0]);
         assert_eq!(after(&[4.0, 9.0, 0.0]), [2.0 + 0.25 * 2.0, 1.0 - 0.25]);
+    }
+
+    #[test]
+    fn rows_of_a_class_share_one_distribution() {
+        // Rows 0, 1 and 2 are of one class, 3 and 4 of another; six rows in all, so five items in each list.
+        let goal = Goal::parse("soprc:beta=0.25:penalty=0:penalty-others=0", &Policy::default()).unwrap();
+        let mut state = goal.state_of_classes(5, &[2, 2, 2, 1, 1, 0], &[0, 3, 5, 6]).unwrap();
+        let draws = Draws {
+            lists: vec![0, 2, 3],
+            offsets: vec![0, 3, 6, 8],
+            items: vec![0, 1, 4, 0, 1, 3, 0, 2],
+            ..Draws::default()
+        };
+        let labels = [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
+        let scores = [0.9, 0.7, 0.2, 0.5, 0.3, 0.1, 0.4, 0.6];
+        let mut out = Gradients::default();
+        goal.step(&Batch::of_choices(&draws, &labels, &scores), &mut state, &mut out).unwrap();
+        let v = |state: &mut State, row: usize| state.of_list(row, 5).cut::<1>()[0].to_vec();
+        let [mut first, mut second] = [[0.0; 100]; 2];
+        interpolate(&[0.9, 0.7], None, &mut first);
+        interpolate(&[0.5, 0.3], None, &mut second);
+        let expected: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a + 0.25 * (b - a)).collect();
+        for row in 0..3 {
+            assert_eq!(v(&mut state, row), expected, "row {row}, drawn or not, has what its class has");
+        }
+        assert_eq!(v(&mut state, 3), [0.4; 100]);
+        assert_eq!(v(&mut state, 4), v(&mut state, 3));
+        assert!(v(&mut state, 5).iter().all(|v| v.is_nan()), "a class that was not drawn");
+        let mut loaded = goal.state_of_classes(5, &[2, 2, 2, 1, 1, 0], &[0, 3, 5, 6]).unwrap();
+        loaded.load(&state.save()).unwrap();
+        assert_eq!(loaded.save(), state.save());
+        assert!(goal.state_of_classes(5, &[2, 2], &[0, 1]).is_err(), "a row without class");
+    }
+
+    #[test]
+    fn classes_are_worked_on_in_the_order_of_their_rows_at_any_number_of_threads() {
+        // 60 classes of 40 rows, all in one batch: enough to be shared out.
+        let classes: Vec<u32> = (0..=60).map(|c| c * 40).collect();
+        let first = vec![39; 2400];
+        let (mut draws, mut labels, mut scores) =
+            (Draws { offsets: vec![0], ..Draws::default() }, Vec::new(), Vec::new());
+        for row in 0..2400u32 {
+            draws.lists.push(row);
+            for k in 0..12u32 {
+                draws.items.push(if k < 6 { k * 6 } else { 30 * k });
+                labels.push(if k < 6 { 1.0 } else { 0.0 });
+                scores.push(f64::from((row * 31 + k * 17) % 97) / 97.0);
+            }
+            draws.offsets.push(draws.items.len() as u64);
+        }
+        let goal = Goal::parse("soprc", &Policy::default()).unwrap();
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut state = goal.state_of_classes(2399, &first, &classes).unwrap();
+                let mut out = Gradients::default();
+                for _ in 0..3 {
+                    goal.step(&Batch::of_choices(&draws, &labels, &scores), &mut state, &mut out).unwrap();
+                }
+                (out.loss, out.gradient, state.save())
+            })
+        };
+        let one = run(1);
+        assert!(one == run(2) && one == run(5));
     }
 
     #[test]

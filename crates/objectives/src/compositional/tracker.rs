@@ -12,6 +12,11 @@ drawn then). On the first visit u = ĝ and v = 0; the paper's u = 0 would make 1
 quadratic rule u is clamped at the least value that its mean can have. Means of exponentials are tracked as ln u: the same
 rules in units of e^m, m the largest logarithm involved, so that nothing overflows.
 
+**Two gradients of one batch.** STORM (eq. 11) subtracts the gradient at the previous weights from that at the present ones.
+Both look at a tracker that took the same step from the same u: with ĝ at the present weights, with ĝ⁻ in its place at the
+previous ones. Equal weights then give equal gradients. If one of the two saw u before the step, its mean would be another one:
+ĝ and its slopes are of one batch and not independent; STORM would multiply the difference of the means by (1 − γ_m)/γ_m.
+
 Source: Qiu, Hu, Zhong, Tu, Zhang, Yang, "Optimal large-scale stochastic optimization of NDCG surrogates for deep learning",
 Machine Learning, 2024; equation numbers are those of this paper.
 */
@@ -43,7 +48,9 @@ pub enum Schedule {
         /// How fast it decays.
         power: f64,
     },
-    /// What the theorems of the paper require: γ = t^{−2/3}, τ = t^{−1/3}, β = (1/p − 1)/(1 − γ) + 1 − γ at sampling rate p.
+    /// What theorem 5 and lemmas 14 to 17 of the paper require, constants aside: τ = (c + t)^{−1/3}, γ = τ²/p and
+    /// β = (1/p − 1)/(1 − γ) + 1 − γ at sampling rate p, with c = max(8, (2/p)^{3/2}), so that γ ≤ ½ and τ ≤ ½ from the first
+    /// step on.
     Theory,
     /// β = 1 − γ.
     Complement,
@@ -103,8 +110,11 @@ pub struct Cell<'a> {
 pub struct Tracked {
     /// u after the update.
     pub now: f64,
-    /// u before it; on the first visit the estimate at the previous weights, or the present one.
+    /// u before it; on the first visit the estimate.
     pub before: f64,
+    /// u for the gradient at the previous weights: after the same update with ĝ⁻ in place of ĝ, or, in a lagged tracker,
+    /// before it. On the first visit ĝ⁻.
+    pub previous: f64,
 }
 
 /// A new estimate.
@@ -122,22 +132,19 @@ impl Tracker {
     /// γ, β, τ of step `step` (from 0).
     pub fn rates(&self, step: u64) -> Rates {
         let t = step as f64 + 1.0;
-        let value = |schedule: Schedule, theory: Schedule| {
-            let asked = matches!(schedule, Schedule::Theory | Schedule::Complement);
-            match if asked { theory } else { schedule } {
-                Schedule::Constant(value) => value,
-                Schedule::Power { scale, power } => scale * t.powf(-power),
-                Schedule::Theory | Schedule::Complement => 0.0,
-            }
+        let value = |schedule: Schedule, theory: f64| match schedule {
+            Schedule::Constant(value) => value,
+            Schedule::Power { scale, power } => scale * t.powf(-power),
+            Schedule::Theory | Schedule::Complement => theory,
         };
-        let falling = |power: f64| Schedule::Power { scale: 1.0, power };
-        let gamma = value(self.gamma, falling(2.0 / 3.0)).min(1.0);
+        let falling = ((2.0 / self.rate).powf(1.5).max(8.0) + t).powf(-1.0 / 3.0);
+        let gamma = value(self.gamma, falling * falling / self.rate).min(1.0);
         let beta = match self.beta {
             Schedule::Complement => 1.0 - gamma,
             Schedule::Theory if gamma < 1.0 => (1.0 / self.rate - 1.0) / (1.0 - gamma) + 1.0 - gamma,
-            schedule => value(schedule, Schedule::Constant(0.0)),
+            schedule => value(schedule, 0.0),
         };
-        Rates { gamma, beta, tau: value(self.tau, falling(1.0 / 3.0)).min(1.0), step }
+        Rates { gamma, beta, tau: value(self.tau, falling).min(1.0), step }
     }
 
     /// Takes an estimate of a mean that is tracked as it is.
@@ -146,8 +153,10 @@ impl Tracker {
             return store(rates, cell, first, 0.0);
         }
         let (u, v) = (*cell.u, cell.v.as_deref().copied().unwrap_or(0.0));
-        let (now, v) = self.advance(rates, u, v, u_before(rates, &cell), estimate);
-        store(rates, cell, Tracked { now, before: u }, v)
+        let before = u_before(rates, &cell);
+        let previous = self.previous(rates, u, v, before, estimate);
+        let (now, v) = self.advance(rates, u, v, before, estimate);
+        store(rates, cell, Tracked { now, before: u, previous }, v)
     }
 
     /// Takes an estimate of a mean of exponentials; everything is a logarithm.
@@ -167,8 +176,21 @@ impl Tracker {
             previous: estimate.previous.map(scaled),
             floor: scaled(estimate.floor).max(f64::MIN_POSITIVE),
         };
+        let ln = |x: f64| x.max(estimate.floor).ln() + unit;
+        let previous =
+            if self.lagged { ln_u } else { ln(self.previous(rates, u, v, scaled(ln_before), estimate)) };
         let (now, v) = self.advance(rates, u, v, scaled(ln_before), estimate);
-        store(rates, cell, Tracked { now: now.max(estimate.floor).ln() + unit, before: ln_u }, v / now)
+        store(rates, cell, Tracked { now: ln(now), before: ln_u, previous }, v / now)
+    }
+
+    /// u for the gradient at the previous weights, if there is one.
+    fn previous(&self, rates: Rates, u: f64, v: f64, u_before: f64, g: Estimate) -> f64 {
+        match g.previous {
+            Some(previous) if !self.lagged => {
+                self.advance(rates, u, v, u_before, Estimate { now: previous, ..g }).0
+            }
+            _ => u,
+        }
     }
 
     fn advance(&self, rates: Rates, u: f64, v: f64, u_before: f64, g: Estimate) -> (f64, f64) {
@@ -213,7 +235,8 @@ impl Tracker {
 }
 
 fn first_visit(cell: &Cell, estimate: Estimate) -> Option<Tracked> {
-    cell.u.is_nan().then(|| Tracked { now: estimate.now, before: estimate.previous.unwrap_or(estimate.now) })
+    let now = estimate.now;
+    cell.u.is_nan().then(|| Tracked { now, before: now, previous: estimate.previous.unwrap_or(now) })
 }
 
 /// u one step ago: another number only if the pair was drawn in that step.
@@ -257,8 +280,8 @@ const V1_ITEM: Column = column("v", Per::Item, 1);
 const B1_ITEM: Column = column("u before", Per::Item, 1);
 const STAMP_ITEM: Column = column("step", Per::Item, 1);
 
-/// Below this sampling rate the published β is used: ĝ − ĝ⁻ is the change of one step, while the pair has missed many; if all
-/// scores move in every step (networks over embeddings) that change is mostly noise.
+/// Below this sampling rate the quadratic rule has the published β: ĝ − ĝ⁻ is the change of one step, while the pair has missed
+/// many; if all scores move in every step (networks over embeddings) that change is mostly noise.
 const RARE: f64 = 0.1;
 
 const RANGE: &str = "in (0, 1], or SCALEt-POWER for SCALE·t^−POWER, or theory";
@@ -276,7 +299,7 @@ pub(crate) const LAGGED: Param = Param {
 /// β.
 pub(crate) const BETA: Param = Param {
     name: "beta",
-    default: "1-gamma",
+    default: "0.005",
     range: "in [0, ∞), SCALEt-POWER, theory or 1-gamma",
     about: "β: weight of the change since the previous step",
 };
@@ -292,7 +315,45 @@ pub(crate) const RATE: Param = Param {
     name: "rate",
     default: "1",
     range: "in (0, 1]",
-    about: "probability that a pair is drawn in a step, on which defaults depend; training on interactions sets it to 1 / (steps per epoch)",
+    about: "probability that a relevant item is drawn in a step, for the default of γ, β, τ and for theory; training sets it",
+};
+/// p of lists.
+pub(crate) const LIST_RATE: Param = Param {
+    name: "list-rate",
+    default: "that of rate",
+    range: "in (0, 1]",
+    about: "probability that a list is drawn in a step, the same for s and z; training sets it",
+};
+/// γ of s.
+pub(crate) const GAMMA_S: Param = Param {
+    name: "gamma-s",
+    default: "that of gamma",
+    range: RANGE,
+    about: "γ of s, the tracked second derivative of the lower level",
+};
+/// γ of z.
+pub(crate) const GAMMA_Z: Param = Param {
+    name: "gamma-z",
+    default: "1",
+    range: RANGE,
+    about: "weight of the newest slope in z, along which λ moves: 1 has no momentum; 0.9 in the published code",
+};
+/// γ of z where it is tracked by a variance-reduced rule.
+pub(crate) const GAMMA_Z_FASTER: Param =
+    Param { default: "that of gamma", about: "γ of z, along which λ moves", ..GAMMA_Z };
+/// β of s.
+pub(crate) const BETA_S: Param = Param {
+    name: "beta-s",
+    default: "that of beta",
+    about: "β of s: weight of the change since the previous step",
+    ..BETA
+};
+/// β of z.
+pub(crate) const BETA_Z: Param = Param {
+    name: "beta-z",
+    default: "that of beta",
+    about: "β of z: weight of the change since the previous step",
+    ..BETA
 };
 /// Published values.
 pub(crate) const PRESET: Param = Param {
@@ -328,28 +389,58 @@ impl Schedule {
 impl Tracker {
     /// Reads γ and, for rules that have them, β, τ, rate and preset.
     pub(crate) fn from_spec(spec: &Spec, rule: Rule) -> Result<Tracker, ParamError> {
-        let rate = spec.args.fraction("rate", 1.0)?;
-        let preset = spec.args.one_of("preset", "ours", &[("ours", 0), ("paper", 1), ("code", 2)])?;
-        let constant = Schedule::Constant;
-        let (gamma, beta, tau) = match (rule, preset) {
-            (Rule::MovingAverage, _) => (0.1, constant(0.0), 1.0),
-            (Rule::Msvr, 0) if rate < RARE => (0.1, constant(0.005), 1.0),
-            (Rule::Quadratic, 0) if rate < RARE => (0.9, constant(0.005), 0.4),
-            (Rule::Msvr, 0) => (if rate < 0.5 { 0.3 } else { 0.1 }, Schedule::Complement, 1.0),
-            (Rule::Quadratic, 0) if rate < 0.5 => (0.3, constant(0.7), 0.2),
-            (Rule::Quadratic, 0) => (0.1, constant(0.9), 0.4),
-            (Rule::Msvr, 1) => (0.1, constant(0.005), 1.0),
-            (Rule::Msvr, _) => (0.9, constant(0.005), 1.0),
-            (Rule::Quadratic, _) => (0.9, constant(0.005), 0.4),
-        };
+        let rate = spec.args.fraction(RATE.name, 1.0)?;
+        let default = Tracker::default_of(spec, rule, rate)?;
         Ok(Tracker {
-            rule,
-            gamma: Schedule::from_spec(spec, "gamma", constant(gamma), 1.0)?,
-            beta: Schedule::from_spec(spec, "beta", beta, f64::MAX)?,
-            tau: Schedule::from_spec(spec, "tau", constant(tau), 1.0)?,
-            rate,
-            lagged: spec.args.flag("lagged", false)?,
+            gamma: Schedule::from_spec(spec, GAMMA.name, default.gamma, 1.0)?,
+            beta: Schedule::from_spec(spec, BETA.name, default.beta, f64::MAX)?,
+            tau: Schedule::from_spec(spec, TAU.name, default.tau, 1.0)?,
+            lagged: spec.args.flag(LAGGED.name, false)?,
+            ..default
         })
+    }
+
+    /// The tracker of s, a number per list: its own γ and β, else those of u, and the rate at which lists are drawn.
+    pub(crate) fn of_second_derivative(spec: &Spec, rule: Rule) -> Result<Tracker, ParamError> {
+        Tracker::of_list(spec, rule, GAMMA_S.name, BETA_S.name)
+    }
+
+    /// The tracker of z, along which λ moves. A moving average has no momentum by default, as algorithm 2 is printed.
+    pub(crate) fn of_direction(spec: &Spec, rule: Rule) -> Result<Tracker, ParamError> {
+        let tracker = Tracker::of_list(spec, rule, GAMMA_Z.name, BETA_Z.name)?;
+        if rule == Rule::MovingAverage && spec.args.get(GAMMA_Z.name).is_none() {
+            return Ok(Tracker { gamma: Schedule::Constant(1.0), ..tracker });
+        }
+        Ok(tracker)
+    }
+
+    fn of_list(spec: &Spec, rule: Rule, gamma: &str, beta: &str) -> Result<Tracker, ParamError> {
+        let rate = spec.args.fraction(LIST_RATE.name, spec.args.fraction(RATE.name, 1.0)?)?;
+        let default = Tracker::default_of(spec, rule, rate)?;
+        let shared_gamma = Schedule::from_spec(spec, GAMMA.name, default.gamma, 1.0)?;
+        let shared_beta = Schedule::from_spec(spec, BETA.name, default.beta, f64::MAX)?;
+        Ok(Tracker {
+            gamma: Schedule::from_spec(spec, gamma, shared_gamma, 1.0)?,
+            beta: Schedule::from_spec(spec, beta, shared_beta, f64::MAX)?,
+            tau: Schedule::from_spec(spec, TAU.name, default.tau, 1.0)?,
+            ..default
+        })
+    }
+
+    /// The default of a rule at a sampling rate, under the preset of `spec`.
+    fn default_of(spec: &Spec, rule: Rule, rate: f64) -> Result<Tracker, ParamError> {
+        let preset =
+            spec.args.one_of(PRESET.name, PRESET.default, &[("ours", 0), ("paper", 1), ("code", 2)])?;
+        let (gamma, beta, tau) = match (rule, preset) {
+            (Rule::MovingAverage, _) => (0.1, 0.0, 1.0),
+            (Rule::Msvr, 0 | 1) => (0.1, 0.005, 1.0),
+            (Rule::Msvr, _) => (0.9, 0.005, 1.0),
+            (Rule::Quadratic, 0) if rate >= 0.5 => (0.1, 0.9, 0.4),
+            (Rule::Quadratic, 0) if rate >= RARE => (0.3, 0.7, 0.2),
+            (Rule::Quadratic, _) => (0.9, 0.005, 0.4),
+        };
+        let [gamma, beta, tau] = [gamma, beta, tau].map(Schedule::Constant);
+        Ok(Tracker { rule, gamma, beta, tau, rate, lagged: false })
     }
 
     /// u ← (1−γ)u + γĝ.
@@ -439,7 +530,7 @@ mod tests {
             for gamma in [0.1, 0.5, 0.9, 1.0] {
                 let tracker = tracker(rule, gamma, 0.7, 0.3);
                 let tracked = tracker.follow(tracker.rates(5), { UNSEEN }.cell(), estimate(2.5, 2.0));
-                assert_eq!(tracked, Tracked { now: 2.5, before: 2.0 });
+                assert_eq!(tracked, Tracked { now: 2.5, before: 2.5, previous: 2.0 });
                 let tracked =
                     tracker.follow_log(tracker.rates(5), { UNSEEN }.cell(), estimate(-700.0, -800.0));
                 assert_eq!(tracked.now, -700.0);
@@ -529,12 +620,16 @@ mod tests {
     fn schedules_read_as_written() {
         let read = |text: &str, rule| Tracker::from_spec(&Spec::parse(text).unwrap(), rule);
         let rates = |text: &str, step| read(text, Rule::Msvr).unwrap().rates(step);
-        assert_eq!(rates("x:gamma=0.5", 9), Rates { gamma: 0.5, beta: 0.5, tau: 1.0, step: 9 });
+        assert_eq!(rates("x:gamma=0.5", 9), Rates { gamma: 0.5, beta: 0.005, tau: 1.0, step: 9 });
+        assert_eq!(rates("x:gamma=0.4:beta=1-gamma", 9).beta, 0.6);
         assert_eq!(rates("x:gamma=0.8t-0.5:beta=0", 3).gamma, 0.8 * 4f64.powf(-0.5));
-        assert_eq!(rates("x:gamma=theory", 7).gamma, 8f64.powf(-2.0 / 3.0));
+        assert!((rates("x:gamma=theory", 7).gamma - 16f64.powf(-2.0 / 3.0)).abs() < 1e-15);
         assert!((rates("x:gamma=0.2:beta=theory:rate=0.25", 0).beta - (3.0 / 0.8 + 0.8)).abs() < 1e-15);
         assert_eq!(rates("x:preset=paper", 0), Rates { gamma: 0.1, beta: 0.005, tau: 1.0, step: 0 });
-        assert_eq!(rates("x:rate=0.3", 0), Rates { gamma: 0.3, beta: 0.7, tau: 1.0, step: 0 });
+        assert_eq!(
+            read("x:rate=0.3", Rule::Quadratic).unwrap().rates(0),
+            Rates { gamma: 0.3, beta: 0.7, tau: 0.2, step: 0 }
+        );
         for rule in [Rule::Msvr, Rule::Quadratic] {
             let [rare, paper] =
                 ["x:rate=0.09", "x:preset=paper"].map(|text| read(text, rule).unwrap().rates(0));
@@ -548,6 +643,76 @@ mod tests {
         {
             let error = read(bad, Rule::Quadratic).unwrap_err().to_string();
             assert!(error.contains(" must be in "), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_schedules_of_the_theory_stay_in_the_ranges_of_its_lemmas() {
+        for rate in [1.0, 0.6, 0.5, 0.07, 1e-3, 1e-6] {
+            let text = format!("x:gamma=theory:beta=theory:tau=theory:rate={rate}");
+            let tracker = Tracker::from_spec(&Spec::parse(&text).unwrap(), Rule::Quadratic).unwrap();
+            let mut last = f64::INFINITY;
+            for step in [0, 1, 5, 100, 10_000, 10_000_000] {
+                let Rates { gamma, beta, tau, .. } = tracker.rates(step);
+                // Lemma 17: γ ≤ ½; lemmas 14 to 16: τ ≤ ½; theorem 5: γ = Θ(τ²/p), falling.
+                assert!(
+                    gamma <= 0.5 && tau <= 0.5 && gamma < last,
+                    "rate {rate}, step {step}: γ {gamma}, τ {tau}"
+                );
+                assert!((gamma * rate / (tau * tau) - 1.0).abs() < 1e-12, "rate {rate}, step {step}");
+                let expected = 1.0 - gamma + (1.0 - rate) / (rate * (1.0 - gamma));
+                assert!((beta / expected - 1.0).abs() < 1e-12, "rate {rate}, step {step}: β {beta}");
+                last = gamma;
+            }
+            let late = tracker.rates(1_000_000_000_000);
+            assert!((late.tau / 1e-4 - 1.0).abs() < 1e-3, "τ falls as t^(−1/3): {}", late.tau);
+        }
+    }
+
+    #[test]
+    fn s_and_z_have_rates_of_their_own() {
+        let text = "x:gamma=0.2:gamma-s=0.3:gamma-z=0.4:beta=theory:beta-z=0.7:rate=0.25:list-rate=0.5";
+        let spec = Spec::parse(text).unwrap();
+        for rule in [Rule::Msvr, Rule::Quadratic] {
+            let u = Tracker::from_spec(&spec, rule).unwrap().rates(0);
+            let s = Tracker::of_second_derivative(&spec, rule).unwrap().rates(0);
+            let z = Tracker::of_direction(&spec, rule).unwrap().rates(0);
+            assert_eq!([u.gamma, s.gamma, z.gamma], [0.2, 0.3, 0.4]);
+            // β of the theory at the rate of pairs for u, of lists for s.
+            assert!((u.beta - (0.8 + 3.0 / 0.8)).abs() < 1e-12 && (s.beta - (0.7 + 1.0 / 0.7)).abs() < 1e-12);
+            assert_eq!(z.beta, 0.7);
+        }
+        let plain = Spec::parse("x:gamma=0.2").unwrap();
+        let gamma = |tracker: Result<Tracker, ParamError>| tracker.unwrap().rates(0).gamma;
+        assert_eq!(gamma(Tracker::of_second_derivative(&plain, Rule::MovingAverage)), 0.2);
+        assert_eq!(
+            gamma(Tracker::of_direction(&plain, Rule::MovingAverage)),
+            1.0,
+            "algorithm 2 has no momentum"
+        );
+        assert_eq!(gamma(Tracker::of_direction(&plain, Rule::Msvr)), 0.2);
+    }
+
+    #[test]
+    fn equal_estimates_at_both_weights_give_equal_trackers() {
+        let mut random = Stream::new(6, "tracker").open();
+        for rule in RULES {
+            for lagged in [false, true] {
+                let tracker = Tracker { lagged, ..tracker(rule, 0.3, 0.6, 0.4) };
+                let (mut plain, mut logs) = (UNSEEN, UNSEEN);
+                for t in 0..30 {
+                    let g = 0.5 + random.unit();
+                    let rates = tracker.rates(t);
+                    let seen = tracker.follow(rates, plain.cell(), estimate(g, g));
+                    let used = if lagged { seen.before } else { seen.now };
+                    assert_eq!(seen.previous, used, "{rule:?}, lagged {lagged}, step {t}");
+                    let floor = f64::NEG_INFINITY;
+                    let ln = Estimate { now: g.ln(), previous: Some(g.ln()), floor };
+                    let seen = tracker.follow_log(rates, logs.cell(), ln);
+                    let used = if lagged { seen.before } else { seen.now };
+                    assert_eq!(seen.previous, used, "{rule:?}, lagged {lagged}, step {t}, logarithms");
+                }
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ mod duals;
 mod exponentials;
 mod identities;
 mod known_errors;
+mod storm;
 mod thresholds;
 
 use toprank_core::{List, Lists, Policy, Stream};

@@ -113,13 +113,19 @@ fn at_fixed_scores_every_form_of_the_implicit_term_reaches_the_exact_gradient() 
 
 #[test]
 fn one_step_later_the_gradient_at_the_previous_scores_is_the_gradient_of_that_step() {
-    // The threshold, the tracked ranks and the tracked Hessian are those of the step before, not the present ones.
+    // The threshold and the tracked second derivative are those of the step before, not the present ones (algorithm 9). Ranks
+    // are not tracked here (γ = 1), so that they are those of the scores.
     let (base, labels) = list(120, 12);
     let lists = Lists::from_lengths(&[120], labels);
     let at = |t: u64| -> Vec<f64> { base.iter().map(|s| s + 0.3 * (5.0 * s + t as f64).sin()).collect() };
-    for text in ["k-song-v1@20", "k-song-v1@20:form=practical", "k-song-v2@20", "k-song-v2@20:form=practical"]
-    {
-        let goal = goal(text);
+    for (name, own) in [
+        ("k-song-v1@20", "beta=0:gamma-s=0.1:gamma-z=0.1:beta-s=0.9:beta-z=0.9"),
+        ("k-song-v2@20", "beta=0:tau=1:gamma-s=0.1:gamma-z=0.1:beta-s=0.9:beta-z=0.9"),
+        ("k-song-v1@20", "beta=0:gamma-s=0.1:gamma-z=0.1:form=practical"),
+        ("k-song-v2@20", "beta=0:tau=1:gamma-s=0.1:gamma-z=0.1:form=practical"),
+    ] {
+        let text = format!("{name}:gamma=1:{own}");
+        let goal = goal(&text);
         let mut state = goal.state(&lists).unwrap();
         let mut before: Option<Vec<f64>> = None;
         for t in 0..6 {

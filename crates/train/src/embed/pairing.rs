@@ -13,7 +13,7 @@ any other row r:                                       place c − 1 + r, c less
 Two-way views: the list of a view are the second views of all rows (first views, for a second one); its own row comes first.
 */
 
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 /// Which rows belong together.
 #[derive(Clone, Debug)]
@@ -52,6 +52,19 @@ impl Groups {
                 std::iter::repeat_n(each, (w[1] - w[0]) as usize)
             })
             .collect()
+    }
+
+    /// How often a row, and a pair of rows of a class, is drawn, if the sampler draws classes and their rows at these rates and
+    /// `memory` rows are kept beside a batch. Classes are taken to be of equal size.
+    pub fn rates(&self, drawn: DrawRates, memory: usize) -> DrawRates {
+        let size = self.rows() as f64 / (self.starts.len().max(2) - 1) as f64;
+        let met = size * drawn.pairs / drawn.lists;
+        // Of a drawn row, the others of its class that are drawn with it; those that are not may be in the memory.
+        let beside = if size > 1.0 { ((met - 1.0) / (size - 1.0)).clamp(0.0, 1.0) } else { 1.0 };
+        let kept = (memory as f64 / self.rows().max(1) as f64).min(1.0);
+        let partner = beside + (1.0 - beside) * kept;
+        let pairs = if partner > 0.0 { drawn.pairs * partner } else { drawn.pairs };
+        DrawRates { pairs, lists: drawn.pairs }
     }
 
     /// The place of row `r` in the list of row `q`, whose class spans `(from, to)`.

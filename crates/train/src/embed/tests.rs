@@ -60,6 +60,34 @@ fn objectives_of_every_family_learn_what_belongs_together_and_it_holds_for_other
 }
 
 #[test]
+fn objectives_are_told_how_often_pairs_of_a_class_are_drawn() {
+    let run = |objective: &str| {
+        let settings = Settings { objective: Some(objective.into()), epochs: Some(2), ..small() };
+        let config = settings.resolve(TrainerKind::Embed).unwrap();
+        let data = prepared(&config);
+        let mut trainer = Trainer::new(&config, &data).unwrap();
+        trainer.run(&mut (), None).unwrap();
+        trainer.parameters.values.clone()
+    };
+    // 16 of 120 rows, four of a class of 20: a pair comes in 2 of 100 steps.
+    assert_eq!(run("song-v2"), run("song-v2:rate=0.02"));
+    assert_ne!(run("song-v2"), run("song-v2:rate=1"));
+}
+
+#[test]
+fn a_class_has_one_distribution_of_scores() {
+    let config = Settings { objective: Some("soprc".into()), ..small() }.resolve(TrainerKind::Embed).unwrap();
+    let data = prepared(&config);
+    let mut trainer = Trainer::new(&config, &data).unwrap();
+    trainer.run(&mut (), None).unwrap();
+    let items = data.rows() - 1;
+    let mut v = |row: usize| trainer.state.of_list(row, items).cut::<1>()[0].to_vec();
+    assert_eq!(v(0).len(), 100);
+    assert_eq!(v(0), v(19), "rows of the first class");
+    assert_ne!(v(0), v(20), "of the second");
+}
+
+#[test]
 fn the_gradient_of_a_step_is_the_derivative_of_its_loss() {
     for (objective, memory, views) in [
         ("listnet", 0, "none"),

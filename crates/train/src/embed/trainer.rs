@@ -110,13 +110,13 @@ impl<'a> Trainer<'a> {
             starts: lists.offsets.iter().map(|&start| start as u32).collect(),
             across: views.is_some_and(|views| views.across),
         };
-        let goal = config.goal()?;
+        let (_, kind) = sampler::parse(&config::sampler(config))?;
+        let stages = Stages::new(config, false, |policy, seed| kind.open(&lists, policy, seed))?;
+        let drawn = groups.rates(stages.get(0).sampler.rates(), config.memory() as usize);
+        let goal = config.goal()?.at_rates(drawn)?;
         let relevant = groups.relevant();
         check_size(&goal, &relevant)?;
-        let state = goal.state_of_first(groups.items(), &relevant)?;
-        let (_, kind) = sampler::parse(&config::sampler(config))?;
-        let stages =
-            Stages::new(config, false, |policy, seed| kind.open(&lists, policy, seed), |goal, _| Ok(goal))?;
+        let state = goal.state_of_classes(groups.items(), &relevant, &groups.starts)?;
         Ok(Trainer {
             parameters: FlatParameters::new(&*model, config.optimiser(), config.seed())?,
             memory: Memory::new(config.memory() as usize, dimensions, groups.rows()),
@@ -269,7 +269,7 @@ fn read(pairing: &Pairing, cosines: &Cosines, rows: usize, scores: &mut Vec<f64>
 /// Refuses an objective whose state for pairs of a class would not fit.
 fn check_size(goal: &Goal, relevant: &[u32]) -> Result<(), TrainError> {
     let pairs: u64 = relevant.iter().map(|&count| u64::from(count)).sum();
-    let columns = goal.objective().columns().iter().filter(|column| column.per == Per::Relevant);
+    let columns = goal.objective().columns_of_classes().iter().filter(|column| column.per == Per::Relevant);
     let numbers = columns.map(|column| column.width as u64).sum::<u64>().saturating_mul(pairs);
     if numbers > MOST_STATE {
         let found = format!("{}, which would keep {numbers} numbers for pairs of a class", goal.name());

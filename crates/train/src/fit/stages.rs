@@ -30,12 +30,11 @@ pub(crate) struct Stages {
 
 impl Stages {
     /// The stages that the config asks for. `two_steps`: the optimiser looks at the gradient of two steps. `open` makes the
-    /// sampler of a stage from its policy and seed; `adapt` may tell the objective how often the sampler draws.
+    /// sampler of a stage from its policy and seed; the objective is told how often it draws.
     pub fn new(
         config: &Config,
         two_steps: bool,
         open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
-        adapt: impl Fn(Goal, &dyn Sampler) -> Result<Goal, ParamError>,
     ) -> Result<Stages, ParamError> {
         let main = config.goal()?;
         let warm_up = match config.warm_up() {
@@ -49,9 +48,8 @@ impl Stages {
         for (goal, epochs) in warm_up.into_iter().chain([(main, config.epochs())]) {
             let seed = config.seed().wrapping_add((stages.len() as u64) << 32);
             let sampler = open(goal.policy(), seed)?;
-            let goal = adapt(goal, &*sampler)?;
             stages.push(Stage {
-                goal,
+                goal: goal.at_rates(sampler.rates())?,
                 steps: sampler.steps_per_epoch().saturating_mul(u64::from(epochs)),
                 sampler,
             });

@@ -154,6 +154,24 @@ impl Callbacks for After {
     }
 }
 
+#[test]
+fn objectives_are_told_how_often_items_and_lists_are_drawn() {
+    let train = data(30, 1);
+    let run = |objective: &str, sampler: &str| {
+        let text = format!("objective = \"{objective}\"\nepochs = 3\nsampler = \"{sampler}\"");
+        let mut trainer = Trainer::new(&config(&text), line(3), examples(&train), None).unwrap();
+        trainer.run(&mut (), None).unwrap();
+        trainer.parameters()
+    };
+    // Two of thirty lists: less than one in ten.
+    assert_eq!(run("song-v2", "lists:batch=2"), run("song-v2:rate=0.01", "lists:batch=2"));
+    assert_ne!(run("song-v2", "lists:batch=2"), run("song-v2:rate=1", "lists:batch=2"));
+    let few = "strata:batch=15:relevant=2:others=2";
+    assert_ne!(run("k-song-v2@3", few), run("k-song-v2@3:rate=1", few));
+    assert_ne!(run("k-song-v2@3", "lists:batch=2"), run("k-song-v2@3:list-rate=1", "lists:batch=2"));
+    assert_eq!(run("song-v2", "lists:batch=all"), run("song-v2:rate=1", "lists:batch=all"));
+}
+
 /// Every kind of thing that a checkpoint must hold.
 const RUNS: &[&str] = &[
     "objective = \"listnet\"\nepochs = 4\nsampler = \"lists:batch=7\"",

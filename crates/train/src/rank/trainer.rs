@@ -72,7 +72,7 @@ impl<'a> Trainer<'a> {
         let two_steps = parameters.optimiser.needs_previous();
         let (_, kind) = sampler::parse(config.sampler())?;
         let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
-        let stages = Stages::new(config, two_steps, open, |goal, _| Ok(goal))?;
+        let stages = Stages::new(config, two_steps, open)?;
         if let Some(stage) = stages.iter().find(|stage| two_steps && !has_previous_gradient(&stage.goal)) {
             let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
                             where the optimiser looks at two steps";

@@ -123,7 +123,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn objectives_that_ask_how_often_a_pair_is_drawn_are_told() {
+fn objectives_that_ask_how_often_pairs_and_users_are_drawn_are_told() {
     let data = data();
     // Ten steps and more in a pass: a pair is drawn in less than one of ten.
     let sampler = Some("pairs:batch=8:group=2:items=5".into());
@@ -134,8 +134,9 @@ fn objectives_that_ask_how_often_a_pair_is_drawn_are_told() {
         assert!(trainer.steps() > 20, "{} steps in two passes", trainer.steps());
         trained(&settings, &data).header().reached.loss.unwrap()
     };
-    assert_eq!(run("song-v1"), run("song-v1:rate=0.01"));
-    assert_ne!(run("song-v1"), run("song-v1:rate=1"));
+    assert_eq!(run("song-v2"), run("song-v2:rate=0.01"));
+    assert_ne!(run("song-v2"), run("song-v2:rate=1"));
+    assert_ne!(run("k-song-v2@5"), run("k-song-v2@5:list-rate=1"));
 }
 
 /// Stops after some steps.

@@ -243,11 +243,7 @@ impl<'a> Trainer<'a> {
         let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(config.model())?.build(&shape)?.into();
         let learned = data.learned(config);
         let (_, kind) = sampler::parse(config.sampler())?;
-        // An epoch draws each relevant pair about once.
-        let adapt =
-            |goal: Goal, sampler: &dyn Sampler| goal.at_rate(1.0 / sampler.steps_per_epoch().max(1) as f64);
-        let stages =
-            Stages::new(config, false, |policy, seed| kind.open_choices(&learned, policy, seed), adapt)?;
+        let stages = Stages::new(config, false, |policy, seed| kind.open_choices(&learned, policy, seed))?;
         let buffer = || Parameters::zeroed(&*model, &shape, place);
         let mut parameters = buffer()?;
         parameters.start(&*model, config.seed());

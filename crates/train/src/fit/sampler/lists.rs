@@ -1,7 +1,7 @@
 #![doc = include_str!("pages/lists.md")]
 
 use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec};
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 use super::epoch::{Epochs, Weights, begin, end_of_list};
 use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
@@ -37,6 +37,11 @@ struct Open {
 impl Sampler for Open {
     fn steps_per_epoch(&self) -> u64 {
         self.dealer.steps_per_epoch()
+    }
+
+    fn rates(&self) -> DrawRates {
+        let rate = 1.0 / self.dealer.steps_per_epoch() as f64;
+        DrawRates { pairs: rate, lists: rate }
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {

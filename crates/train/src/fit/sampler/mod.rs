@@ -42,12 +42,15 @@ mod strata;
 mod tests;
 
 use toprank_core::{Choices, Entry, Lists, Param, ParamError, Policy, Spec, catalog};
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 /// Draws the batches of a training run.
 pub trait Sampler: Send {
     /// Steps until everything has been drawn once; at least 1.
     fn steps_per_epoch(&self) -> u64;
+
+    /// How often a relevant item, and a list, is drawn in a step, on average over all that can be drawn.
+    fn rates(&self) -> DrawRates;
 
     /// What step `step` looks at. A function of (seed, step), whatever was drawn before.
     fn draw(&mut self, step: u64, out: &mut Draws);
@@ -107,6 +110,29 @@ fn count(spec: &Spec, param: &Param, least: usize) -> Result<usize, ParamError> 
             _ => Err(ParamError::new(param.name, text, param.range)),
         },
     }
+}
+
+/// The rates where each list is in one of `steps` steps, and a step then draws a part of its relevant items: how many each list
+/// has, and which part of them.
+fn rates_of_lists(steps: u64, parts: impl Iterator<Item = (usize, f64)>) -> DrawRates {
+    let lists = 1.0 / steps as f64;
+    let (all, drawn) = parts.fold((0.0, 0.0), |(all, drawn), (relevant, part)| {
+        (all + relevant as f64, drawn + relevant as f64 * part)
+    });
+    DrawRates { pairs: if drawn > 0.0 { lists * drawn / all } else { lists }, lists }
+}
+
+/// The probability that at least one of `own` of `all` things is among those of one of `steps` steps that share them out.
+fn at_least_one(own: usize, all: usize, steps: u64) -> f64 {
+    let (all, drawn) = (all as f64, all as f64 / steps as f64);
+    let mut none = 1.0;
+    for i in 0..own {
+        none *= ((all - drawn - i as f64) / (all - i as f64)).max(0.0);
+        if none < 1e-12 {
+            break;
+        }
+    }
+    1.0 - none
 }
 
 /// The data have nothing this sampler could draw.

@@ -1,12 +1,12 @@
 #![doc = include_str!("pages/pairs.md")]
 
 use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 use super::epoch::{Epochs, Weights, begin, end_of_list};
 use super::places::{Places, Shuffled};
 use super::strata::{CORRECT, Draw, Others, POPULAR};
-use super::{BATCH, Sampler, SamplerKind, count, nobody_to_draw, nothing_to_draw};
+use super::{BATCH, Sampler, SamplerKind, at_least_one, count, nobody_to_draw, nothing_to_draw};
 
 const PAIRS: Param = Param { default: "256", about: "relevant pairs per step, on average at most", ..BATCH };
 
@@ -125,6 +125,15 @@ struct Open {
 impl Sampler for Open {
     fn steps_per_epoch(&self) -> u64 {
         self.epochs.steps()
+    }
+
+    fn rates(&self) -> DrawRates {
+        let (groups, steps) = (self.groups.len(), self.epochs.steps());
+        let first = self.groups.iter().filter(|group| group.part == 0);
+        let (lists, seen) = first.fold((0.0, 0.0), |(lists, seen), group| {
+            (lists + 1.0, seen + at_least_one(group.of as usize, groups, steps))
+        });
+        DrawRates { pairs: 1.0 / steps as f64, lists: seen / lists }
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {

@@ -1,10 +1,10 @@
 #![doc = include_str!("pages/rows.md")]
 
 use toprank_core::{Lists, Param, ParamError, Policy, Spec};
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 use super::epoch::{Epochs, Weights, begin, end_of_list};
-use super::{BATCH, Sampler, SamplerKind, count, nothing_to_draw};
+use super::{BATCH, Sampler, SamplerKind, at_least_one, count, nothing_to_draw};
 
 const ROWS: Param = Param { default: "128", about: "rows per step", ..BATCH };
 
@@ -104,6 +104,15 @@ struct Open {
 impl Sampler for Open {
     fn steps_per_epoch(&self) -> u64 {
         self.epochs.steps()
+    }
+
+    fn rates(&self) -> DrawRates {
+        let (rows, steps) = (self.pool.len(), self.epochs.steps());
+        let judged = self.judged.iter().filter(|judged| **judged > 0);
+        let (lists, seen) = judged.fold((0.0, 0.0), |(lists, seen), judged| {
+            (lists + 1.0, seen + at_least_one(*judged as usize, rows, steps))
+        });
+        DrawRates { pairs: 1.0 / steps as f64, lists: seen / lists }
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {

@@ -1,12 +1,12 @@
 #![doc = include_str!("pages/slates.md")]
 
 use toprank_core::{Lists, Param, ParamError, Policy, Spec, Stream};
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 use super::choose::Chooser;
 use super::lists::Dealer;
 use super::places::Places;
-use super::{BATCH, Sampler, SamplerKind, count};
+use super::{BATCH, Sampler, SamplerKind, count, rates_of_lists};
 
 const ITEMS: Param = Param {
     name: "items",
@@ -28,10 +28,18 @@ struct Slates {
 }
 
 impl SamplerKind for Slates {
-    fn open(&self, lists: &Lists, _: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+    fn open(&self, lists: &Lists, policy: &Policy, seed: u64) -> Result<Box<dyn Sampler>, ParamError> {
+        let dealer = Dealer::open("slates", self.batch, lists, seed)?;
+        let unjudged = Places::of(lists, f32::is_nan);
+        let parts = (0..lists.len()).map(|q| {
+            let relevant = lists.labels[lists.range(q)].iter().filter(|label| policy.relevant.is(**label));
+            let judged = unjudged.outside(q as u32).max(1);
+            (relevant.count(), self.items.min(judged) as f64 / judged as f64)
+        });
         Ok(Box::new(Open {
-            dealer: Dealer::open("slates", self.batch, lists, seed)?,
-            unjudged: Places::of(lists, f32::is_nan),
+            rates: rates_of_lists(dealer.steps_per_epoch(), parts),
+            dealer,
+            unjudged,
             items: self.items,
             stream: Stream::new(seed, "sampler: slates"),
             chooser: Chooser::default(),
@@ -40,6 +48,7 @@ impl SamplerKind for Slates {
 }
 
 struct Open {
+    rates: DrawRates,
     dealer: Dealer,
     unjudged: Places,
     items: usize,
@@ -52,8 +61,12 @@ impl Sampler for Open {
         self.dealer.steps_per_epoch()
     }
 
+    fn rates(&self) -> DrawRates {
+        self.rates
+    }
+
     fn draw(&mut self, step: u64, out: &mut Draws) {
-        let Open { dealer, unjudged, items, stream, chooser } = self;
+        let Open { dealer, unjudged, items, stream, chooser, .. } = self;
         dealer.draw(step, out, |q, out| {
             let drawn = &mut out.items;
             let mut random = stream.of_list(q).at_step(step).open();

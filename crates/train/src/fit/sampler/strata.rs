@@ -1,7 +1,7 @@
 #![doc = include_str!("pages/strata.md")]
 
 use toprank_core::{Choices, Lists, Param, ParamError, Policy, Spec, Stream};
-use toprank_objectives::Draws;
+use toprank_objectives::{DrawRates, Draws};
 
 use super::bits::{WORD, empty_into, put, spread};
 use super::choose::Chooser;
@@ -9,7 +9,7 @@ use super::decks::{Decks, pieces};
 use super::lists::Dealer;
 use super::places::Places;
 use super::popular::Popular;
-use super::{BATCH, Sampler, SamplerKind, count};
+use super::{BATCH, Sampler, SamplerKind, count, rates_of_lists};
 
 const RELEVANT: Param = Param {
     name: "relevant",
@@ -131,6 +131,14 @@ impl Sampler for Open {
         self.dealer.steps_per_epoch()
     }
 
+    fn rates(&self) -> DrawRates {
+        let parts = (0..self.relevant.lists() as u32).map(|q| {
+            let relevant = self.relevant.inside(q).len();
+            (relevant, self.most.0.min(relevant) as f64 / relevant.max(1) as f64)
+        });
+        rates_of_lists(self.dealer.steps_per_epoch(), parts)
+    }
+
     fn draw(&mut self, step: u64, out: &mut Draws) {
         let Open { dealer, relevant, others, most, stream } = self;
         dealer.draw(step, out, |q, out| {
@@ -160,6 +168,12 @@ struct Dealt {
 impl Sampler for Dealt {
     fn steps_per_epoch(&self) -> u64 {
         self.rounds.saturating_mul(self.dealer.steps_per_epoch())
+    }
+
+    fn rates(&self) -> DrawRates {
+        let parts = (0u32..).zip(&self.pieces);
+        let parts = parts.map(|(q, (relevant, _))| (self.relevant.inside(q).len(), 1.0 / *relevant as f64));
+        rates_of_lists(self.dealer.steps_per_epoch(), parts)
     }
 
     fn draw(&mut self, step: u64, out: &mut Draws) {

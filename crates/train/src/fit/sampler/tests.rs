@@ -455,6 +455,35 @@ fn items_of_a_stratum_are_drawn_equally_often() {
     }
 }
 
+#[test]
+fn rates_are_how_often_relevant_items_and_lists_are_drawn() {
+    for lists in [some_lists(), labels_over_shared_rows()] {
+        for form in FORMS {
+            let mut sampler = open(form, &lists, 5);
+            let said = sampler.rates();
+            let steps = 400 * sampler.steps_per_epoch();
+            let (mut drawn_lists, mut drawn_pairs) = (BTreeMap::new(), BTreeMap::new());
+            for step in 0..steps {
+                let draws = draw(&mut *sampler, step);
+                for (d, &q) in draws.lists.iter().enumerate() {
+                    *drawn_lists.entry(q).or_insert(0.0) += 1.0 / steps as f64;
+                    let labels = &lists.labels[lists.range(q as usize)];
+                    for &item in items(&draws, d).iter().filter(|item| labels[**item as usize] > 0.0) {
+                        *drawn_pairs.entry((q, item)).or_insert(0.0) += 1.0 / steps as f64;
+                    }
+                }
+            }
+            // Within what chance allows.
+            let near = |said: f64, found: f64| (said - found).abs() < 0.02;
+            let found = drawn_lists.values().sum::<f64>() / drawn_lists.len() as f64;
+            assert!(near(said.lists, found), "{form}: lists {}, drawn {found}", said.lists);
+            let found = drawn_pairs.values().sum::<f64>() / drawn_pairs.len() as f64;
+            assert!(near(said.pairs, found), "{form}: relevant items {}, drawn {found}", said.pairs);
+            assert!(said.pairs > 0.0 && said.pairs <= 1.0 && said.lists > 0.0 && said.lists <= 1.0, "{form}");
+        }
+    }
+}
+
 /// Mean over `steps` steps of the gradient of each entry, and the gradient over all lists.
 fn mean_and_full_gradient(
     objective: &str,
