@@ -27,6 +27,7 @@ mod params;
 mod plan;
 mod rank;
 mod rows;
+mod storm;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -37,4 +38,5 @@ pub use model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 pub use plan::Plan;
 pub use rank::{Best, BestItems, Ranker, pick};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};
+pub use storm::{RowSlopes, RowStorm};
 pub use table::{Table, TableError, TableStorage};

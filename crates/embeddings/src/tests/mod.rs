@@ -2,6 +2,7 @@
 
 mod ranking;
 mod rows;
+mod storm;
 
 use toprank_core::{Features, Stream};
 

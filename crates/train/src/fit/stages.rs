@@ -3,6 +3,7 @@
 use toprank_core::{ParamError, Policy};
 use toprank_objectives::Goal;
 
+use super::engine::has_previous_gradient;
 use super::sampler::Sampler;
 use super::schedule::{self, Schedule};
 use super::settings::Config;
@@ -57,6 +58,18 @@ impl Stages {
         Ok(Stages { stages, schedule: schedule::parse(config.schedule())?.1 })
     }
 
+    /// Refuses objectives that do not give the gradient at the parameters of the step before, if the optimiser asks for it.
+    pub fn check_two_steps(&self, two_steps: bool) -> Result<(), ParamError> {
+        match self.stages.iter().find(|stage| two_steps && !has_previous_gradient(&stage.goal)) {
+            None => Ok(()),
+            Some(stage) => {
+                let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
+                                where the optimiser looks at two steps";
+                Err(ParamError::new("objective", stage.goal.name(), expected))
+            }
+        }
+    }
+
     /// One stage.
     pub fn get(&self, stage: usize) -> &Stage {
         &self.stages[stage]
@@ -65,11 +78,6 @@ impl Stages {
     /// One stage, to draw from.
     pub fn get_mut(&mut self, stage: usize) -> &mut Stage {
         &mut self.stages[stage]
-    }
-
-    /// All stages.
-    pub fn iter(&self) -> impl Iterator<Item = &Stage> {
-        self.stages.iter()
     }
 }
 

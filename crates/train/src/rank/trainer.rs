@@ -19,7 +19,7 @@ use toprank_objectives::{Draws, State};
 use super::scoring::Scoring;
 use crate::error::TrainError;
 use crate::fit::average::{self, Average};
-use crate::fit::engine::{At, Engine, Examples, Into, Task, has_previous_gradient, score, unchanged};
+use crate::fit::engine::{At, Engine, Examples, Into, Task, score, unchanged};
 use crate::fit::flat::{FlatParameters, check_finite};
 use crate::fit::sampler;
 use crate::fit::settings::Config;
@@ -73,11 +73,7 @@ impl<'a> Trainer<'a> {
         let (_, kind) = sampler::parse(config.sampler())?;
         let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
         let stages = Stages::new(config, two_steps, open)?;
-        if let Some(stage) = stages.iter().find(|stage| two_steps && !has_previous_gradient(&stage.goal)) {
-            let expected = "one of the Faster forms (song-v1, song-v2, song-storm) or an objective without trackers, \
-                            where the optimiser looks at two steps";
-            return Err(ParamError::new("objective", stage.goal.name(), expected).into());
-        }
+        stages.check_two_steps(two_steps)?;
         Ok(Trainer {
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
             state: stages.get(0).goal.state(train.lists)?,

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use toprank_core::ParamError;
-use toprank_embeddings::RowConstants;
 
-use crate::fit::optimiser::{self, Optimiser};
+use crate::fit::optimiser::{self, Optimiser, RowRule};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::rank::choice::{Choice, ModelKind, choose};
 
@@ -42,17 +41,17 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
         },
     )?;
     toprank_embeddings::parse(config.model())?;
-    row_constants(&config)?;
+    row_rule(&config)?;
     Ok(config)
 }
 
-/// The constants of the optimiser over rows of the tables.
-pub(crate) fn row_constants(config: &Config) -> Result<RowConstants, ParamError> {
+/// The optimiser over rows of the tables.
+pub(crate) fn row_rule(config: &Config) -> Result<RowRule, ParamError> {
     let text = config.optimiser();
     optimiser::parse(text)?
         .1
-        .row_constants()
-        .ok_or_else(|| ParamError::new("optimiser", text, "one with a row-sparse form: adam or adamw"))
+        .row_rule()
+        .ok_or_else(|| ParamError::new("optimiser", text, "one with a row-sparse form: adam, adamw or storm"))
 }
 
 /// The optimiser of the weights that are not in rows.

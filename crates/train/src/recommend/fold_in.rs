@@ -4,10 +4,12 @@ use toprank_core::{Choices, Stream};
 use toprank_embeddings::{BatchView, EmbeddingModel, Plan, RowAdam, RowStep, Rows, Shape, Slopes, Tape};
 use toprank_objectives::{Batch, Draws, Gradients};
 
-use super::config::row_constants;
+use super::config::row_rule;
 use super::recency;
+use super::rows::PLAIN_ADAM;
 use super::trainer::{Lookup, Parameters, given, labels_and_weights};
 use crate::error::TrainError;
+use crate::fit::optimiser::RowRule;
 use crate::fit::sampler;
 use crate::fit::schedule;
 use crate::fit::settings::Config;
@@ -40,11 +42,15 @@ pub(super) fn fold_in(
     let choices = recency::weighed(choices, &later, config.recency());
     let goal = config.goal()?;
     let mut sampler = sampler::parse(SAMPLER)?.1.open_choices(&choices, goal.policy(), config.seed())?;
+    let goal = goal.at_rates(sampler.rates())?;
     let schedule = schedule::parse("cosine")?.1;
     let mut state = goal.state_of_choices(&choices)?;
     let [user_width, item_width] = model.widths();
     let mut row = mean_row(&parameters.users, user_width);
-    let constants = row_constants(config)?;
+    let constants = match row_rule(config)? {
+        RowRule::Adam(constants) => constants,
+        RowRule::Storm { .. } => PLAIN_ADAM,
+    };
     let mut adam = RowAdam::new(1, user_width, constants);
     let (mut draws, mut plan) = (Draws::default(), Plan::default());
     let (mut labels, mut weights) = (Vec::new(), Vec::new());

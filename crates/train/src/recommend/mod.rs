@@ -33,6 +33,7 @@ mod file;
 mod fold_in;
 mod interactions;
 mod recency;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod trainer;

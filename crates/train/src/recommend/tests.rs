@@ -10,6 +10,7 @@ use toprank_metrics::Measure;
 use toprank_objectives::Draws;
 
 use super::interactions::labelled;
+use super::rows::RowOptimiser;
 use super::*;
 use crate::fit::sampler;
 use crate::{Callbacks, Checkpoints, Outcome, Progress, Settings, TrainerKind, TrainingLoop};
@@ -139,6 +140,35 @@ fn objectives_that_ask_how_often_pairs_and_users_are_drawn_are_told() {
     assert_ne!(run("k-song-v2@5"), run("k-song-v2@5:list-rate=1"));
 }
 
+#[test]
+fn storm_over_rows_learns_and_gives_the_same_bytes_at_any_number_of_threads() {
+    let data = data();
+    for (model, objective) in [("mf:width=4", "song-v1"), ("neumf:width=4:layers=5", "bpr")] {
+        let settings = Settings {
+            optimiser: Some("storm".into()),
+            learning_rate: Some(0.3),
+            epochs: Some(6),
+            ..settings(model, objective)
+        };
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let config = settings.resolve(TrainerKind::Recommend).unwrap();
+                let mut trainer = Trainer::new(&config, &data).unwrap();
+                trainer.run(&mut (), None).unwrap();
+                let losses: Vec<f64> = trainer.records().iter().map(|record| record.loss).collect();
+                (losses, bytes(&trainer.recommender().unwrap()))
+            })
+        };
+        let (losses, one) = run(1);
+        assert!(losses[5] < losses[0], "{model} with {objective}: {losses:?}");
+        assert!(one == run(4).1, "{model} with {objective}");
+    }
+    let tracked = Settings { optimiser: Some("storm".into()), ..settings("mf:width=4", "song") };
+    let error = Trainer::new(&tracked.resolve(TrainerKind::Recommend).unwrap(), &data).err().unwrap();
+    assert!(error.to_string().contains("Faster forms"), "{error}");
+}
+
 /// Stops after some steps.
 struct Until(u64);
 
@@ -157,12 +187,19 @@ fn a_resumed_run_ends_in_the_same_bytes() {
     let data = data();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c");
-    for (model, objective, warm_up) in [
-        ("mf:width=4", "song-v2", 1),
-        ("neumf:width=4:layers=5:dropout=0.3", "k-song-v1@5", 0),
-        ("two-tower:width=4:layers=none:out=3", "listwise-ce", 2),
+    for (model, objective, warm_up, optimiser) in [
+        ("mf:width=4", "song-v2", 1, "adamw"),
+        ("neumf:width=4:layers=5:dropout=0.3", "k-song-v1@5", 0, "adamw"),
+        ("two-tower:width=4:layers=none:out=3", "listwise-ce", 2, "adamw"),
+        ("mf:width=4", "k-song-v2@5", 1, "storm"),
+        ("neumf:width=4:layers=5:dropout=0.3", "song-v1", 0, "storm:gamma=0.5:decay=0.01"),
     ] {
-        let settings = Settings { warm_up: Some(warm_up), epochs: Some(3), ..settings(model, objective) };
+        let settings = Settings {
+            warm_up: Some(warm_up),
+            epochs: Some(3),
+            optimiser: Some(optimiser.into()),
+            ..settings(model, objective)
+        };
         let config = settings.resolve(TrainerKind::Recommend).unwrap();
         let whole = bytes(&trained(&settings, &data));
         let origin = serde_json::Value::Null;
@@ -200,7 +237,9 @@ fn mapped_tables_give_the_same_bytes_also_when_a_run_is_resumed_elsewhere() {
         let config = settings.resolve(TrainerKind::Recommend).unwrap();
         let whole = bytes(&trained(&settings, &data));
         let mut elsewhere = Trainer::new_in(&config, &data, &mapped).unwrap();
-        assert!(elsewhere.parameters.users.is_mapped() && elsewhere.adam[1].square.is_mapped());
+        assert!(elsewhere.parameters.users.is_mapped());
+        let RowOptimiser::Adam(adam) = &elsewhere.rows[1] else { panic!("not Adam") };
+        assert!(adam.square.is_mapped());
         elsewhere.run(&mut (), None).unwrap();
         assert!(elsewhere.best.as_ref().unwrap().items.is_mapped());
         assert!(bytes(&elsewhere.recommender().unwrap()) == whole, "{model}");
@@ -508,7 +547,7 @@ fn wrong_settings_name_what_was_found_and_what_is_allowed() {
         ),
         (
             Settings { optimiser: Some("sgd".into()), ..Settings::default() },
-            "optimiser must be one with a row-sparse form: adam or adamw",
+            "optimiser must be one with a row-sparse form: adam, adamw or storm",
         ),
         (Settings { valid_metric: Some("ndcg,map".into()), ..Settings::default() }, "one metric"),
         (Settings { epochs: Some(0), ..Settings::default() }, "epochs must be an integer from 1"),

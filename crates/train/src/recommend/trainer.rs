@@ -2,12 +2,12 @@
 The trainer of recommenders, in the [`TrainingLoop`].
 
 ```text
-each step: draw users and items ─▶ gather their rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam
+each step: draw users and items ─▶ gather their rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse optimiser
 each epoch: rank all unseen items for every user of the validation part
 ```
 
 A step is a function of (config, data, step, what the checkpoint holds). Forms that look at the model of the step before
-(song-v1, song-v2) see it through the rows that the last step moved: no second copy of the tables is kept.
+(song-v1, song-v2, the optimiser storm) see it through the rows that the last step moved: no second copy of the tables is kept.
 */
 
 use std::ops::Range;
@@ -15,15 +15,16 @@ use std::sync::Arc;
 
 use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
-    BatchView, EmbeddingModel, Plan, Ranker, RowAdam, RowStep, Rows, Shape, Slopes, Table, TableError,
+    BatchView, EmbeddingModel, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table, TableError,
     TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 
-use super::config::{Feedback, dense_optimiser, row_constants};
+use super::config::{Feedback, dense_optimiser, row_rule};
 use super::evaluate::{History, evaluate_part, popular};
 use super::file::Recommender;
 use super::interactions::{Interactions, Known, labelled};
+use super::rows::RowOptimiser;
 use crate::error::TrainError;
 use crate::fit::flat::{check_finite, optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
@@ -124,6 +125,10 @@ struct Work {
     scores_before: Vec<f64>,
     gradients: Gradients,
     slopes: [Vec<f32>; 3],
+    /// The same batch at the rows and weights of the step before, for an optimiser that asks for it.
+    slopes_before: [Vec<f32>; 3],
+    /// State for the gradient there of an objective that keeps none.
+    aside: Option<State>,
 }
 
 /// A recommender in training.
@@ -140,7 +145,7 @@ pub struct Trainer<'a> {
     /// Buffer for the best parameters, allocated at the start: later a disk may be full.
     spare: Option<Parameters>,
     place: TableStorage,
-    pub(super) adam: [RowAdam; 2],
+    pub(super) rows: [RowOptimiser; 2],
     optimiser: Box<dyn Optimiser>,
     state: State,
     /// What the last step moved, as it was before, where an objective asks for it.
@@ -158,7 +163,8 @@ struct BatchGradient<'p> {
     shape: Shape<'p>,
     stream: Stream,
     parameters: &'p Parameters,
-    /// Rows and weights of the step before, if the objective asks for them.
+    rows: &'p [RowOptimiser; 2],
+    /// Rows and weights of the step before, if the objective or the optimiser asks for them.
     before: Option<(&'p [Undo; 2], &'p [f32])>,
     state: &'p mut State,
     work: &'p mut Work,
@@ -167,13 +173,13 @@ struct BatchGradient<'p> {
 impl BatchGradient<'_> {
     /// Scores, objective, slopes; all results stay in `work`.
     fn compute(self, drawn: &Drawn) -> Result<(), TrainError> {
-        let BatchGradient { model, goal, shape, stream, parameters, before, state, work } = self;
+        let BatchGradient { model, goal, shape, stream, parameters, rows, before, state, work } = self;
         let (draws, plan) = (&drawn.draws, &drawn.plan);
         let network = Some(Stream { purpose: Stream::purpose("network"), ..stream });
         let (tables, widths) = ([&parameters.users, &parameters.items], model.widths());
         let ids = [&plan.users, &plan.items];
-        for (side, rows) in work.rows.iter_mut().enumerate() {
-            rows.gather(tables[side], widths[side], ids[side], None);
+        for (side, to) in work.rows.iter_mut().enumerate() {
+            rows[side].gather(tables[side], widths[side], ids[side], None, to);
         }
         work.scores.resize(draws.items.len(), 0.0);
         let [users, items] = &work.rows;
@@ -186,8 +192,8 @@ impl BatchGradient<'_> {
         };
         model.forward(&view, network, &mut work.tape, &mut work.scores);
         if let Some((undo, weights)) = before {
-            for (side, rows) in work.rows_before.iter_mut().enumerate() {
-                rows.gather(tables[side], widths[side], ids[side], Some(&undo[side]));
+            for (side, to) in work.rows_before.iter_mut().enumerate() {
+                rows[side].gather(tables[side], widths[side], ids[side], Some(&undo[side]), to);
             }
             work.scores_before.resize(draws.items.len(), 0.0);
             let [users, items] = &work.rows_before;
@@ -201,18 +207,42 @@ impl BatchGradient<'_> {
             ..Batch::of_choices(draws, &drawn.labels, &work.scores)
         };
         goal.step(&batch, state, &mut work.gradients)?;
-        // Exponential forms give most pairs next to nothing: products with that would be slow.
-        let slopes = work.gradients.gradient.iter_mut();
-        slopes.filter(|g| g.abs() < f64::from(NEGLIGIBLE)).for_each(|g| *g = 0.0);
-        let lengths = [users.values.len(), items.values.len(), parameters.weights.len()];
-        for (slopes, length) in work.slopes.iter_mut().zip(lengths) {
-            slopes.resize(length, 0.0);
+        let both = rows[0].needs_previous();
+        backward(model, &view, &mut work.tape, &mut work.gradients.gradient, &mut work.slopes);
+        if let Some((_, weights)) = before.filter(|_| both) {
+            if work.gradients.gradient_previous.is_empty() {
+                // Checked at the start: an objective without memory, so the same rule holds at both places.
+                let state = work.aside.get_or_insert_with(|| state.clone());
+                let (loss, counts) = (work.gradients.loss, work.gradients.counts);
+                let batch = Batch { scores: &work.scores_before, previous: None, ..batch };
+                goal.step(&batch, state, &mut work.gradients)?;
+                (work.gradients.loss, work.gradients.counts) = (loss, counts);
+                std::mem::swap(&mut work.gradients.gradient, &mut work.gradients.gradient_previous);
+            }
+            let [users, items] = &work.rows_before;
+            let view = BatchView { users: &users.values, items: &items.values, weights, ..view };
+            let (tape, slopes) = (&mut work.tape_before, &mut work.slopes_before);
+            backward(model, &view, tape, &mut work.gradients.gradient_previous, slopes);
         }
-        let [to_users, to_items, to_weights] = &mut work.slopes;
-        let to = Slopes { users: to_users, items: to_items, weights: to_weights };
-        model.backward(&view, &mut work.tape, &work.gradients.gradient, to);
         Ok(())
     }
+}
+
+/// From ∂loss/∂score of every entry to the slopes of users' rows, items' rows and weights.
+fn backward(
+    model: &dyn EmbeddingModel,
+    view: &BatchView,
+    tape: &mut Tape,
+    dscore: &mut [f64],
+    slopes: &mut [Vec<f32>; 3],
+) {
+    // Exponential forms give most pairs next to nothing: products with that would be slow.
+    dscore.iter_mut().filter(|g| g.abs() < f64::from(NEGLIGIBLE)).for_each(|g| *g = 0.0);
+    for (slopes, length) in slopes.iter_mut().zip([view.users.len(), view.items.len(), view.weights.len()]) {
+        slopes.resize(length, 0.0);
+    }
+    let [users, items, weights] = slopes;
+    model.backward(view, tape, dscore, Slopes { users, items, weights });
 }
 
 impl<'a> Trainer<'a> {
@@ -243,7 +273,11 @@ impl<'a> Trainer<'a> {
         let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(config.model())?.build(&shape)?.into();
         let learned = data.learned(config);
         let (_, kind) = sampler::parse(config.sampler())?;
-        let stages = Stages::new(config, false, |policy, seed| kind.open_choices(&learned, policy, seed))?;
+        let rows = row_optimisers(config, &*model, &shape, place)?;
+        let two_steps = rows[0].needs_previous();
+        let stages =
+            Stages::new(config, two_steps, |policy, seed| kind.open_choices(&learned, policy, seed))?;
+        stages.check_two_steps(two_steps)?;
         let buffer = || Parameters::zeroed(&*model, &shape, place);
         let mut parameters = buffer()?;
         parameters.start(&*model, config.seed());
@@ -253,7 +287,7 @@ impl<'a> Trainer<'a> {
             place: place.clone(),
             decayed: ranges(model.blocks(), |block| block.role == Role::Weight),
             best: None,
-            adam: adam(config, &*model, &shape, place)?,
+            rows,
             optimiser: dense_optimiser(config, parameters.weights.len())?,
             state: stages.get(0).goal.state_of_choices(&learned)?,
             undo: [Undo::default(), Undo::default()],
@@ -280,6 +314,8 @@ impl<'a> Trainer<'a> {
             None => {
                 let mut copy = Parameters::zeroed(&*self.model, &self.data.shape(), &self.place)?;
                 copy.copy_from(&self.parameters);
+                self.rows[0].write_present(&mut copy.users);
+                self.rows[1].write_present(&mut copy.items);
                 Arc::new(copy)
             }
         };
@@ -295,8 +331,15 @@ impl<'a> Trainer<'a> {
         }
     }
 
+    /// True if the next step looks at the model as it is now.
+    fn remembers(&self) -> bool {
+        let stage = self.stages.get(self.common.position.stage);
+        self.rows[0].needs_previous() || stage.goal.objective().needs().previous_scores
+    }
+
     fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
         self.common.position.stage = stage;
+        self.work.aside = None;
         self.state = self.stages.get(stage).goal.state_of_choices(&self.learned)?;
         Ok(())
     }
@@ -307,18 +350,19 @@ impl TrainingLoop for Trainer<'_> {
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let of = (self.common.position.stage, self.common.position.step);
+        let keeps_previous = self.remembers();
         let stage = self.stages.get_mut(of.0);
         std::mem::swap(&mut self.drawn, &mut self.next);
         if self.drawn.of != Some(of) {
             self.drawn.make(of, &mut *stage.sampler, &self.learned);
         }
-        let keeps_previous = stage.goal.objective().needs().previous_scores;
         let batch = BatchGradient {
             model: &*self.model,
             goal: &stage.goal,
             shape: self.data.shape(),
             stream: Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total),
             parameters: &self.parameters,
+            rows: &self.rows,
             before: (keeps_previous && self.common.position.has_previous)
                 .then_some((&self.undo, self.weights_before.as_slice())),
             state: &mut self.state,
@@ -343,30 +387,33 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
-        let work = &mut self.work;
-        if self.stages.get(self.common.position.stage).goal.objective().needs().previous_scores {
+        let (number, remember) = (self.common.position.step, self.remembers());
+        let both = self.rows[0].needs_previous() && self.common.position.has_previous;
+        if remember {
             self.weights_before.clone_from(&self.parameters.weights);
-            std::mem::swap(&mut self.undo, &mut work.rows);
         }
-        let step = RowStep { number: self.common.position.step, rate: learning_rate };
+        let work = &mut self.work;
+        let previous = |side: usize| both.then_some(work.slopes_before[side].as_slice());
+        let step = RowStep { number, rate: learning_rate };
         let tables = [&mut self.parameters.users, &mut self.parameters.items];
         for (side, table) in tables.into_iter().enumerate() {
-            let ids = if side == 0 { &self.drawn.plan.users } else { &self.drawn.plan.items };
-            self.adam[side].step(step, table, ids, &work.slopes[side]);
+            let slopes = RowSlopes { now: &work.slopes[side], previous: previous(side) };
+            self.rows[side].step(step, table, &work.rows[side], slopes);
         }
         if !self.parameters.weights.is_empty() {
-            let step = OptimiserStep {
-                number: self.common.position.step,
-                rate: learning_rate,
-                decayed: &self.decayed,
-            };
-            self.optimiser.step(&step, &mut self.parameters.weights, &work.slopes[2], None);
+            let step = OptimiserStep { number, rate: learning_rate, decayed: &self.decayed };
+            self.optimiser.step(&step, &mut self.parameters.weights, &work.slopes[2], previous(2));
+        }
+        if remember {
+            std::mem::swap(&mut self.undo, &mut work.rows);
         }
         Ok(())
     }
 
     /// All items that the user has not interacted with in training are ranked.
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
+        self.rows[0].settle(&mut self.parameters.users);
+        self.rows[1].settle(&mut self.parameters.items);
         if self.held.pairs() == 0 {
             return Ok(None);
         }
@@ -394,7 +441,7 @@ impl TrainingLoop for Trainer<'_> {
         reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
             model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
         });
-        self.adam.iter_mut().for_each(RowAdam::restart);
+        self.rows.iter_mut().for_each(RowOptimiser::restart);
         self.optimiser = dense_optimiser(&self.common.config, self.parameters.weights.len())?;
         self.enter_stage(self.common.position.stage + 1)?;
         self.common.position.step = 0;
@@ -412,10 +459,8 @@ impl TrainingLoop for Trainer<'_> {
         let named = self.parameters.named("").into_iter().chain(best);
         tensors.extend(named.map(|(name, values)| Tensor::flat(name, values)));
         for (side, name) in SIDES.iter().enumerate() {
-            let (adam, undo) = (&self.adam[side], &self.undo[side]);
-            tensors.push(Tensor::flat(format!("{name}.mean"), &*adam.mean));
-            tensors.push(Tensor::flat(format!("{name}.square"), &*adam.square));
-            tensors.push(Tensor::flat(format!("{name}.last"), numbers(&adam.last)));
+            let undo = &self.undo[side];
+            tensors.extend(self.rows[side].tensors(name));
             if self.common.position.has_previous {
                 tensors.push(Tensor::flat(format!("{name}.undo"), numbers(&undo.numbers)));
                 tensors.push(Tensor::flat(format!("{name}.undo.values"), &undo.values));
@@ -440,18 +485,7 @@ impl TrainingLoop for Trainer<'_> {
             }
         };
         for (side, name) in SIDES.iter().enumerate() {
-            let adam = &mut self.adam[side];
-            stored.f32_into(&format!("{name}.mean"), &mut adam.mean)?;
-            stored.f32_into(&format!("{name}.square"), &mut adam.square)?;
-            let last: Vec<u64> = stored.numbers(&format!("{name}.last"))?;
-            stored.counted(&format!("{name}.last"), last.len(), adam.last.len())?;
-            if let Some(late) = last.iter().find(|last| **last > position.step) {
-                let expected = format!("at most {}, as many as are done", position.step);
-                return Err(
-                    stored.wrong(format!("a row of {name} that was updated in step {late}"), expected)
-                );
-            }
-            adam.last = last;
+            self.rows[side].restore(stored, name, position.step)?;
             self.undo[side] = Rows::default();
             if position.has_previous {
                 let numbers: Vec<u32> = stored.numbers(&format!("{name}.undo"))?;
@@ -574,19 +608,19 @@ pub(super) fn given(weights: &[f32]) -> Option<&[f32]> {
     (!weights.is_empty()).then_some(weights)
 }
 
-fn adam(
+fn row_optimisers(
     config: &Config,
     model: &dyn EmbeddingModel,
     shape: &Shape,
     place: &TableStorage,
-) -> Result<[RowAdam; 2], TrainError> {
-    let constants = row_constants(config)?;
+) -> Result<[RowOptimiser; 2], TrainError> {
+    let rule = row_rule(config)?;
     let [user, item] = model.widths();
-    let new = |rows, width| RowAdam::new_in(rows, width, constants, place);
+    let new = |rows, width| RowOptimiser::new_in(rule, rows, width, place);
     Ok([new(shape.users, user)?, new(shape.items, item)?])
 }
 
-/// Bytes of all tables of a run that learns these vectors: rows, the two means of each, the best rows so far.
+/// Bytes of all tables of a run that learns these vectors: rows, the means of each, the best rows so far.
 ///
 /// # Errors
 /// If the model does not suit the data.
@@ -594,7 +628,7 @@ pub fn table_bytes(config: &Config, data: &Interactions) -> Result<u64, TrainErr
     let shape = data.shape();
     let [user, item] = toprank_embeddings::parse(config.model())?.build(&shape)?.widths();
     let numbers = (shape.users * user + shape.items * item) as u64;
-    Ok(4 * 4 * numbers)
+    Ok(4 * (2 + RowOptimiser::tables(row_rule(config)?)) * numbers)
 }
 
 #[cfg(test)]

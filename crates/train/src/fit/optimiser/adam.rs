@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 use toprank_embeddings::RowConstants;
 
-use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, kept, settled, sweep};
+use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, RowRule, Stretch, decay, kept, settled, sweep};
 
 const BETA1: Param = Param {
     name: "beta1",
@@ -69,9 +69,9 @@ impl OptimiserKind for Adam {
         Box::new(Open { rule: *self, mean: vec![0.0; parameters], square: vec![0.0; parameters] })
     }
 
-    fn row_constants(&self) -> Option<RowConstants> {
+    fn row_rule(&self) -> Option<RowRule> {
         let Adam { beta1, beta2, eps, decay, decoupled } = *self;
-        Some(RowConstants { beta: [beta1, beta2], eps, decay, decoupled })
+        Some(RowRule::Adam(RowConstants { beta: [beta1, beta2], eps, decay, decoupled }))
     }
 }
 

@@ -75,10 +75,24 @@ pub trait OptimiserKind: Send + Sync {
     /// An optimiser for so many parameters.
     fn open(&self, parameters: usize) -> Box<dyn Optimiser>;
 
-    /// The constants of its row-sparse form, which moves the rows of a table that a batch touched; `None`: it has none.
-    fn row_constants(&self) -> Option<RowConstants> {
+    /// Its form for tables of which a batch reads some rows; `None`: it has none.
+    fn row_rule(&self) -> Option<RowRule> {
         None
     }
+}
+
+/// An optimiser over the rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RowRule {
+    /// [`RowAdam`](toprank_embeddings::RowAdam).
+    Adam(RowConstants),
+    /// [`RowStorm`](toprank_embeddings::RowStorm).
+    Storm {
+        /// γ.
+        gamma: f64,
+        /// Weight decay λ.
+        decay: f64,
+    },
 }
 
 /// Every optimiser.

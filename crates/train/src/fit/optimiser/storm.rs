@@ -2,7 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, Stretch, decay, settled, sweep};
+use super::{DECAY, Optimiser, OptimiserKind, OptimiserStep, RowRule, Stretch, decay, settled, sweep};
 
 pub(super) const PARAMS: &[Param] = &[
     Param {
@@ -28,6 +28,10 @@ struct Storm {
 impl OptimiserKind for Storm {
     fn open(&self, parameters: usize) -> Box<dyn Optimiser> {
         Box::new(Open { rule: *self, mean: vec![0.0; parameters] })
+    }
+
+    fn row_rule(&self) -> Option<RowRule> {
+        Some(RowRule::Storm { gamma: self.gamma, decay: f64::from(self.decay) })
     }
 }
 
