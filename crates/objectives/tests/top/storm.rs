@@ -76,7 +76,9 @@ fn mean_directions<const M: usize>(text: &str, slope: &[f64], gammas: [f64; M]) 
         let mut out = Gradients::default();
         goal.step(&batch, &mut state, &mut out).unwrap();
         for ((gamma, direction), along) in gammas.iter().zip(&mut directions).zip(&mut along) {
-            direction.iter_mut().for_each(|m| *m *= 1.0 - gamma);
+            for m in direction.iter_mut() {
+                *m *= 1.0 - gamma;
+            }
             for (k, j) in draws.items.iter().enumerate() {
                 direction[*j as usize] += out.gradient[k] - (1.0 - gamma) * out.gradient_previous[k];
             }
