@@ -193,7 +193,10 @@ fn settings_that_trees_do_not_have_are_refused() {
         ("--model trees:leaves=7:+ --trees 3", "leaves=7:+"),
         ("--model trees:bins=300", "bins must be 2 … 255"),
         ("--model trees --rate 1.5", "learning-rate must be above 0 and at most 1 for trees"),
-        ("--model trees --objective pauc-cvar:fpr=0.5", "variables=exact"),
+        (
+            "--model trees --objective auroc:surrogate=one-side-sigmoid",
+            "a gradient where all scores are equal",
+        ),
     ] {
         let error = shell.fails(2, &format!("train --data demo/train.txt {args} -o x.toprank --quiet"));
         assert!(error.contains(words), "{args}: {error}");

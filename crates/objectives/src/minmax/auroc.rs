@@ -2,42 +2,48 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
+use super::conjugate::{CONVEX, Convex};
 use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
-use crate::compositional::surrogate::MARGIN;
+use crate::compositional::surrogate::{MARGIN, TEMPERATURE};
 use crate::objective::{Objective, Out};
 use crate::params::RELEVANT;
 use crate::state::{Column, Per};
 
-pub(crate) const PARAMS: &[Param] = &[
-    Param { about: "c: how far apart the means of the classes should be", ..MARGIN },
-    VARIABLES,
-    STEP,
-    RELEVANT,
-];
+const GAP: Param = Param { about: "c: how far apart the means of the classes should be", ..MARGIN };
+pub(crate) const PARAMS: &[Param] =
+    &[GAP, CONVEX, Param { about: "τ of logistic and huber", ..TEMPERATURE }, VARIABLES, STEP, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "auroc-minmax:margin=2",
+    "auroc-minmax:surrogate=squared-hinge",
+    "auroc-minmax:surrogate=hinge",
+    "auroc-minmax:surrogate=huber",
+    "auroc-minmax:surrogate=logistic",
+    "auroc-minmax:surrogate=logistic:temperature=0.5",
     "auroc-minmax:variables=exact",
     "auroc-minmax:rate=0.5",
     "auroc-minmax:relevant=2",
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    MinMax::boxed(ClassMeans { margin: spec.args.not_negative("margin", 1.0)?, projected: false }, spec)
+    MinMax::boxed(ClassMeans::from_spec(spec, Convex::from_spec(spec)?)?, spec)
 }
 
 /// a, b, α.
 #[derive(Clone, Copy, Debug)]
 struct ClassMeans {
     margin: f64,
-    /// α ≥ 0.
-    projected: bool,
+    /// ℓ; 2α is the argument of its conjugate.
+    loss: Convex,
 }
 
 impl ClassMeans {
-    /// The optimal a, b and α for these class means.
-    fn best(&self, [relevant, others]: [f64; 2]) -> [f64; 3] {
-        let alpha = self.margin + others - relevant;
-        [relevant, others, if self.projected { alpha.max(0.0) } else { alpha }]
+    fn from_spec(spec: &Spec, loss: Convex) -> Result<ClassMeans, ParamError> {
+        Ok(ClassMeans { margin: spec.args.not_negative("margin", 1.0)?, loss })
+    }
+
+    /// The gap c + E-[s] − E+[s].
+    fn gap(&self, [relevant, others]: [f64; 2]) -> f64 {
+        self.margin + others - relevant
     }
 }
 
@@ -57,13 +63,16 @@ impl Saddle for ClassMeans {
     }
 
     fn solve(&self, classes: &Classes, variables: &mut Variables, _: &mut Space) {
-        variables.list.copy_from_slice(&self.best(means(classes)));
+        let [relevant, others] = means(classes);
+        let alpha = 0.5 * self.loss.best(self.gap([relevant, others]));
+        variables.list.copy_from_slice(&[relevant, others, alpha]);
     }
 
     fn value(&self, classes: &Classes, variables: &mut Variables, out: &mut Out, _: &mut Space) -> f64 {
         let [a, b, alpha] = [variables.list[0], variables.list[1], variables.list[2]];
         let [relevant, others] = means(classes);
-        let mut value = 2.0 * alpha * (self.margin + others - relevant) - alpha * alpha;
+        let gap = self.gap([relevant, others]);
+        let mut value = 2.0 * alpha * gap - self.loss.conjugate(2.0 * alpha);
         let mut add = |item: u32, w: f64, centre: f64, sign: f64| {
             let j = item as usize;
             let d = classes.scores[j] - centre;
@@ -81,10 +90,10 @@ impl Saddle for ClassMeans {
             add(j, each, b, 1.0);
         }
         if let Some(rate) = variables.rate {
-            // The loss is quadratic in every variable with second derivative 2: a gradient step goes a fraction of the way to the optimum.
-            for (value, best) in variables.list.iter_mut().zip(self.best([relevant, others])) {
-                *value += rate * (best - *value);
-            }
+            // The loss is quadratic in a and b with second derivative 2: a gradient step goes a fraction of the way to the optimum.
+            let unit = if self.margin > 0.0 { self.margin } else { 1.0 };
+            let alpha = 0.5 * self.loss.step(2.0 * alpha, gap, rate, unit);
+            variables.list.copy_from_slice(&[a + rate * (relevant - a), b + rate * (others - b), alpha]);
         }
         value
     }
@@ -93,9 +102,11 @@ impl Saddle for ClassMeans {
 /// The margin form.
 pub mod margin {
     #![doc = include_str!("../pages/auroc-margin.md")]
-    use super::{ClassMeans, MinMax, Objective, Param, ParamError, Spec};
+    use super::{
+        ClassMeans, Convex, GAP, MinMax, Objective, Param, ParamError, RELEVANT, STEP, Spec, VARIABLES,
+    };
 
-    pub(crate) const PARAMS: &[Param] = super::PARAMS;
+    pub(crate) const PARAMS: &[Param] = &[GAP, VARIABLES, STEP, RELEVANT];
     pub(crate) const EXAMPLES: &[&str] = &[
         "auroc-margin:margin=2",
         "auroc-margin:variables=exact",
@@ -104,6 +115,6 @@ pub mod margin {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        MinMax::boxed(ClassMeans { margin: spec.args.not_negative("margin", 1.0)?, projected: true }, spec)
+        MinMax::boxed(ClassMeans::from_spec(spec, Convex::SquaredHinge)?, spec)
     }
 }

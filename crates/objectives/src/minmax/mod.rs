@@ -34,7 +34,7 @@ use crate::state::{Column, ListState};
 use crate::work::Work;
 
 family! { "min-max (duals)":
-    auroc = "auroc-minmax": "AUROC with the square loss, by the means of the classes";
+    auroc = "auroc-minmax": "AUROC by the means of the classes, with the conjugate of a convex surrogate";
     auroc::margin = "auroc-margin": "AUROC, margin form: no gradient beyond the margin";
     pauc_cvar = "pauc-cvar": "one-way partial AUC, CVaR form: the mean over the highest others";
     tpauc = "tpauc-minmax": "two-way partial AUC: the lowest relevant items against the highest others";
@@ -124,6 +124,8 @@ pub struct MinMax<S> {
     pub saddle: S,
     /// Size of an online step in (0, 1]; `None`: the exact solution at every visit.
     pub rate: Option<f64>,
+    /// The exact solution wherever the draw is the whole list.
+    pub solve_whole: bool,
 }
 
 pub(crate) const VARIABLES: Param = Param {
@@ -131,6 +133,12 @@ pub(crate) const VARIABLES: Param = Param {
     default: "online",
     range: "online or exact",
     about: "how the auxiliary variables are found: one step per visit, or the exact solution for the sample",
+};
+/// The same for CVaR forms.
+pub(crate) const THRESHOLDS: Param = Param {
+    default: "online on samples, exact on whole lists",
+    about: "how the thresholds are found: one step per visit of their relevant item, or the exact solution for the sample",
+    ..VARIABLES
 };
 pub(crate) const STEP: Param = Param {
     name: "rate",
@@ -145,7 +153,16 @@ impl<S: Saddle + 'static> MinMax<S> {
         let online =
             spec.args.one_of("variables", VARIABLES.default, &[("online", true), ("exact", false)])?;
         let rate = spec.args.fraction("rate", 0.1)?;
-        Ok(Box::new(MinMax { saddle, rate: online.then_some(rate) }))
+        Ok(Box::new(MinMax { saddle, rate: online.then_some(rate), solve_whole: false }))
+    }
+
+    /// The same, with the default of [`THRESHOLDS`].
+    pub(crate) fn by_thresholds(saddle: S, spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        if spec.args.get("variables").is_some() {
+            return MinMax::boxed(saddle, spec);
+        }
+        let rate = Some(spec.args.fraction("rate", 0.1)?);
+        Ok(Box::new(MinMax { saddle, rate, solve_whole: true }))
     }
 }
 
@@ -168,7 +185,7 @@ impl<S: Saddle> Objective for MinMax<S> {
         if total == 0.0 {
             return None;
         }
-        let [weights, each, solved, scratch] =
+        let [weights, each, solution_each, scratch] =
             work.floats.cut([m, m * S::EACH, m * S::EACH, self.saddle.scratch(n)]);
         for (weight, &item) in weights.iter_mut().zip(relevant.iter()) {
             *weight = input.weight(item as usize) / total;
@@ -188,16 +205,17 @@ impl<S: Saddle> Objective for MinMax<S> {
             each.copy_from_slice(&remembered_each[slot(item)..][..S::EACH]);
         }
         let fresh = |values: &[f64]| values.iter().any(|value| value.is_nan());
-        let rate = self.rate.filter(|_| self.saddle.pairs(&classes) <= MOST_PAIRS);
+        let solved = self.solve_whole && strata.is_whole();
+        let rate = self.rate.filter(|_| !solved && self.saddle.pairs(&classes) <= MOST_PAIRS);
         let mut space = Space { scratch, work: &mut work.kernel };
         if rate.is_none() || fresh(list) || fresh(each) {
             let mut solved_list = [0.0; 4];
             let solved_list = &mut solved_list[..S::LIST];
-            let mut solution = Variables { list: solved_list, each: solved, rate: None };
+            let mut solution = Variables { list: solved_list, each: solution_each, rate: None };
             self.saddle.solve(&classes, &mut solution, &mut space);
             let all = rate.is_none();
             for (value, solved) in
-                list.iter_mut().chain(each.iter_mut()).zip(solved_list.iter().chain(solved.iter()))
+                list.iter_mut().chain(each.iter_mut()).zip(solved_list.iter().chain(solution_each.iter()))
             {
                 if all || value.is_nan() {
                     *value = *solved;

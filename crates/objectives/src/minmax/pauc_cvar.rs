@@ -3,7 +3,7 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::tail::{proximal_threshold, tail_shares};
-use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
+use super::{Classes, MinMax, STEP, Saddle, Space, THRESHOLDS, Variables};
 use crate::bilevel::pauc::{FPR, OneWay};
 use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
 use crate::compositional::{Adjoint, Inner, Means, Strata, Surrogate, Terms};
@@ -14,7 +14,7 @@ use crate::objective::{Objective, Out};
 use crate::params::RELEVANT;
 use crate::state::{Column, Per};
 
-pub(crate) const PARAMS: &[Param] = &[FPR, VARIABLES, STEP, RISING, MARGIN, TEMPERATURE, RELEVANT];
+pub(crate) const PARAMS: &[Param] = &[FPR, THRESHOLDS, STEP, RISING, MARGIN, TEMPERATURE, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "pauc-cvar:fpr=0.5",
     "pauc-cvar:variables=exact",
@@ -27,7 +27,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let others = Others::Share(OneWay::up_to(spec.args.fraction("fpr", 0.1)?));
-    MinMax::boxed(Cvar { others, surrogate: Surrogate::rising(spec)? }, spec)
+    MinMax::by_thresholds(Cvar { others, surrogate: Surrogate::rising(spec)? }, spec)
 }
 
 /// How many of the others count.
@@ -147,24 +147,29 @@ impl Cvar {
         sorted.get(beyond).map_or(0.0, |s| self.surrogate.at(s - score).0)
     }
 
-    /// mean_j (ℓ_ij − t)_+ over the others; adds a/n- times its derivative to the gradient.
+    /// mean_j (ℓ_ij − t)_+ over the others; adds a/(β n-) times its derivative to the gradient.
     pub fn excess(
         &self,
         classes: &Classes,
-        i: usize,
-        t: f64,
+        (i, t): (usize, f64),
         highest: &Highest,
-        a: f64,
+        (a, beta): (f64, f64),
         out: &mut Out,
     ) -> f64 {
+        let a = a / beta;
         let own = classes.relevant[i] as usize;
         let score = classes.scores[own];
         let above = highest.sorted.partition_point(|s| self.surrogate.at(s - score).0 > t);
+        let level = highest.sorted.partition_point(|s| self.surrogate.at(s - score).0 >= t);
         let each = 1.0 / highest.sorted.len() as f64;
+        // Losses equal to t count with the part that makes t optimal: equal scores have a gradient.
+        let at = ((beta / each - above as f64) / (level - above).max(1) as f64).clamp(0.0, 1.0);
         let (mut excess, mut slopes, mut seconds) = (0.0, 0.0, 0.0);
-        for (s, &j) in highest.sorted[..above].iter().zip(highest.order) {
+        for (k, (s, &j)) in highest.sorted[..level].iter().zip(highest.order).enumerate() {
             let (value, slope, second) = self.surrogate.with_second_derivative(s - score);
-            excess += value - t;
+            let part = if k < above { 1.0 } else { at };
+            let (slope, second) = (part * slope, part * second);
+            excess += part * (value - t);
             slopes += slope;
             seconds += second;
             out.gradient[j as usize] += a * each * slope;
@@ -227,7 +232,7 @@ impl Saddle for Cvar {
         let mut value = 0.0;
         for (i, t) in variables.each.iter_mut().enumerate() {
             let w = classes.weights[i];
-            let excess = self.excess(classes, i, *t, &highest, w / beta, out);
+            let excess = self.excess(classes, (i, *t), &highest, (w, beta), out);
             value += w * (*t + excess / beta);
             let score = classes.scores[classes.relevant[i] as usize];
             *t = self.advance(*t, score, highest.sorted, beta, rate, excess);

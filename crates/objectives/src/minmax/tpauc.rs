@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::pauc_cvar::{Cvar, Highest, Others, SORTED};
 use super::tail::tail_shares;
-use super::{Classes, MinMax, STEP, Saddle, Space, VARIABLES, Variables};
+use super::{Classes, MinMax, STEP, Saddle, Space, THRESHOLDS, Variables};
 use crate::bilevel::pauc::{FPR, OneWay};
 use crate::bilevel::tpauc::{TPR, TwoWay};
 use crate::compositional::surrogate::{MARGIN, RISING, TEMPERATURE};
@@ -16,7 +16,7 @@ use crate::params::RELEVANT;
 use crate::state::{Column, Per};
 
 pub(crate) const PARAMS: &[Param] =
-    &[Param { default: "0.3", ..FPR }, TPR, VARIABLES, STEP, RISING, MARGIN, TEMPERATURE, RELEVANT];
+    &[Param { default: "0.3", ..FPR }, TPR, THRESHOLDS, STEP, RISING, MARGIN, TEMPERATURE, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "tpauc-minmax:fpr=0.5",
     "tpauc-minmax:tpr=0.2",
@@ -32,7 +32,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let others = Others::Share(OneWay::up_to(spec.args.fraction("fpr", 0.3)?));
     let one_way = Cvar { others, surrogate: Surrogate::rising(spec)? };
-    MinMax::boxed(TwoWayCvar { one_way, region: TwoWay::from_spec(spec)? }, spec)
+    MinMax::by_thresholds(TwoWayCvar { one_way, region: TwoWay::from_spec(spec)? }, spec)
 }
 
 /// q' of the list; q_i and the weight s_i of every relevant item.
@@ -132,7 +132,7 @@ impl Saddle for TwoWayCvar {
         let costs = &mut rest[..m];
         for (i, cost) in costs.iter_mut().enumerate() {
             let t = variables.each[2 * i];
-            let excess = self.one_way.excess(classes, i, t, &highest, a[i] / beta, out);
+            let excess = self.one_way.excess(classes, (i, t), &highest, (a[i], beta), out);
             *cost = t + excess / beta;
             value += a[i] * (*cost - q);
             let score = classes.scores[classes.relevant[i] as usize];
