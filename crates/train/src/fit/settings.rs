@@ -468,6 +468,12 @@ settings! {
     "theory" => theory: bool { "", Range::Any, [Walk "false"] }
     /// Radius of the ball around the all-ones weights.
     "radius" => radius: f64 { "R", Range::OpenUnit, [Walk "by method: 0.99; adam: none, weights stay above 0"] }
+    /// Penalty λ·‖φ‖₁ on the weights of features: weights that help little shrink, to the lower one of --bounds.
+    "l1" => l1: f64 { "LAMBDA", Range::NonNegative, [Walk ""] }
+    /// Penalty λ/2·‖φ‖² on the weights of features.
+    "l2" => l2: f64 { "LAMBDA", Range::NonNegative, [Walk ""] }
+    /// Bounds of every weight, `0.01..10`, in place of the ball of --radius.
+    "bounds" => bounds: String { "LOW..HIGH", Range::Checked(walk::config::check_bounds), [Walk ""] }
     /// Use features as they are, not divided by their largest value.
     "no-scale" => no_scale: bool { "", Range::Any, [Walk "false"] }
     /// Seed of everything random.
