@@ -106,6 +106,7 @@ pub fn guard_settings(paths: &Settings) -> Result<(), Failure> {
         }
     }
     let single = [
+        ("pairs", &paths.pairs),
         ("graphs", &paths.graphs),
         ("from", &paths.from),
         ("user-features", &paths.user_features),

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use toprank_core::{Features, Graphs, Lists, ParamError, Spec};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
-use toprank_data::{Column, Dataset, Names};
+use toprank_data::{Column, Dataset, Names, Source, preferences};
 use toprank_objectives::Goal;
 use toprank_trees::Ensemble;
 
@@ -96,6 +96,20 @@ impl Data {
             Data::Memory(data) => Ok(*data),
             Data::Mapped(data) => Ok(data.read()?),
         }
+    }
+
+    /// Reads the preference pairs of the lists ([`toprank_data::preferences`]); pairwise objectives then learn from these.
+    ///
+    /// # Errors
+    /// If a pair names a list or an item that the data do not have.
+    pub fn read_pairs(&mut self, source: &Source) -> Result<(), TrainError> {
+        match self {
+            Data::Memory(data) => data.lists.pairs = Some(preferences::read(source, data)?),
+            Data::Mapped(data) => {
+                data.lists.pairs = Some(preferences::read(source, &data.without_features()?)?);
+            }
+        }
+        Ok(())
     }
 
     /// Labels, weights, list boundaries.
