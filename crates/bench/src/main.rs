@@ -30,6 +30,7 @@ mod pagerank;
 mod paper000;
 mod paper001;
 mod paper002;
+mod paper002_gfn;
 #[cfg(feature = "neural")]
 mod quality;
 mod read;
@@ -93,6 +94,7 @@ const HARNESSES: &[Harness] = &[
     Harness { name: "paper000", usage: "moving-average|warm-up|full-lists|gamma-beta|faster [FOLDER]", about: "ablations of SONG in small", run: paper000::run },
     Harness { name: "paper001", usage: "[FOLDER]", about: "simulation of SOPRC's estimates", run: paper001::run },
     Harness { name: "paper002", usage: "[FOLDER] [GFN STEPS]", about: "supervised PageRank on generated graphs", run: paper002::run },
+    Harness { name: "paper002-gfn", usage: "[FOLDER] [--steps N] [--queries N] [--lipschitz L] [--minutes N]", about: "GFN to convergence on generated graphs, resumable", run: paper002_gfn::run },
 ];
 
 fn main() -> ExitCode {

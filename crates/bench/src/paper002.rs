@@ -23,7 +23,7 @@ use crate::common::{Outcome, cpu_seconds, mean, minimise_watched, normal};
 
 const QUERIES: usize = 600;
 const FEATURES: usize = 26;
-const MARGIN: &str = "margin:b=0.05";
+pub const MARGIN: &str = "margin:b=0.05";
 
 /// 600 browsing graphs: about 11.7k pages, 7.5k transitions, 26 features a page, 1.7k judged pages in 5 grades.
 fn make(seed: u64) -> QueryGraphs {
@@ -121,7 +121,7 @@ pub fn run(args: &[String]) -> Outcome {
     let folder = Path::new(args.first().map_or("bench/paper002", String::as_str));
     let budget: u64 = args.get(1).map_or(Ok(2000), |text| text.parse())?;
     std::fs::create_dir_all(folder)?;
-    let graphs = make(2);
+    let (graphs, train, test) = data();
     println!(
         "{} queries, {} pages, {} transitions, {} judged pages",
         graphs.len(),
@@ -129,16 +129,6 @@ pub fn run(args: &[String]) -> Outcome {
         graphs.graph.edges(),
         graphs.judged.nodes.len()
     );
-    // Halves by chance, each in order of size.
-    let mut order: Vec<u32> = (0..QUERIES as u32).collect();
-    Stream::new(5, "halves").open().shuffle(&mut order);
-    let mut halves = order.chunks(QUERIES / 2).map(<[u32]>::to_vec);
-    let mut sorted = || {
-        let mut half = halves.next().unwrap_or_default();
-        half.sort_by_key(|&q| (graphs.nodes_of(q as usize).len(), q));
-        half
-    };
-    let (train, test) = (sorted(), sorted());
     let mut rows = Vec::new();
     for size in [100, 200, 300] {
         rows.extend(table(&graphs, &by_size(&train, size), &by_size(&test, size), size, budget));
@@ -149,8 +139,23 @@ pub fn run(args: &[String]) -> Outcome {
     Ok(())
 }
 
+/// The graphs, and their lists in two halves by chance, each in order of size: for training and for testing.
+pub fn data() -> (QueryGraphs, Vec<u32>, Vec<u32>) {
+    let graphs = make(2);
+    let mut order: Vec<u32> = (0..QUERIES as u32).collect();
+    Stream::new(5, "halves").open().shuffle(&mut order);
+    let mut halves = order.chunks(QUERIES / 2).map(<[u32]>::to_vec);
+    let mut sorted = || {
+        let mut half = halves.next().unwrap_or_default();
+        half.sort_by_key(|&q| (graphs.nodes_of(q as usize).len(), q));
+        half
+    };
+    let (train, test) = (sorted(), sorted());
+    (graphs, train, test)
+}
+
 /// The first so many, as numbers in ascending order.
-fn by_size(half: &[u32], size: usize) -> Vec<u32> {
+pub fn by_size(half: &[u32], size: usize) -> Vec<u32> {
     let mut some = half[..size].to_vec();
     some.sort_unstable();
     some
@@ -231,7 +236,7 @@ fn table(graphs: &QueryGraphs, train: &[u32], test: &[u32], size: usize, budget:
 
 /// L of GFN: about the largest Lipschitz constant that GBN finds on these graphs divided by m, so that single directions, which have
 /// 1/m of the gradient, make steps of use within a budget.
-const LIPSCHITZ: f64 = 1e-4;
+pub const LIPSCHITZ: f64 = 1e-4;
 
 fn write(folder: &Path, rows: &[Row]) {
     let test = significance::parse("t").expect("a test").remove(0).1;

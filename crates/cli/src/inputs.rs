@@ -106,6 +106,7 @@ pub fn guard_settings(paths: &Settings) -> Result<(), Failure> {
         }
     }
     let single = [
+        ("pairs", &paths.pairs),
         ("graphs", &paths.graphs),
         ("from", &paths.from),
         ("user-features", &paths.user_features),
@@ -158,7 +159,7 @@ mod tests {
 
     /// Values that are no files.
     const OTHERS: &str = "ALPHA AVERAGE BITS COLUMN COLUMNS D DANGLING E FEATURES FORMAT FRACTION H HOW ITEMS K KIND \
-        L LABEL LEVEL LIST METHOD METRIC METRICS N NAME NORM OBJECTIVE ON PART \
+        L LABEL LAMBDA LEVEL LIST LOW..HIGH METHOD METRIC METRICS N NAME NORM OBJECTIVE ON PART \
         PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TASK TESTS TOOL VALUE VIEWS WHERE WHICH error|skip fp=A,fn=B yes|no";
 
     fn all(command: &Command, names: &mut std::collections::BTreeSet<String>) {

@@ -6,8 +6,8 @@ use toprank::data::error::show_names;
 use toprank::data::formats::Words;
 use toprank::data::graph_items::GraphKind;
 use toprank::data::mapped::MappedDataset;
-use toprank::data::{Absent, Column, Dataset, ReadOptions, files, formats};
-use toprank::train::{Data, Model};
+use toprank::data::{Absent, Column, Dataset, ReadOptions, Source, classes, files, formats};
+use toprank::train::{Data, Files, Model, Settings};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -178,17 +178,58 @@ impl Reading {
 
     /// Data to train on: a memory-mapped file stays on disk, everything else is read, and a note says which columns of a table
     /// are used.
-    pub fn data_of(&self, paths: &[String], quiet: bool) -> Result<Data, Failure> {
+    fn data_of(
+        &self,
+        paths: &[String],
+        class: Option<&str>,
+        label_optional: bool,
+        quiet: bool,
+    ) -> Result<Data, Failure> {
         let rows = self.smiles.is_none() && self.graph.is_none() && self.ignore.is_empty();
         if let [path] = paths
             && MappedDataset::is_one(path)
             && rows
+            && class.is_none()
         {
             return Ok(MappedDataset::open(path)?.into());
         }
-        let data = self.read_all(paths, Vec::new(), quiet)?;
+        let keep = class.map(String::from).into_iter().collect();
+        let options = ReadOptions { label_optional, unlabelled: class.is_some(), ..self.options(keep) };
+        let data = read_files(paths, &options, quiet)?;
         note_columns(&data, &paths.join(", "), quiet);
         Ok(data.into())
+    }
+
+    /// Training data with their preference pairs and classes, and validation data, as settings name them. With pairs or classes the
+    /// training data need no labels.
+    pub fn training_data(
+        &self,
+        paths: &Settings,
+        quiet: bool,
+    ) -> Result<Option<(Data, Option<Data>)>, Failure> {
+        let (class, pairs) = (paths.class.as_deref(), paths.pairs.as_deref());
+        let read = |files: &Option<Files>, unlabelled: bool| {
+            files.as_ref().map(|files| self.data_of(&files.0, class, unlabelled, quiet)).transpose()
+        };
+        let valid = read(&paths.valid, false)?;
+        let Some(mut train) = read(&paths.data, pairs.is_some())? else { return Ok(None) };
+        let mut valid = valid;
+        if let Some(class) = class {
+            let shown = |files: &Option<Files>| files.as_ref().map(Files::to_string).unwrap_or_default();
+            let known = classes::one_list_each(train.into_memory()?, &shown(&paths.data), class, None)?;
+            valid = match valid {
+                None => None,
+                Some(valid) => {
+                    let (names, file) = (known.output_names.as_ref(), shown(&paths.valid));
+                    Some(classes::one_list_each(valid.into_memory()?, &file, class, names)?.into())
+                }
+            };
+            train = known.into();
+        }
+        if let Some(pairs) = pairs {
+            train.read_pairs(&Source::path(pairs))?;
+        }
+        Ok(Some((train, valid)))
     }
 
     /// Reads a data file (`-`: standard input), or all that match a pattern.

@@ -10,7 +10,7 @@ use toprank::train::fit::run::Held;
 use toprank::train::fit::tune::{Space, Trial, Tunable, tune};
 use toprank::train::rank::run::TuningData;
 use toprank::train::walk::TuningGraphs;
-use toprank::train::{Callbacks, Settings, Start, TrainError, TrainerKind};
+use toprank::train::{Callbacks, Data, Settings, Start, TrainError, TrainerKind};
 
 use crate::failure::Failure;
 use crate::inputs::guard_settings;
@@ -113,11 +113,9 @@ impl Tune {
         let quiet = common.quiet;
         match space.plan.trainer {
             TrainerKind::Rank => {
-                let data = fixed.data.as_ref().ok_or_else(|| missing("data"))?;
-                let train = self.reading.read_all(&data.0, Vec::new(), quiet)?;
-                let valid = fixed.valid.as_ref();
-                let valid =
-                    valid.map(|files| self.reading.read_all(&files.0, Vec::new(), quiet)).transpose()?;
+                let data = self.reading.training_data(fixed, quiet)?;
+                let (train, valid) = data.ok_or_else(|| missing("data"))?;
+                let (train, valid) = (train.into_memory()?, valid.map(Data::into_memory).transpose()?);
                 let (folds, seed) = (space.plan.folds, space.plan.seed);
                 Ok(Box::new(TuningData::new(train, valid, folds, seed)?))
             }

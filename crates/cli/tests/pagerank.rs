@@ -173,6 +173,10 @@ fn every_method_and_objective_learns() {
         "--objective ndcg@5 --steps 5 --valid graphs",
         "--objective ranknet --steps 5 --score log --dangling uniform --radius 0.5",
         "--objective margin:b=0 --steps 3 --edge-features both --no-scale",
+        "--l1 0.001 --l2 0.01 --steps 5",
+        "--bounds 0.001..3 --l1 0.01 --steps 5",
+        "--method adam --bounds 0.1..4 --l2 0.1 --steps 5",
+        "--method gfn --bounds 0.01..3 --steps 20",
     ] {
         let out = json(&shell.ok(&format!("pagerank train --graphs graphs -o w.toprank --json {args}")));
         let (before, after) =

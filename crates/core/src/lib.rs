@@ -21,7 +21,7 @@ pub mod text;
 pub use catalog::{Args, Entry, Param, ParamError, Spec};
 pub use choices::Choices;
 pub use graphs::{GraphFeature, GraphShape, Graphs};
-pub use list::{List, Lists, ListsError, Ragged};
+pub use list::{List, Lists, ListsError, Preference, Preferences, Ragged};
 pub use model::{
     Architecture, Block, Differentiable, Features, LabelDefaults, ModelError, ModelInput, Role, Tape,
     TrainingDefaults, take_f32s,

@@ -23,6 +23,109 @@ impl Ragged {
     }
 }
 
+/// One preference: of the items of a list, `better` should be ranked above `worse`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Preference {
+    /// Position of the better item within its list.
+    pub better: u32,
+    /// Position of the worse item within its list.
+    pub worse: u32,
+    /// Weight of the pair, finite and ≥ 0.
+    pub weight: f32,
+}
+
+/// Preferences of every list: list `q` owns `pairs[offsets[q]..offsets[q + 1]]`. A pair that is there twice counts twice.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preferences {
+    /// `len + 1` ascending positions, the first 0.
+    pub offsets: Vec<u64>,
+    /// All pairs, list after list.
+    pub pairs: Vec<Preference>,
+}
+
+impl Preferences {
+    /// The pairs of list `q`.
+    pub fn of(&self, q: usize) -> &[Preference] {
+        &self.pairs[self.offsets[q] as usize..self.offsets[q + 1] as usize]
+    }
+
+    /// Preferences of `lists` lists from (list, pair) in any order. Within a list they are sorted by better item, worse item and
+    /// weight, so that the order in which they came changes nothing.
+    ///
+    /// ```
+    /// use toprank_core::{Preference, Preferences};
+    /// let pair = |better, worse| Preference { better, worse, weight: 1.0 };
+    /// let all = Preferences::from_pairs(2, vec![(1, pair(2, 0)), (1, pair(0, 1))]);
+    /// assert_eq!(all.of(1), [pair(0, 1), pair(2, 0)]);
+    /// assert!(all.of(0).is_empty());
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no list of that number.
+    pub fn from_pairs(lists: usize, mut pairs: Vec<(u32, Preference)>) -> Preferences {
+        assert!(pairs.iter().all(|(q, _)| (*q as usize) < lists), "pairs of lists that exist");
+        let key = |(q, pair): &(u32, Preference)| (*q, pair.better, pair.worse);
+        pairs.sort_by(|a, b| key(a).cmp(&key(b)).then(a.1.weight.total_cmp(&b.1.weight)));
+        let mut offsets = vec![0; lists + 1];
+        for (q, _) in &pairs {
+            offsets[*q as usize + 1] += 1;
+        }
+        for q in 0..lists {
+            offsets[q + 1] += offsets[q];
+        }
+        Preferences { offsets, pairs: pairs.into_iter().map(|(_, pair)| pair).collect() }
+    }
+
+    /// The preferences of some entries of some lists: list `lists[k]` keeps `entries[offsets[k]..offsets[k + 1]]` (ascending),
+    /// and the pairs of which both items are among them. `of` are the lists that the pairs belong to.
+    #[must_use]
+    pub fn subset(&self, of: &Lists, lists: &[usize], entries: &[usize], offsets: &[u64]) -> Preferences {
+        let mut kept = Preferences { offsets: vec![0], pairs: Vec::new() };
+        for (k, &q) in lists.iter().enumerate() {
+            let first = of.range(q).start;
+            let here = &entries[offsets[k] as usize..offsets[k + 1] as usize];
+            let place = |item: u32| here.binary_search(&(first + item as usize)).ok().map(|at| at as u32);
+            kept.pairs.extend(self.of(q).iter().filter_map(|pair| {
+                Some(Preference { better: place(pair.better)?, worse: place(pair.worse)?, ..*pair })
+            }));
+            kept.offsets.push(kept.pairs.len() as u64);
+        }
+        kept
+    }
+
+    /// Checks the invariants documented at the fields, for these lists.
+    fn check(&self, lists: &Lists) -> Result<(), ListsError> {
+        let wrong = |found: String, expected: &str| {
+            Err(ListsError { what: "pairs", found, expected: expected.to_string() })
+        };
+        let ends = (self.offsets.first(), self.offsets.last());
+        let last = self.pairs.len() as u64;
+        if self.offsets.len() != lists.len() + 1
+            || ends != (Some(&0), Some(&last))
+            || !self.offsets.is_sorted()
+        {
+            return wrong(
+                format!("{} offsets", self.offsets.len()),
+                "ascending offsets, one per list and one more",
+            );
+        }
+        for q in 0..lists.len() {
+            let length = lists.range(q).len();
+            for pair in self.of(q) {
+                let Preference { better, worse, weight } = *pair;
+                if better.max(worse) as usize >= length || better == worse {
+                    let found = format!("items {better} and {worse} of list {q}, which has {length}");
+                    return wrong(found, "two different items of the list");
+                }
+                if !weight.is_finite() || weight < 0.0 {
+                    return wrong(format!("the weight {weight} in list {q}"), "finite weights ≥ 0");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A collection of lists: labels and weights; scores are kept separately.
 ///
 /// ```
@@ -49,6 +152,8 @@ pub struct Lists {
     pub tie_keys: Option<Vec<u32>>,
     /// Labels of labelled items that were not retrieved (they count in the ideal DCG, in R and in bpref).
     pub missed: Option<Ragged>,
+    /// Which items should be ranked above which others; pairwise objectives then learn from these pairs instead of the labels.
+    pub pairs: Option<Preferences>,
 }
 
 /// One list as metrics and objectives see it: slices only.
@@ -68,6 +173,8 @@ pub struct List<'a> {
     pub tie_keys: Option<&'a [u32]>,
     /// Labels of labelled items that were not retrieved.
     pub missed: &'a [f32],
+    /// Preferences of the list, where the collection has any: the labels then do not matter to pairwise objectives.
+    pub pairs: Option<&'a [Preference]>,
 }
 
 impl<'a> List<'a> {
@@ -82,7 +189,16 @@ impl<'a> List<'a> {
     /// If the two lengths differ.
     pub fn new(scores: &'a [f64], labels: &'a [f32]) -> List<'a> {
         assert_eq!(scores.len(), labels.len(), "one score per label");
-        List { id: 0, scores, labels, weights: None, list_weight: 1.0, tie_keys: None, missed: &[] }
+        List {
+            id: 0,
+            scores,
+            labels,
+            weights: None,
+            list_weight: 1.0,
+            tie_keys: None,
+            missed: &[],
+            pairs: None,
+        }
     }
 
     /// Number of items.
@@ -161,6 +277,7 @@ impl Lists {
             list_weight: self.list_weights.as_ref().map_or(1.0, |w| f64::from(w[q])),
             tie_keys: self.tie_keys.as_ref().map(|t| &t[range.clone()]),
             missed: self.missed.as_ref().map_or(&[], |m| m.of(q)),
+            pairs: self.pairs.as_ref().map(|pairs| pairs.of(q)),
         }
     }
 
@@ -215,7 +332,9 @@ impl Lists {
             }
             kept
         });
+        let pairs = self.pairs.as_ref().map(|pairs| pairs.subset(self, &lists, &entries, &offsets));
         let kept = Lists {
+            pairs,
             offsets,
             rows: Some(
                 entries.iter().map(|&e| self.rows.as_ref().map_or(e as u32, |rows| rows[e])).collect(),
@@ -258,7 +377,7 @@ impl Lists {
                 return wrong(what, bad.to_string(), "finite weights ≥ 0".into());
             }
         }
-        Ok(())
+        self.pairs.as_ref().map_or(Ok(()), |pairs| pairs.check(self))
     }
 }
 
@@ -298,6 +417,10 @@ mod tests {
         assert_eq!(short.check().unwrap_err().to_string(), "item_weights: found 1 values, expected 3 values");
         let negative = Lists { list_weights: Some(vec![1.0, -1.0]), ..good.clone() };
         assert_eq!(negative.check().unwrap_err().what, "list_weights");
+        for (better, worse, weight) in [(0, 2, 1.0), (1, 1, 1.0), (0, 1, f32::NAN)] {
+            let pairs = Some(Preferences::from_pairs(2, vec![(1, Preference { better, worse, weight })]));
+            assert_eq!(Lists { pairs, ..good.clone() }.check().unwrap_err().what, "pairs");
+        }
         let unsorted = Lists { offsets: vec![0, 4, 3], ..good };
         assert_eq!(unsorted.check().unwrap_err().what, "offsets");
     }
@@ -317,6 +440,18 @@ mod tests {
         assert_eq!((kept.item_weights, kept.list_weights), (Some(vec![3.0]), Some(vec![6.0])));
         assert_eq!((kept.rows, kept.tie_keys), (Some(vec![2]), Some(vec![0])));
         assert_eq!(kept.missed.unwrap().values, [8.0]);
+    }
+
+    #[test]
+    fn a_pair_stays_with_both_of_its_items() {
+        let pair = |better, worse| Preference { better, worse, weight: 0.5 };
+        let pairs = Preferences::from_pairs(2, vec![(0, pair(2, 0)), (0, pair(0, 1)), (1, pair(1, 0))]);
+        let lists = Lists { pairs: Some(pairs), ..Lists::from_lengths(&[3, 2], vec![f32::NAN; 5]) };
+        assert_eq!(lists.check(), Ok(()));
+        let (kept, _) = lists.keep(|entry| entry != 1);
+        assert_eq!(kept.check(), Ok(()));
+        let pairs = kept.pairs.as_ref().unwrap();
+        assert_eq!((pairs.of(0), pairs.of(1)), ([pair(1, 0)].as_slice(), [pair(1, 0)].as_slice()));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! A new reader is one file with a `FORMAT` constant and one line in [`formats::FORMATS`].
 
 mod checksums;
+pub mod classes;
 pub mod dataset;
 pub mod error;
 pub mod files;
@@ -28,6 +29,7 @@ pub mod lines;
 pub mod mapped;
 pub mod names;
 mod pieces;
+pub mod preferences;
 pub mod scores;
 pub mod sink;
 pub mod source;

@@ -64,6 +64,7 @@ static NO_LISTS: Lists = Lists {
     list_weights: None,
     tie_keys: None,
     missed: None,
+    pairs: None,
 };
 
 /// How lists become one loss.
@@ -520,6 +521,7 @@ impl Part<'_> {
                 list_weight: self.weight(d),
                 tie_keys: None,
                 missed: lists.missed.as_ref().map_or(&[], |missed| missed.of(q)),
+                pairs: lists.pairs.as_ref().map(|pairs| pairs.of(q)),
             },
             sample: items,
             stands_for: None,
@@ -528,7 +530,7 @@ impl Part<'_> {
             policy: self.goal.policy(),
             stream: batch.stream.of_list(q as u32),
         };
-        if items.is_none() && state.items == whole.len() {
+        if items.is_none() && (state.items == whole.len() || seen.list.pairs.is_some()) {
             return self.goal.list(&seen, &mut state, work, out);
         }
         let mut gathered = std::mem::take(&mut work.gathered);

@@ -1,6 +1,7 @@
-//! A draw, or a list with unlabelled items: gather the items that take part, then scatter the results back.
+//! A draw, or a list with unlabelled items: gather the items that take part, then scatter the results back. Where preferences
+//! are given, unlabelled items take part too.
 
-use toprank_core::List;
+use toprank_core::{List, Preference};
 
 use crate::objective::{Input, Out};
 
@@ -13,6 +14,7 @@ pub(crate) struct Gathered {
     items: Vec<u32>,
     labels: Vec<f32>,
     weights: Vec<f32>,
+    pairs: Vec<Preference>,
     scores: Vec<f64>,
     previous: Vec<f64>,
     frozen: Vec<f64>,
@@ -34,7 +36,7 @@ impl Gathered {
         self.items.clear();
         for entry in 0..seen.list.scores.len() as u32 {
             let item = seen.sample.map_or(entry, |items| items[entry as usize]);
-            if !seen.list.labels[item as usize].is_nan() {
+            if seen.list.pairs.is_some() || !seen.list.labels[item as usize].is_nan() {
                 self.entries.push(entry);
                 self.items.push(item);
             }
@@ -44,6 +46,11 @@ impl Gathered {
         pick(&mut self.scores, seen.list.scores, &self.entries);
         pick(&mut self.previous, seen.previous.unwrap_or(&[]), &self.entries);
         pick(&mut self.frozen, seen.frozen.unwrap_or(&[]), &self.entries);
+        self.pairs.clear();
+        let place = |item: u32| self.items.binary_search(&item).ok().map(|place| place as u32);
+        self.pairs.extend(seen.list.pairs.into_iter().flatten().filter_map(|pair| {
+            Some(Preference { better: place(pair.better)?, worse: place(pair.worse)?, ..*pair })
+        }));
         let n = self.items.len();
         for result in [&mut self.gradient, &mut self.hessian, &mut self.gradient_previous] {
             result.clear();
@@ -54,6 +61,7 @@ impl Gathered {
                 scores: &self.scores,
                 labels: &self.labels,
                 weights: seen.list.weights.map(|_| self.weights.as_slice()),
+                pairs: seen.list.pairs.map(|_| self.pairs.as_slice()),
                 ..seen.list
             },
             sample: Some(&self.items),

@@ -127,6 +127,10 @@ impl Goal {
     /// Initial state for a data set: checks the labels, and computes the ideal DCG and the like from whole lists.
     pub fn state(&self, lists: &Lists) -> Result<State, GoalError> {
         lists.check()?;
+        if lists.pairs.is_some() && !self.objective.takes_pairs() {
+            let pairwise = crate::pairwise::FAMILY.iter().map(|line| line.entry.name).collect();
+            return Err(GoalError::Pairs { objective: self.name.clone(), pairwise });
+        }
         self.check_labels(lists)?;
         let mut state = State::new(self.objective.columns(), lists, &self.policy);
         if !state.columns().is_empty() {
@@ -325,6 +329,10 @@ impl Goal {
                 offsets: vec![0, list.missed.len() as u64],
                 values: list.missed.to_vec(),
             }),
+            pairs: list.pairs.map(|pairs| toprank_core::Preferences {
+                offsets: vec![0, pairs.len() as u64],
+                pairs: pairs.to_vec(),
+            }),
             ..Lists::from_lengths(&[list.len()], list.labels.to_vec())
         };
         let mut out = Gradients::default();
@@ -470,6 +478,17 @@ pub enum GoalError {
     Uneven {
         /// Its name.
         objective: String,
+    },
+    /// Preference pairs, and an objective that learns from labels only.
+    #[error(
+        "{objective} learns from labels, expected one of {} where preference pairs are given",
+        .pairwise.join(", ")
+    )]
+    Pairs {
+        /// Its name.
+        objective: String,
+        /// The objectives that learn from pairs.
+        pairwise: Vec<&'static str>,
     },
     /// Slices whose lengths do not fit each other.
     #[error("{what}: found {found}, expected {expected}")]

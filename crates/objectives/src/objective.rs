@@ -8,7 +8,7 @@ use crate::work::Work;
 /// What an objective sees of one list in one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// Scores, labels and weights; no label is NaN, every score is finite.
+    /// Scores, labels and weights; every score is finite, and no label is NaN unless preferences are given in their place.
     pub list: List<'a>,
     /// Which items of the whole list these are, strictly ascending; `None`: all of them. How many items each one represents
     /// follows from the counts in [`ListState`].
@@ -146,6 +146,16 @@ pub trait Objective: Send + Sync {
     /// True if it corrects for unequal sampling probabilities by [`Input::stands_for`] (means over a sample) or by item weights
     /// (which then hold the same numbers): an item with importance 3 counts as three items of its score.
     fn takes_uneven_draws(&self) -> bool {
+        false
+    }
+
+    /// True if a list is a row of the data and its items are the outputs of the model (classes), not the rows of one output.
+    fn over_outputs(&self) -> bool {
+        false
+    }
+
+    /// True if it learns from preferences (`input.list.pairs`) where these are given, and then does not look at the labels.
+    fn takes_pairs(&self) -> bool {
         false
     }
 

@@ -1,6 +1,6 @@
 //! Nothing allocates per list once the buffers have grown: a counting allocator says so for every catalog line.
 
-use toprank_core::{Lists, Policy, Stream};
+use toprank_core::{Lists, Policy, Preference, Preferences, Stream};
 use toprank_objectives::{Batch, Draws, Goal, Gradients, OBJECTIVES, State};
 use toprank_testkit::alloc::{self, Counting};
 
@@ -50,17 +50,34 @@ fn the_counter_counts() {
 #[test]
 fn a_step_allocates_nothing_once_the_buffers_have_grown() {
     let (lists, scores) = fixture();
-    let draws = draws(&lists);
+    no_allocation(&lists, &scores, |_| true);
+}
+
+#[test]
+fn neither_does_a_step_over_preference_pairs() {
+    let (lists, scores) = fixture();
+    let of_list = |q: usize| {
+        let pair = move |better: u32| (q as u32, Preference { better, worse: better - 1, weight: 0.5 });
+        (1..lists.range(q).len() as u32).map(pair)
+    };
+    let pairs = Preferences::from_pairs(lists.len(), (0..lists.len()).flat_map(of_list).collect());
+    let lists = Lists { pairs: Some(pairs), ..lists };
+    no_allocation(&lists, &scores, |family| family == "pairwise");
+}
+
+/// Steps of the objectives of some families.
+fn no_allocation(lists: &Lists, scores: &[f64], family: impl Fn(&str) -> bool) {
+    let draws = draws(lists);
     let drawn: Vec<f64> = draws.items.iter().map(|item| f64::from(*item).sin()).collect();
     // One thread, so that the buffers that have grown are the ones that are used again.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    for line in OBJECTIVES {
+    for line in OBJECTIVES.iter().filter(|line| family(line.entry.family)) {
         for name in std::iter::once(&line.entry.name).chain(line.examples) {
             let goal = Goal::parse(name, &Policy::default()).unwrap();
-            let mut state = goal.state(&lists).unwrap();
+            let mut state = goal.state(lists).unwrap();
             let mut out = Gradients { want_hessian: true, ..Gradients::default() };
-            let whole = Batch { previous: Some(&scores), ..Batch::all(&lists, &scores) };
-            let part = Batch { draws: Some(&draws), previous: Some(&drawn), ..Batch::all(&lists, &drawn) };
+            let whole = Batch { previous: Some(scores), ..Batch::all(lists, scores) };
+            let part = Batch { draws: Some(&draws), previous: Some(&drawn), ..Batch::all(lists, &drawn) };
             pool.install(|| {
                 for batch in [&whole, &part] {
                     goal.step(batch, &mut state, &mut out).unwrap();

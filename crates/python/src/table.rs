@@ -3,7 +3,7 @@
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use toprank::core::Lists;
+use toprank::core::{Lists, Preference, Preferences};
 use toprank::data::{Column, Dataset, Matrix, Names};
 
 use crate::arrays::{Array, Columns};
@@ -63,6 +63,30 @@ impl Table {
             output_names,
             ..Dataset::default()
         })))
+    }
+
+    /// Which rows should be ranked above which others of their lists, and how much each pair counts.
+    fn set_pairs(&mut self, better: Array<u32>, worse: Array<u32>, weights: Array<f32>) -> PyResult<()> {
+        let lists = match &mut self.0 {
+            Some(Dataset { lists, .. }) if lists.rows.is_none() => lists,
+            _ => return Err(refused("pairs: found a table of shared rows, expected one row per item")),
+        };
+        let list_of = |row: u32| lists.offsets.partition_point(|&offset| offset <= u64::from(row)) - 1;
+        let mut pairs = Vec::new();
+        for ((&better, &worse), &weight) in
+            better.as_slice()?.iter().zip(worse.as_slice()?).zip(weights.as_slice()?)
+        {
+            let q = list_of(better);
+            if better.max(worse) as usize >= lists.entries() || q != list_of(worse) {
+                let found = format!("pairs: found rows {better} and {worse}");
+                return Err(refused(format!("{found}, expected two rows of the same list")));
+            }
+            let first = lists.offsets[q] as u32;
+            let pair = Preference { better: better - first, worse: worse - first, weight };
+            pairs.push((q as u32, pair));
+        }
+        lists.pairs = Some(Preferences::from_pairs(lists.len(), pairs));
+        lists.check().map_err(refused)
     }
 }
 

@@ -40,6 +40,9 @@ Methods:
   gbp   gradient steps of a fixed length --step-size; stops when the loss falls by less than 1e-5
   adam  Adam (default for all other objectives); --learning-rate, --steps
 
+Weights stay in the ball of --radius around the all-ones weights, or within --bounds. --l1 and --l2 add λ‖φ‖₁ and λ/2‖φ‖² to the loss that
+is minimised and printed; gbn, gfn and gbp take proximal steps for them, adam follows their gradient.
+
 A step is an epoch: --curves gets a record of each (loss, norm of the gradient, learning rate: 1/L for gbn). With --valid the
 weights that are best there are kept; otherwise gbn keeps those of the smallest gradient norm, the others those of the smallest
 loss. --from WALK starts from the weights of another walk, by the names of its features, all of which the graphs must have; a feature

@@ -36,7 +36,7 @@ type Wrong = (String, String);
 /// Answers every line of standard input, with probabilities if they are wanted. A line that cannot be scored is answered with
 /// what is wrong with it, and the next one is served; `strict`: it ends the command.
 pub fn answer(model: &Model, probability: bool, strict: bool) -> Result<(), Failure> {
-    if probability && model.header().calibration.is_empty() {
+    if probability && !model.gives_probabilities() {
         return Err(Failure::usage(NOT_CALIBRATED));
     }
     let mut lines = Lines::open(&Source::path("-"))?;

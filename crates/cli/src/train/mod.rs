@@ -34,6 +34,7 @@ Examples:
   toprank train --data train.txt --valid vali.txt --model trees --objective lambdamart:k=10 --trees 300 --leaves 31 -o model.toprank
   toprank train --data train.csv --label label --objective auprc --model mlp --folds 5 --seed 1 -o model.toprank
   toprank train --data train.csv --smiles smiles --valid vali.csv --objective auprc --model gin:hidden=64 -o model.toprank
+  toprank train --data train.txt --pairs preferences.csv --objective ranknet --model trees -o model.toprank
   toprank train --config run.toml --learning-rate 0.003 --curves curves
   toprank train --data new.txt --from model.toprank --model trees --trees 50 -o newer.toprank
   toprank train --resume model.toprank
@@ -50,7 +51,13 @@ files outside the folder of the model need --trust-paths. A new run does not ove
 
 With --smiles (molecules) or --graph, --nodes and --edges, items are graphs, which --model gin scores. A table without a list
 column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label data: one list and one
-output per label.
+output per label. --class names a column of classes: one list and one output per class, each against the rest, and with
+--objective multiclass trees learn all classes together, by softmax cross-entropy.
+
+With --pairs FILE a pairwise objective (ranknet, ranksvm, squared-hinge, margin, bpr) learns from preference pairs instead of
+labels, which the training data need not have: a table with the columns list, better, worse and, if pairs are weighted, weight.
+Items are called by their names if the data have any (--item, #docid comments), otherwise by their position in the list, from 1.
+Validation uses labels, as ever.
 
 With --folds K the data are divided into K folds (binary and multi-label data by rows, stratified by label; queries by list). K
 models are each evaluated on the fold they were not trained on, and the model that is kept is then trained on all rows. Beside it
@@ -87,11 +94,9 @@ impl Train {
             ));
         }
         let Origin { paths, reading, .. } = &begun.origin;
-        let read = |files: &Option<toprank::train::Files>| {
-            files.as_ref().map(|files| reading.data_of(&files.0, common.quiet)).transpose()
+        let Some((train, valid)) = reading.training_data(paths, common.quiet)? else {
+            return Err(Failure::usage("no data: expected --data"));
         };
-        let valid = read(&paths.valid)?;
-        let Some(train) = read(&paths.data)? else { return Err(Failure::usage("no data: expected --data")) };
         begun.config = begun.config.suited_to(train.lists())?;
         let (config, origin) = (&begun.config, &begun.origin);
         if valid.is_none() && config.folds() == 0 {

@@ -97,7 +97,7 @@ impl Origin {
             .flat_map(|files| files.0.iter().cloned())
             .collect();
         named.extend(
-            [&paths.graphs, &paths.from, &paths.user_features, &paths.item_features]
+            [&paths.pairs, &paths.graphs, &paths.from, &paths.user_features, &paths.item_features]
                 .into_iter()
                 .flatten()
                 .cloned(),

@@ -117,6 +117,7 @@ impl Dataset {
             lists.list_weights.as_ref().map_or(0, Vec::capacity),
             lists.tie_keys.as_ref().map_or(0, Vec::capacity),
             lists.missed.as_ref().map_or(0, |m| m.values.capacity() + 2 * m.offsets.capacity()),
+            lists.pairs.as_ref().map_or(0, |p| 3 * p.pairs.capacity() + 2 * p.offsets.capacity()),
             self.positions.as_ref().map_or(0, Vec::capacity),
             self.file_rows.as_ref().map_or(0, Vec::capacity),
         ];

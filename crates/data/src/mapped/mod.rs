@@ -267,6 +267,7 @@ fn lists(store: &Store) -> Result<Lists, ReadError> {
         list_weights: store.column("list_weights")?,
         tie_keys: store.column("tie_keys")?,
         missed,
+        pairs: None,
     };
     match lists.check() {
         Ok(()) => Ok(lists),

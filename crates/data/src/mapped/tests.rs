@@ -41,6 +41,7 @@ fn everything() -> Dataset {
             list_weights: Some(vec![1.0, 3.0, 0.25]),
             tie_keys: Some(vec![2, 0, 1, 1, 0]),
             missed: Some(Ragged { offsets: vec![0, 1, 1, 3], values: vec![4.0, 1.0, 0.0] }),
+            pairs: None,
         },
         features: Matrix::Dense { width: 2, values: vec![0.5, 1.0, f32::NAN, 0.0, -7.25, 1.0] },
         columns: vec![

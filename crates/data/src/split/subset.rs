@@ -116,6 +116,7 @@ impl Kept {
             list_weights: old.list_weights.as_ref().map(|weights| gather(weights, kept)),
             tie_keys: old.tie_keys.as_ref().map(|keys| places(&gather(keys, entries), &offsets)),
             missed: old.missed.as_ref().map(|missed| gather_lists(missed, kept)),
+            pairs: old.pairs.as_ref().map(|pairs| pairs.subset(old, kept, entries, &offsets)),
             offsets,
         }
     }

@@ -506,8 +506,11 @@ impl<O: Outer> Compositional<O> {
             }
             let at_previous = old.is_some().then(|| {
                 let outcome = self.outer.at(&anchor, u_previous, log);
-                let at =
-                    if by_draw { estimate.map(|(now, previous)| previous.unwrap_or(now)) } else { u_previous };
+                let at = if by_draw {
+                    estimate.map(|(now, previous)| previous.unwrap_or(now))
+                } else {
+                    u_previous
+                };
                 let (open, slope) = gate.weigh_previous(j, rank(at), factor * outcome.value);
                 if let (true, Some(gradient)) = (slope != 0.0, &mut out.gradient_previous) {
                     gradient[j] += slope * factor * outcome.value;

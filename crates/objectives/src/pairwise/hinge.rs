@@ -54,6 +54,12 @@ impl<const SQUARED: bool> PairLoss for HingeLoss<SQUARED> {
         a.iter().zip(&value[..m]).map(|(w, value)| w * value).sum()
     }
 
+    fn of_pair(&self, d: f64) -> [f64; 3] {
+        let over = (self.margin + d).max(0.0);
+        let active = f64::from(u8::from(over > 0.0));
+        if SQUARED { [over * over, 2.0 * over, 2.0 * active] } else { [over, active, active] }
+    }
+
     fn factors(&self) -> [f64; 2] {
         // The second derivative of a hinge is 0; the substitute is that of (d₊)²/2c, which has the same slope at d = c.
         [1.0, if SQUARED { 1.0 } else { 1.0 / self.margin }]

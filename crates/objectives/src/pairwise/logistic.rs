@@ -4,6 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::mechanism::{Cut, PairLoss};
 use crate::kernels::KernelWork;
+use crate::kernels::scalar::{sigmoid, softplus};
 use crate::kernels::sigmoid::{Curve, SigmoidSums};
 use crate::objective::Hessian;
 
@@ -69,6 +70,11 @@ impl PairLoss for Logistic {
             }
         }
         loss
+    }
+
+    fn of_pair(&self, d: f64) -> [f64; 3] {
+        let d = d / self.temperature;
+        [softplus(d), sigmoid(d), sigmoid(d) * sigmoid(-d)]
     }
 
     fn factors(&self) -> [f64; 2] {

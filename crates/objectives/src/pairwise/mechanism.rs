@@ -11,6 +11,7 @@ A kernel that sums over all pairs (better, worse) in linear time thus costs O(n 
 
 use toprank_core::{Param, ParamError, Spec};
 
+use super::given::over_pairs;
 use crate::kernels::KernelWork;
 use crate::kernels::order::by_grade;
 use crate::objective::{Hessian, Input, Objective, Out};
@@ -44,6 +45,9 @@ pub(super) trait PairLoss: Send + Sync {
 
     /// Σ w_i w_j ℓ over all pairs of a better i and a worse j; adds ∂/∂s and ∂²/∂s² without the factors below.
     fn between(&self, cut: Cut, kernel: &mut KernelWork) -> f64;
+
+    /// ℓ, ℓ' and ℓ'' at d = s_j − s_i of one pair, the derivatives without the factors below.
+    fn of_pair(&self, d: f64) -> [f64; 3];
 
     /// Factors of gradient and Hessian.
     fn factors(&self) -> [f64; 2];
@@ -86,7 +90,14 @@ impl<L: PairLoss> Objective for Pairwise<L> {
         !self.sum
     }
 
+    fn takes_pairs(&self) -> bool {
+        true
+    }
+
     fn list(&self, input: &Input, _: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
+        if let Some(pairs) = input.list.pairs {
+            return over_pairs(&self.loss, self.sum, pairs, input, out);
+        }
         let n = input.list.len();
         let [grades, scores, weights, gradient, hessian, a, b, c, d] = work.floats.cut([n; 9]);
         for (i, grade) in grades.iter_mut().enumerate() {

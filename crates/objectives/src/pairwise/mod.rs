@@ -1,9 +1,10 @@
 //! Pairwise losses: every pair whose labels differ should be in the right order.
 //!
 //! One mechanism (`mechanism.rs`) covers every pair of different grades once; a loss (`logistic.rs` or `hinge.rs`) gives the sums
-//! over all pairs of better and worse items.
+//! over all pairs of better and worse items. Where the data give preference pairs, `given.rs` takes these instead.
 
 pub mod bpr;
+mod given;
 mod hinge;
 mod logistic;
 pub mod margin;

@@ -1,9 +1,10 @@
-//! Pointwise losses: each score should match its own label. They are not invariant to adding a constant to all scores of a
-//! list.
+//! Pointwise losses: each score should match its own label, whatever the other rows are. Except for `multiclass`, whose lists are rows,
+//! they are not invariant to adding a constant to all scores of a list.
 
 pub mod cross_entropy;
 pub mod focal;
 pub mod logistic;
+pub mod multiclass;
 pub mod ordinal;
 pub mod squared;
 
@@ -17,6 +18,7 @@ family! { "pointwise":
     logistic = "logistic": "the score as log-odds of being relevant";
     cross_entropy = "cross-entropy": "cross-entropy with a weight for relevant items";
     focal = "focal": "cross-entropy that down-weights easy items";
+    multiclass = "multiclass": "softmax cross-entropy over the classes of a row, one output of the model each";
     ordinal = "ordinal": "ordinal regression: a logistic loss per grade threshold";
 }
 

@@ -101,9 +101,13 @@ class _Estimator(BaseEstimator):
         features = features_of(X)
         return features, lists_of(len(features.values), group, qid)[0]
 
-    def _table(self, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any) -> tuple[Features, Any]:
+    def _table(
+        self, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any, pairs: Any = None
+    ) -> tuple[Features, Any]:
         features, offsets = self._cut(X, group, qid)
-        labels = labels_of(_flat(y))
+        if y is None and pairs is not None:
+            y = np.full(len(features.values), np.nan)
+        labels = labels_of(_flat(y), unjudged=pairs is not None)
         _same_length(features, labels)
         items, lists = None, None
         if sample_weight is not None:
@@ -113,7 +117,10 @@ class _Estimator(BaseEstimator):
                 lists = _some(weights_of(weights, offsets.size - 1, "sample_weight"))
             else:
                 items = _some(weights_of(weights, labels.size, "sample_weight"))
-        return features, _toprank.Table(*features[:3], labels, offsets, None, [], items, lists)
+        table = _toprank.Table(*features[:3], labels, offsets, None, [], items, lists)
+        if pairs is not None:
+            table.set_pairs(*_pairs_of(pairs, labels.size))
+        return features, table
 
     # Training.
 
@@ -232,6 +239,7 @@ class Ranker(_Estimator):
         group: Any = None,
         qid: Any = None,
         sample_weight: Any = None,
+        pairs: Any = None,
         eval_set: Any = None,
         eval_group: Any = None,
         eval_qid: Any = None,
@@ -244,6 +252,8 @@ class Ranker(_Estimator):
         eval_set: Validation data (X, y), with eval_group or eval_qid; the best model on them is kept, and early stopping looks
             at them.
         sample_weight: A weight per row, or per list.
+        pairs: Preference pairs to learn from instead of y, which may then be None: an array with the columns better, worse and,
+            if pairs are weighted, weight. Items are rows of X, from 0, both of the same list. For pairwise objectives.
         from_model: Model file to warm-start from.
         checkpoint: Model file to write. While training, a checkpoint stands beside it (its name with `.checkpoint` behind it),
             which an interrupted fit leaves there.
@@ -251,7 +261,7 @@ class Ranker(_Estimator):
         """
         if self.list_column is None and group is None and qid is None and _needs_lists(self.objective):
             _warn_of_one_list("fit")
-        features, table = self._table(X, y, group, qid, sample_weight)
+        features, table = self._table(X, y, group, qid, sample_weight, pairs)
         valid = None
         if eval_set is not None:
             V, v = _one_pair(eval_set)
@@ -292,6 +302,21 @@ class Ranker(_Estimator):
         result = evaluate(_flat(y), scores, group=group, qid=given, metrics=metric, replicates=0)
         value = next(iter(result.results.values()))
         return value.mean if value.higher_is_better else -value.mean
+
+
+def _pairs_of(pairs: Any, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Better rows, worse rows and weights."""
+    values = np.asarray(pairs, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] not in (2, 3):
+        raise ValueError(f"pairs: found an array of shape {values.shape}, expected two columns, better and worse, or three, with weight")
+    numbers = values[:, :2]
+    wrong = np.argwhere((numbers < 0) | (numbers >= rows) | (numbers != np.floor(numbers)))
+    if wrong.size:
+        row, column = wrong[0]
+        raise ValueError(f"pairs: found {numbers[row, column]:g} in pair {row}, expected the number of a row, from 0 to {rows - 1}")
+    better, worse = numbers.astype(np.uint32).T
+    weights = values[:, 2] if values.shape[1] == 3 else np.ones(len(values))
+    return np.ascontiguousarray(better), np.ascontiguousarray(worse), np.ascontiguousarray(weights, dtype=np.float32)
 
 
 class Classifier(ClassifierMixin, _Estimator):

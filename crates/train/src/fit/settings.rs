@@ -389,14 +389,16 @@ settings! {
     "graphs" => graphs: String { "FOLDER", Range::Any, [Walk ""], path, main }
     /// Validation data (of walks: a folder of graphs): the model that is best on them is kept, and early stopping watches them.
     "valid" => valid: Files { "FILE", Range::Any, [Rank "", Recommend "", Embed "", Walk ""], path, main }
+    /// Table of preference pairs of the training lists (columns list, better, worse, weight), for pairwise objectives: items by name, else by position from 1.
+    "pairs" => pairs: String { "FILE", Range::Any, [Rank ""], path }
     /// Held-out test pairs, for `toprank recommend evaluate`.
     "test" => test: Files { "FILE", Range::Any, [Recommend ""], path }
     /// How the data are divided: interactions by `leave-last`, `random:fractions=80/10/10` or `none`, classes by fractions: `60/20/20`.
     "split" => split: String { "SPLIT", Range::Any, [Recommend "by data: leave-last without --valid and --test", Embed "by data: 80/20/0 without --valid"], path, main }
     /// Seed of the split.
     "split-seed" => split_seed: u64 { "N", Range::Any, [Embed "1"], path }
-    /// Column of the class.
-    "class" => class: String { "COLUMN", Range::Any, [Embed "by data: the label"], path, main }
+    /// Column of the class. `toprank train`: one list and one output of the model per class, each against the rest.
+    "class" => class: String { "COLUMN", Range::Any, [Rank "", Embed "by data: the label"], path, main }
     /// Table of user features, with the names in its column `user` (two-tower).
     "user-features" => user_features: String { "FILE", Range::Any, [Recommend ""], path }
     /// Table of item features, with the names in its column `item` (two-tower).
@@ -483,6 +485,12 @@ settings! {
     "theory" => theory: bool { "", Range::Any, [Walk "false"] }
     /// Radius of the ball around the all-ones weights.
     "radius" => radius: f64 { "R", Range::OpenUnit, [Walk "by method: 0.99; adam: none, weights stay above 0"] }
+    /// Penalty λ·‖φ‖₁ on the weights of features: weights that help little shrink, to the lower one of --bounds.
+    "l1" => l1: f64 { "LAMBDA", Range::NonNegative, [Walk ""] }
+    /// Penalty λ/2·‖φ‖² on the weights of features.
+    "l2" => l2: f64 { "LAMBDA", Range::NonNegative, [Walk ""] }
+    /// Bounds of every weight, `0.01..10`, in place of the ball of --radius.
+    "bounds" => bounds: String { "LOW..HIGH", Range::Checked(walk::config::check_bounds), [Walk ""] }
     /// Use features as they are, not divided by their largest value.
     "no-scale" => no_scale: bool { "", Range::Any, [Walk "false"] }
     /// Seed of everything random.

@@ -2,7 +2,7 @@
 Boosted trees from lists, an objective of the catalog and a metric: LambdaMART and its relatives, in the [`TrainingLoop`].
 
 ```text
-base:  where shifting all scores changes the loss, the shift that Newton's method finds
+base:  where shifting all scores changes the loss, the shift that Newton's method finds; of classes, ln of their frequencies
 scale: gradient and hessian times one constant, such that the mean hessian of a row is ¼ before the first tree (that of
        the logistic loss): l2, min-hessian and min-gain mean the same for every objective and length of lists
 each round: gradient and hessian of the objective at the present scores → one tree per output
@@ -36,6 +36,7 @@ use toprank_metrics::evaluate;
 use toprank_objectives::{Batch, Goal, Gradients, Reduction};
 use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
 
+use super::classes::{log_frequencies, rows_as_lists};
 use super::job::Learner;
 use super::position_bias::{Learned, PositionBias};
 use super::scoring::{self, Scoring, Trees};
@@ -152,7 +153,11 @@ impl<'a> Boost<'a> {
             data,
             before,
         };
-        if before == 0 && !boost.derivatives.goal.objective().shift_invariant() {
+        let objective = boost.derivatives.goal.objective();
+        if before == 0 && objective.over_outputs() {
+            let base = log_frequencies(&boost.derivatives.lists);
+            base.into_iter().enumerate().for_each(|(output, base)| boost.booster.add_base(output, base));
+        } else if before == 0 && !objective.shift_invariant() {
             boost.derivatives.find_base(&mut boost.booster)?;
         }
         boost.derivatives.find_scale(&boost.booster.ensemble().base)?;
@@ -319,7 +324,8 @@ fn check_rows(examples: Examples, what: Input) -> Result<(), TrainError> {
 /// Gradients of the objective, by row and output.
 struct Derivatives<'a> {
     goal: Goal,
-    lists: &'a Lists,
+    /// The lists of the data; rows, for objectives over outputs.
+    lists: Cow<'a, Lists>,
     rows: usize,
     state: toprank_objectives::State,
     out: Gradients,
@@ -335,8 +341,12 @@ impl<'a> Derivatives<'a> {
         Examples { lists, features }: Examples<'a>,
         seed: u64,
     ) -> Result<Derivatives<'a>, TrainError> {
+        let lists = match goal.objective().over_outputs() {
+            false => Cow::Borrowed(lists),
+            true => Cow::Owned(rows_as_lists(lists, features.rows())?),
+        };
         Ok(Derivatives {
-            state: goal.state(lists)?,
+            state: goal.state(&lists)?,
             goal,
             lists,
             rows: features.rows(),
@@ -350,7 +360,7 @@ impl<'a> Derivatives<'a> {
 
     /// Gradient and Hessian of the sum over the lists at these scores of rows.
     fn compute(&mut self, scores: &[f64], outputs: usize, step: u64) -> Result<Computed, TrainError> {
-        let lists = self.lists;
+        let lists = &*self.lists;
         let shared = lists.rows.is_some() || lists.output.is_some();
         let entries = if shared { lists.scores_of_entries(scores, outputs) } else { Vec::new() };
         let batch = Batch {
@@ -432,7 +442,7 @@ impl<'a> Derivatives<'a> {
 
     /// The state of the objective starts with the first round.
     fn forget(&mut self) -> Result<(), TrainError> {
-        self.state = self.goal.state(self.lists)?;
+        self.state = self.goal.state(&self.lists)?;
         Ok(())
     }
 }

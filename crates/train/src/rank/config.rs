@@ -8,6 +8,7 @@ config file, a flag and a keyword are the same text.
 use toprank_core::{ParamError, Spec, TrainingDefaults};
 
 use super::choice::{Choice, ModelKind, choose};
+use super::data_defaults::OBJECTIVE_OF_PAIRS;
 use super::models;
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::check_warm_up;
@@ -19,7 +20,8 @@ pub const ROW_WISE_TRANSFORMS: &str = "missing:to=mean,standardise";
 pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
     let model = model_with_leaves(settings)?;
     let is_trees = models::is_trees(&model);
-    let objective = settings.objective.clone().unwrap_or_else(|| "ndcg@10".into());
+    let default = if settings.pairs.is_some() { OBJECTIVE_OF_PAIRS } else { "ndcg@10" };
+    let objective = settings.objective.clone().unwrap_or_else(|| default.into());
     let kind = if is_trees { ModelKind::Trees } else { ModelKind::Network };
     let Choice { algorithm, metric } = choose(&objective, settings.algorithm.as_deref(), kind)?;
     let resolved = Settings {
@@ -35,6 +37,25 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
     let resolved = Settings { model: Some(model.clone()), ..resolved };
     let config = Config::checked(TrainerKind::Rank, resolved.over(defaults(&model)?))?;
     check_warm_up(&config)?;
+    let goal = config.goal();
+    if settings.pairs.is_some() && !goal.as_ref().is_ok_and(|goal| goal.objective().takes_pairs()) {
+        let expected = "a pairwise objective (see `toprank objectives`), such as ranknet, where preference pairs are given";
+        return Err(ParamError::new("objective", config.algorithm(), expected));
+    }
+    if goal.is_ok_and(|goal| goal.objective().over_outputs()) {
+        if !is_trees {
+            let expected = "one that trains each output by itself, or given with --model trees";
+            return Err(ParamError::new("objective", config.algorithm(), expected));
+        }
+        if !["auto", "none"].contains(&config.calibrate()) {
+            let expected = "auto or none: the softmax of the scores gives probabilities";
+            return Err(ParamError::new("calibrate", config.calibrate(), expected));
+        }
+    }
+    if settings.pairs.is_some() && config.warm_up() > 0 {
+        let expected = "omitted where preference pairs are given: it learns from labels";
+        return Err(ParamError::new("warm-up", &config.warm_up().to_string(), expected));
+    }
     if is_trees && config.learning_rate() > 1.0 {
         let found = config.learning_rate().to_string();
         return Err(ParamError::new("learning-rate", &found, "above 0 and at most 1 for trees"));

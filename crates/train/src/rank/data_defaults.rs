@@ -15,6 +15,8 @@ Defaults that follow from the data, where the user sets nothing.
 | binary, multi-label, no validation | `epochs` | `20` | an epoch has many steps here, and nothing stops a model that overfits |
 | queries, fewer than 50,000 rows | `model` | `trees:leaves=7:features=0.5:lists=0.7:min-rows=50` where `trees` does not set them | best validation on MQ2008 and OHSUMED, mean over three seeds (`bench/trees`) |
 | | `learning-rate` | `0.05` for trees | the same |
+| with preference pairs | `objective` | `ranknet` | it learns from pairs |
+| | `sampler` | `lists:batch=32` | both items of a pair are in the batch |
 | memory-mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
 
 Networks that look at whole lists keep their sampler; those of graphs have no transforms.
@@ -30,6 +32,9 @@ use crate::fit::settings::{Config, Settings};
 
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:epoch=all";
+/// The objective where preference pairs are given.
+pub(super) const OBJECTIVE_OF_PAIRS: &str = "ranknet";
+const SAMPLER_OF_PAIRS: &str = "lists:batch=32";
 const METRIC_OF_LABELS: &str = "auroc";
 const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
@@ -62,7 +67,20 @@ impl Config {
             settings.learning_rate = given.learning_rate.or(Some(RATE_OF_FEW_ROWS));
             settings.model = Some(trees_of_few_rows(&given)?);
         }
-        if labels {
+        if lists.pairs.is_some() {
+            let objective = given.objective.as_deref().unwrap_or(OBJECTIVE_OF_PAIRS);
+            let by = if trees { ModelKind::Trees } else { ModelKind::Network };
+            let Choice { algorithm, metric } = choose(objective, given.algorithm.as_deref(), by)?;
+            if labels {
+                let valid_metric = given.valid_metric.clone().or(metric);
+                settings.valid_metric = valid_metric.or_else(|| Some(METRIC_OF_LABELS.into()));
+            }
+            if !trees {
+                settings.sampler = given.sampler.clone().or_else(|| Some(SAMPLER_OF_PAIRS.into()));
+            }
+            settings.objective = Some(objective.into());
+            settings.algorithm = Some(algorithm);
+        } else if labels {
             let objective = given.objective.as_deref().unwrap_or(METRIC_OF_LABELS);
             let by = if trees { ModelKind::Trees } else { ModelKind::Network };
             let Choice { algorithm, metric } = choose(objective, given.algorithm.as_deref(), by)?;

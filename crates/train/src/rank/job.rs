@@ -26,7 +26,7 @@ use std::sync::Arc;
 use toprank_core::{Features, Graphs, Lists};
 use toprank_data::mapped::MappedDataset;
 use toprank_data::transform::{OnTheFly, Pipeline, StepConfig};
-use toprank_data::{Column, Dataset, Names};
+use toprank_data::{Column, Dataset, Names, Source, preferences};
 use toprank_objectives::Goal;
 use toprank_trees::Ensemble;
 
@@ -102,6 +102,23 @@ impl Data {
             Data::Memory(data) => Ok(Arc::unwrap_or_clone(data)),
             Data::Mapped(data) => Ok(data.read()?),
         }
+    }
+
+    /// Reads the preference pairs of the lists ([`toprank_data::preferences`]); pairwise objectives then learn from these.
+    ///
+    /// # Errors
+    /// If a pair names a list or an item that the data do not have.
+    pub fn read_pairs(&mut self, source: &Source) -> Result<(), TrainError> {
+        match self {
+            Data::Memory(data) => {
+                let pairs = preferences::read(source, data)?;
+                Arc::make_mut(data).lists.pairs = Some(pairs);
+            }
+            Data::Mapped(data) => {
+                data.lists.pairs = Some(preferences::read(source, &data.without_features()?)?);
+            }
+        }
+        Ok(())
     }
 
     /// Labels, weights, list boundaries.

@@ -11,6 +11,7 @@ folds, calibration, run: what is done around it             predict: scores of d
 pub mod boost;
 pub mod calibration;
 pub mod choice;
+pub(crate) mod classes;
 pub mod config;
 mod data_defaults;
 pub mod folds;

@@ -106,7 +106,7 @@ impl<'a> Predictor<'a> {
 
     /// From now on gives probabilities instead of scores; an error if the model was not calibrated.
     pub fn probabilities(mut self) -> Result<Predictor<'a>, TrainError> {
-        if self.model.header().calibration.is_empty() {
+        if !self.model.gives_probabilities() {
             let expected =
                 "a calibrated one: train with --folds or --valid and --calibrate platt or isotonic";
             return Err(

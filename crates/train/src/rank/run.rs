@@ -134,6 +134,7 @@ impl Run<'_> {
             Some(folds) => Some(folds.results(lists, &job.train_scores(&*learner, &views)?)?),
         };
         let calibration = match (&results, &valid_scores) {
+            _ if model.is_multiclass() => Vec::new(),
             (Some(results), _) => calibrate.fit(lists, &results.scores, outputs)?,
             (None, Some((lists, scores))) => calibrate.fit(lists, scores, outputs)?,
             (None, None) => Vec::new(),

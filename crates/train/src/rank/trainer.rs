@@ -73,7 +73,11 @@ impl<'a> Trainer<'a> {
         }
         let parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
         let two_steps = parameters.optimiser.needs_previous();
-        let (_, kind) = sampler::parse(config.sampler())?;
+        let (spec, kind) = sampler::parse(config.sampler())?;
+        if train.lists.pairs.is_some() && spec.name != "lists" {
+            let expected = "lists, where preference pairs are given: the others draw items by their labels";
+            return Err(ParamError::new("sampler", config.sampler(), expected).into());
+        }
         let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
         let stages = Stages::new(config, two_steps, open)?;
         stages.check_two_steps(two_steps)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use toprank_core::{Choices, Graphs, Lists, take_f32s};
+use toprank_core::{Choices, Graphs, Lists, Preferences, take_f32s};
 use toprank_data::Names;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -17,6 +17,8 @@ use crate::fit::settings::Settings;
 pub enum Input {
     /// Training data.
     Data,
+    /// Preference pairs of the training lists.
+    Pairs,
     /// Judged graphs to learn from.
     Graphs,
     /// Validation data.
@@ -40,6 +42,7 @@ impl Input {
         let one = |file: &Option<String>| file.iter().cloned().collect();
         let own = match self {
             Input::Data => many(&paths.data),
+            Input::Pairs => one(&paths.pairs),
             Input::Graphs => one(&paths.graphs),
             Input::Valid => many(&paths.valid),
             Input::Test => many(&paths.test),
@@ -56,6 +59,7 @@ impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Input::Data => "training data",
+            Input::Pairs => "preference pairs",
             Input::Graphs => "training graphs",
             Input::Valid => "validation data",
             Input::Test => "test data",
@@ -113,11 +117,10 @@ impl Fingerprint {
 
 /// Training and validation data of features.
 pub(crate) fn of_examples(train: Examples, valid: Option<Examples>) -> Fingerprint {
-    Fingerprint::default().with(Input::Data, |content| content.examples(train)).with_some(
-        Input::Valid,
-        valid,
-        Content::examples,
-    )
+    Fingerprint::default()
+        .with(Input::Data, |content| content.examples(train))
+        .with_some(Input::Pairs, train.lists.pairs.as_ref(), Content::preferences)
+        .with_some(Input::Valid, valid, Content::examples)
 }
 
 /// What is read of one input.
@@ -180,6 +183,15 @@ impl Content {
         for weights in [&lists.item_weights, &lists.list_weights] {
             self.floats(weights.as_deref().unwrap_or_default());
         }
+    }
+
+    /// Which items are preferred to which, and how much that counts.
+    fn preferences(&mut self, Preferences { offsets, pairs }: &Preferences) {
+        self.numbers(offsets);
+        let items: Vec<u32> = pairs.iter().flat_map(|pair| [pair.better, pair.worse]).collect();
+        self.numbers(&items);
+        let weights: Vec<f32> = pairs.iter().map(|pair| pair.weight).collect();
+        self.floats(&weights);
     }
 
     fn graphs(&mut self, graphs: &Graphs) {

@@ -24,6 +24,7 @@ use crate::error::TrainError;
 use crate::fit::engine::Examples;
 use crate::fit::settings::{Settings, TrainerKind};
 use crate::rank::calibration::Calibration;
+use crate::rank::classes::softmax_of_rows;
 use crate::rank::graph_model::{self, GraphReading};
 use crate::rank::position_bias::PositionBias;
 use crate::rank::scoring::{Scoring, Trees};
@@ -230,8 +231,23 @@ impl Model {
         self
     }
 
-    /// Turns scores of the entries of `lists` into probabilities; false if the model was not calibrated.
+    /// True if its outputs are classes whose probabilities are the softmax of the scores of a row.
+    pub fn is_multiclass(&self) -> bool {
+        self.header.config.goal().is_ok_and(|goal| goal.objective().over_outputs())
+    }
+
+    /// True if [`Model::to_probabilities`] gives probabilities: the model is calibrated, or its outputs are classes.
+    pub fn gives_probabilities(&self) -> bool {
+        !self.header.calibration.is_empty() || self.is_multiclass()
+    }
+
+    /// Turns scores of the entries of `lists` into probabilities; false if the model gives none. Of classes, `lists` must have all
+    /// outputs of each row.
     pub fn to_probabilities(&self, lists: &Lists, scores: &mut [f64]) -> bool {
+        if self.is_multiclass() {
+            softmax_of_rows(lists, scores);
+            return true;
+        }
         let maps = &self.header.calibration;
         if maps.is_empty() {
             return false;

@@ -4,7 +4,7 @@ use toprank_core::{ParamError, Policy};
 use toprank_objectives::Goal;
 use toprank_walks::{Dangling, Score, Solver, Walk};
 
-use super::full_batch::{Adam, Gbn, Gbp, Gfn};
+use super::full_batch::{Adam, Composite, Gbn, Gbp, Gfn, Region};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::rank::choice::{Choice, ModelKind, choose};
 
@@ -31,7 +31,17 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
         Some("gfn") => Gfn::default().steps,
         _ => Some(Adam::default().steps),
     };
-    let radius = if method.as_deref() == Some("adam") { None } else { Some(0.99) };
+    let radius =
+        if method.as_deref() == Some("adam") || settings.bounds.is_some() { None } else { Some(0.99) };
+    if let Some(bounds) = &settings.bounds {
+        let refuse = |expected: &str| Err(ParamError::new("bounds", bounds, expected));
+        if settings.radius.is_some() {
+            return refuse("omitted with --radius: weights are within a ball or within bounds");
+        }
+        if theory {
+            return refuse("omitted with --theory, which knows the ball of --radius");
+        }
+    }
     Config::checked(
         TrainerKind::Walk,
         Settings {
@@ -45,6 +55,41 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
             ..settings.clone()
         },
     )
+}
+
+/// Smallest weight where neither a ball nor bounds are given.
+const LEAST: f64 = 1e-4;
+
+/// Reads `LOW..HIGH`.
+fn parse_bounds(text: &str) -> Result<(f64, f64), ParamError> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let ends = text.split_once("..").and_then(|(low, high)| Some((number(low)?, number(high)?)));
+    match ends {
+        Some((low, high)) if (LEAST..high).contains(&low) => Ok((low, high)),
+        _ => {
+            let expected =
+                "two numbers LOW..HIGH, 0.0001 ≤ LOW < HIGH, such as 0.01..10: a walk needs weights above 0";
+            Err(ParamError::new("bounds", text, expected))
+        }
+    }
+}
+
+pub(crate) fn check_bounds(text: &str) -> Result<(), ParamError> {
+    parse_bounds(text).map(drop)
+}
+
+/// Where weights may be, and what is added to the loss, for m weights.
+pub(crate) fn problem(config: &Config, m: usize) -> Result<Composite, ParamError> {
+    let settings = config.settings();
+    let region = match (&settings.bounds, settings.radius) {
+        (Some(bounds), _) => {
+            let (low, high) = parse_bounds(bounds)?;
+            Region::Bounds { low, high }
+        }
+        (None, Some(radius)) => Region::ball(m, radius),
+        (None, None) => Region::AtLeast(LEAST),
+    };
+    Ok(Composite { region, l1: config.l1(), l2: config.l2() })
 }
 
 /// How the walk of a config goes.

@@ -7,7 +7,7 @@ use toprank_walks::Walk;
 
 use super::config;
 use super::file::{About, Judged, WalkFile, all_lists};
-use super::full_batch::{Adam, Found, Gbn, Gbp, Method, Oracle, Region, Theory, WalkOracle};
+use super::full_batch::{Adam, Found, Gbn, Gbp, Method, Oracle, Theory, WalkOracle};
 use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
@@ -16,8 +16,6 @@ use crate::store::container::{Stored, Tensor};
 use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::header::{Header, Reached};
 
-/// Smallest weight where there is no ball around the all-ones weights.
-const LEAST: f64 = 1e-4;
 /// Steps of GFN between two validations: one step of it costs little.
 const GFN_VALIDATES_EVERY: u64 = 50;
 /// Error of the loss of the untuned walk.
@@ -144,7 +142,8 @@ impl<'a> Trainer<'a> {
             oracle = oracle.with_products(100);
         }
         let start = vec![1.0; Walk::parameters(data.graphs)];
-        let before = oracle.value(&start, UNTUNED_ERROR)?;
+        let before =
+            oracle.value(&start, UNTUNED_ERROR)? + config::problem(config, start.len())?.term(&start);
         let method = method(config, &start)?;
         Ok(Trainer {
             rounds: Rounds { steps: method.steps(), learning_rate: 0.0 },
@@ -208,18 +207,15 @@ impl<'a> Trainer<'a> {
 }
 
 fn method(config: &Config, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
-    let region = match config.settings().radius {
-        Some(radius) => Region::ball(start.len(), radius),
-        None => Region::AtLeast(LEAST),
-    };
+    let problem = config::problem(config, start.len())?;
     let (epsilon, lipschitz, steps) = (config.epsilon(), config.lipschitz(), config.steps());
     match config.method() {
-        "gbn" => Gbn { epsilon, lipschitz, steps }.start(region, start),
-        "gfn" => config::gfn(config).start(region, start),
-        "gbp" => Gbp { step: config.step_size(), steps, ..Gbp::default() }.start(region, start),
+        "gbn" => Gbn { epsilon, lipschitz, steps }.start(problem, start),
+        "gfn" => config::gfn(config).start(problem, start),
+        "gbp" => Gbp { step: config.step_size(), steps, ..Gbp::default() }.start(problem, start),
         _ => {
             let learning_rate = config.learning_rate();
-            Adam { learning_rate, steps, ..Adam::default() }.start(region, start)
+            Adam { learning_rate, steps, ..Adam::default() }.start(problem, start)
         }
     }
 }

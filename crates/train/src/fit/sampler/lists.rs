@@ -49,7 +49,7 @@ impl Sampler for Open {
     }
 }
 
-/// Deals lists that have a judged item, every one once per epoch; what is drawn of each is the caller's.
+/// Deals lists that have a judged item (a preference pair, where pairs are given), every one once per epoch; what is drawn of each is the caller's.
 pub(super) struct Dealer {
     pool: Vec<u32>,
     epochs: Epochs,
@@ -59,10 +59,16 @@ pub(super) struct Dealer {
 
 impl Dealer {
     pub fn open(name: &str, batch: usize, lists: &Lists, seed: u64) -> Result<Dealer, ParamError> {
-        let judged = |q: &u32| lists.labels[lists.range(*q as usize)].iter().any(|label| !label.is_nan());
-        let pool: Vec<u32> = (0..lists.len() as u32).filter(judged).collect();
+        let judged = |q: usize| lists.labels[lists.range(q)].iter().any(|label| !label.is_nan());
+        let used = |q: usize| lists.pairs.as_ref().map_or_else(|| judged(q), |pairs| !pairs.of(q).is_empty());
+        let pool: Vec<u32> = (0..lists.len() as u32).filter(|&q| used(q as usize)).collect();
         if pool.is_empty() {
-            return Err(nothing_to_draw(name, lists, "lists with a judged item"));
+            let expected = if lists.pairs.is_some() {
+                "lists with a preference pair"
+            } else {
+                "lists with a judged item"
+            };
+            return Err(nothing_to_draw(name, lists, expected));
         }
         Ok(Dealer::over(pool, batch, Weights::of(lists), seed))
     }

@@ -1,7 +1,7 @@
 //! Adam with projection.
 
 use super::descent::{Descent, Rule};
-use super::{Method, Region, check_number, check_start};
+use super::{Composite, Method, check_number, check_start};
 use crate::error::TrainError;
 
 /// Settings of Adam over an oracle.
@@ -24,18 +24,18 @@ impl Default for Adam {
 }
 
 impl Adam {
-    /// Adam (β = 0.9, 0.999) from `start`, each step projected on the region; the best point is found. Made for losses that
+    /// Adam (β = 0.9, 0.999) from `start`, each step along the gradient of f + h and projected on the region; the best point is found. Made for losses that
     /// are not small where the gradient is, as those of ranks.
     ///
     /// # Errors
     /// If a setting is not above 0.
-    pub fn start(&self, region: Region, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
+    pub fn start(&self, problem: impl Into<Composite>, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
         check_number("learning-rate", self.learning_rate)?;
         check_number("error", self.error)?;
         check_start(start)?;
         let zeros = || vec![0.0; start.len()];
         let rule =
             Rule::Adam { rate: self.learning_rate, epsilon: self.epsilon, mean: zeros(), square: zeros() };
-        Ok(Box::new(Descent::new(rule, region, start, self.error, self.steps)))
+        Ok(Box::new(Descent::new(rule, problem.into(), start, self.error, self.steps)))
     }
 }

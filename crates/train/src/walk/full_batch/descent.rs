@@ -1,6 +1,6 @@
 //! What methods share that take projected steps along gradients: move, project, ask the oracle, keep the best.
 
-use super::{Errors, Found, Method, Oracle, Region, StateReader, Trial, norm, scalars};
+use super::{Composite, Errors, Found, Method, Oracle, StateReader, Trial, norm, scalars};
 use crate::error::TrainError;
 
 /// How a gradient becomes a step.
@@ -10,10 +10,13 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// Moves `phi` by step `number` (from 1) along the gradient.
-    fn move_along(&mut self, number: u64, gradient: &[f64], phi: &mut [f64]) {
+    /// Moves `phi` by step `number` (from 1) along the gradient, into the region.
+    fn move_along(&mut self, problem: &Composite, number: u64, gradient: &[f64], phi: &mut [f64]) {
         match self {
-            Rule::Fixed { step, .. } => phi.iter_mut().zip(gradient).for_each(|(phi, g)| *phi -= *step * g),
+            Rule::Fixed { step, .. } => {
+                phi.iter_mut().zip(gradient).for_each(|(phi, g)| *phi -= *step * g);
+                problem.prox(*step, phi);
+            }
             Rule::Adam { rate, mean, square, .. } => {
                 let [fade, fade_square] = [0.9f64, 0.999].map(|beta| 1.0 - beta.powf(number as f64));
                 for (f, phi) in phi.iter_mut().enumerate() {
@@ -21,6 +24,7 @@ impl Rule {
                     square[f] += 0.001 * (gradient[f] * gradient[f] - square[f]);
                     *phi -= *rate * (mean[f] / fade) / ((square[f] / fade_square).sqrt() + 1e-12);
                 }
+                problem.region.project(phi);
             }
         }
     }
@@ -41,9 +45,26 @@ struct Point {
     value: f64,
 }
 
+impl Point {
+    /// Value and gradient, of f + h where the rule has no prox of its own.
+    fn ask(
+        &mut self,
+        rule: &Rule,
+        problem: &Composite,
+        errors: Errors,
+        oracle: &mut dyn Oracle,
+    ) -> Result<(), TrainError> {
+        self.value = oracle.gradient(&self.phi, errors, &mut self.gradient)? + problem.term(&self.phi);
+        if let Rule::Adam { .. } = rule {
+            problem.add_slope(&self.phi, &mut self.gradient);
+        }
+        Ok(())
+    }
+}
+
 pub(super) struct Descent {
     rule: Rule,
-    region: Region,
+    problem: Composite,
     error: f64,
     steps: u64,
     here: Point,
@@ -54,11 +75,11 @@ pub(super) struct Descent {
 }
 
 impl Descent {
-    pub fn new(rule: Rule, region: Region, start: &[f64], error: f64, steps: u64) -> Descent {
+    pub fn new(rule: Rule, problem: Composite, start: &[f64], error: f64, steps: u64) -> Descent {
         let mut here = Point { phi: start.to_vec(), gradient: Vec::new(), value: f64::NAN };
-        region.project(&mut here.phi);
+        problem.region.project(&mut here.phi);
         let found = Found::at(&here.phi);
-        Descent { rule, region, error, steps, here, next: Point::default(), found, converged: false }
+        Descent { rule, problem, error, steps, here, next: Point::default(), found, converged: false }
     }
 }
 
@@ -71,16 +92,16 @@ impl Method for Descent {
         let errors = Errors { value: self.error, gradient: self.error };
         if self.here.gradient.is_empty() {
             self.here.gradient = vec![0.0; self.here.phi.len()];
-            self.here.value = oracle.gradient(&self.here.phi, errors, &mut self.here.gradient)?;
+            self.here.ask(&self.rule, &self.problem, errors, oracle)?;
             self.found.asked.1 += 1;
             self.found.loss = self.here.value;
             self.found.gradient_norm = norm(self.here.gradient.iter().copied());
         }
         self.next.phi.clone_from(&self.here.phi);
         self.next.gradient.resize(self.here.phi.len(), 0.0);
-        self.rule.move_along(self.found.steps + 1, &self.here.gradient, &mut self.next.phi);
-        self.region.project(&mut self.next.phi);
-        self.next.value = oracle.gradient(&self.next.phi, errors, &mut self.next.gradient)?;
+        let number = self.found.steps + 1;
+        self.rule.move_along(&self.problem, number, &self.here.gradient, &mut self.next.phi);
+        self.next.ask(&self.rule, &self.problem, errors, oracle)?;
         self.found.asked.1 += 1;
         Ok(Trial {
             loss: self.next.value,

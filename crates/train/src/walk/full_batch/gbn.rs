@@ -1,7 +1,7 @@
 //! GBN: gradient steps with an inexact oracle and an adaptive estimate of the Lipschitz constant.
 
 use super::{
-    Errors, FINEST, Found, Method, Oracle, Region, StateReader, Trial, check_number, check_start, norm,
+    Composite, Errors, FINEST, Found, Method, Oracle, StateReader, Trial, check_number, check_start, norm,
     scalars,
 };
 use crate::error::TrainError;
@@ -30,7 +30,7 @@ impl Gbn {
     /// Algorithm 4, from `start`:
     ///
     /// ```text
-    /// ω = Π_Φ(φ − g/M);  accept if f(ω) ≤ f(φ) + ⟨g, ω − φ⟩ + M/2 ‖ω − φ‖² + ε²/(8M), else M ← 2M
+    /// ω = x_Φ(φ, g, 1/M), which is Π_Φ(φ − g/M) where h = 0;  accept if f(ω) ≤ f(φ) + ⟨g, ω − φ⟩ + M/2 ‖ω − φ‖² + ε²/(8M), else M ← 2M
     /// then φ ← ω, M ← M/2;  g_Φ = M(φ − ω);  stop when ‖g_Φ‖ ≤ ε; the ω of the smallest ‖g_Φ‖ is found
     /// errors asked for: value ε²/(32M), gradient ε²/(64 M R √m)
     /// ```
@@ -41,18 +41,19 @@ impl Gbn {
     ///
     /// # Errors
     /// If a setting is not above 0.
-    pub fn start(&self, region: Region, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
+    pub fn start(&self, problem: impl Into<Composite>, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
         check_start(start)?;
         check_number("epsilon", self.epsilon)?;
         check_number("lipschitz", self.lipschitz)?;
+        let problem = problem.into();
         let mut phi = start.to_vec();
-        region.project(&mut phi);
+        problem.region.project(&mut phi);
         let mut found = Found::at(&phi);
         found.gradient_norm = f64::INFINITY;
         let zeros = || vec![0.0; start.len()];
         Ok(Box::new(Running {
             settings: *self,
-            region,
+            problem,
             phi,
             lipschitz: self.lipschitz,
             found,
@@ -67,13 +68,13 @@ impl Gbn {
 
 struct Running {
     settings: Gbn,
-    region: Region,
+    problem: Composite,
     phi: Vec<f64>,
     /// M at the start of the next step.
     lipschitz: f64,
     found: Found,
     gradient: Vec<f64>,
-    /// The computed step: ω, its M, f(ω) and ‖g_Φ‖.
+    /// The computed step: ω, its M, ψ(ω) and ‖g_Φ‖.
     omega: Vec<f64>,
     estimate: f64,
     next: f64,
@@ -87,14 +88,15 @@ impl Method for Running {
 
     fn compute(&mut self, oracle: &mut dyn Oracle) -> Result<Trial, TrainError> {
         let epsilon = self.settings.epsilon * self.settings.epsilon;
-        let Running { region, phi, omega, gradient, found, .. } = self;
+        let Running { problem, phi, omega, gradient, found, .. } = self;
         let root = (phi.len() as f64).sqrt();
+        let radius = problem.region.radius(phi.len());
         let mut estimate = self.lipschitz;
         let (mut value, mut next, mut precise) = (0.0, 0.0, f64::INFINITY);
         for _ in 0..DOUBLINGS {
             let errors = Errors {
                 value: (epsilon / (32.0 * estimate)).max(FINEST),
-                gradient: (epsilon / (64.0 * estimate * region.radius() * root)).max(FINEST),
+                gradient: (epsilon / (64.0 * estimate * radius * root)).max(FINEST),
             };
             // Only a larger estimate wants a finer answer; at the same accuracy the last one stands.
             if errors.value < precise {
@@ -104,7 +106,7 @@ impl Method for Running {
             }
             omega.copy_from_slice(phi);
             omega.iter_mut().zip(&*gradient).for_each(|(omega, g)| *omega -= g / estimate);
-            region.project(omega);
+            problem.prox(1.0 / estimate, omega);
             next = oracle.value(omega, errors.value)?;
             found.asked.0 += 1;
             let moved = || omega.iter().zip(&*phi).map(|(omega, phi)| omega - phi);
@@ -116,8 +118,8 @@ impl Method for Running {
             estimate *= 2.0;
         }
         self.size = estimate * norm(phi.iter().zip(&*omega).map(|(phi, omega)| phi - omega));
-        (self.estimate, self.next) = (estimate, next);
-        Ok(Trial { loss: next, gradient_norm: self.size, learning_rate: 1.0 / estimate })
+        (self.estimate, self.next) = (estimate, next + problem.term(omega));
+        Ok(Trial { loss: self.next, gradient_norm: self.size, learning_rate: 1.0 / estimate })
     }
 
     fn commit(&mut self) {

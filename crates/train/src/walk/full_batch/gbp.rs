@@ -1,7 +1,7 @@
 //! GBP: gradient steps of a fixed length, the method that preceded the paper's.
 
 use super::descent::{Descent, Rule};
-use super::{Method, Region, check_number, check_start};
+use super::{Composite, Method, check_number, check_start};
 use crate::error::TrainError;
 
 /// Settings of GBP.
@@ -24,15 +24,15 @@ impl Default for Gbp {
 }
 
 impl Gbp {
-    /// φ ← Π_Φ(φ − step · g) from `start`, until the value falls by less than `least_gain`; the best point is found.
+    /// φ ← x_Φ(φ, g, step), which is Π_Φ(φ − step · g) where h = 0, from `start`, until the value falls by less than `least_gain`; the best point is found.
     ///
     /// # Errors
     /// If a setting is not above 0.
-    pub fn start(&self, region: Region, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
+    pub fn start(&self, problem: impl Into<Composite>, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
         check_number("step-size", self.step)?;
         check_number("error", self.error)?;
         check_start(start)?;
         let rule = Rule::Fixed { step: self.step, least_gain: self.least_gain };
-        Ok(Box::new(Descent::new(rule, region, start, self.error, self.steps)))
+        Ok(Box::new(Descent::new(rule, problem.into(), start, self.error, self.steps)))
     }
 }

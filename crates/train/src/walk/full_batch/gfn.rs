@@ -3,7 +3,7 @@
 use toprank_core::Stream;
 
 use super::{
-    FINEST, Found, Method, Oracle, Region, StateReader, Trial, check_number, check_start, norm, scalars,
+    Composite, FINEST, Found, Method, Oracle, StateReader, Trial, check_number, check_start, norm, scalars,
 };
 use crate::error::TrainError;
 
@@ -76,7 +76,7 @@ impl Gfn {
     /// Algorithm 2, from `start`:
     ///
     /// ```text
-    /// ξ uniform on the sphere;  g = m/μ (f(φ + μξ) − f(φ)) ξ;  φ ← Π_Φ(φ − g/(8 m L))
+    /// ξ uniform on the sphere;  g = m/μ (f(φ + μξ) − f(φ)) ξ;  φ ← x_Φ(φ, g, 1/(8 m L)), which is Π_Φ(φ − g/(8 m L)) where h = 0
     /// ```
     ///
     /// g is unbiased for the gradient of f averaged over a ball of radius μ. The best point seen is found. Where φ + μξ would
@@ -84,18 +84,19 @@ impl Gfn {
     ///
     /// # Errors
     /// If a setting is not above 0, or the theory's number of steps is beyond 10⁹.
-    pub fn start(&self, region: Region, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
+    pub fn start(&self, problem: impl Into<Composite>, start: &[f64]) -> Result<Box<dyn Method>, TrainError> {
         check_start(start)?;
         check_number("epsilon", self.epsilon)?;
         check_number("lipschitz", self.lipschitz)?;
-        let theory = Theory::new(start.len(), region.radius(), self);
+        let problem = problem.into();
+        let theory = Theory::new(start.len(), problem.region.radius(start.len()), self);
         if self.steps.is_none() && theory.steps > 1e9 {
             let found = format!("{:.0} by the theory", theory.steps);
             let expected = "at most 10⁹: set a number of steps, a larger epsilon or a smaller lipschitz";
             return Err(toprank_core::ParamError::new("steps", &found, expected).into());
         }
         let mut phi = start.to_vec();
-        region.project(&mut phi);
+        problem.region.project(&mut phi);
         let zeros = || vec![0.0; start.len()];
         Ok(Box::new(Running {
             steps: self.steps.unwrap_or(theory.steps as u64),
@@ -106,11 +107,12 @@ impl Gfn {
             value: f64::NAN,
             next: zeros(),
             next_value: 0.0,
+            next_term: 0.0,
             direction: zeros(),
             tried: zeros(),
             lipschitz: self.lipschitz,
             theory,
-            region,
+            problem,
             phi,
         }))
     }
@@ -122,14 +124,16 @@ struct Running {
     error: f64,
     rate: f64,
     lipschitz: f64,
-    region: Region,
+    problem: Composite,
     stream: Stream,
     phi: Vec<f64>,
-    /// f(φ); NaN before the oracle was asked for the first time.
+    /// f(φ), without h; NaN before the oracle was asked for the first time.
     value: f64,
     /// The computed step.
     next: Vec<f64>,
     next_value: f64,
+    /// h there.
+    next_term: f64,
     found: Found,
     direction: Vec<f64>,
     tried: Vec<f64>,
@@ -144,9 +148,9 @@ impl Method for Running {
         if self.value.is_nan() {
             self.value = oracle.value(&self.phi, self.error)?;
             self.found.asked.0 += 1;
-            self.found.loss = self.value;
+            self.found.loss = self.value + self.problem.term(&self.phi);
         }
-        let Running { phi, direction, tried, next, region, .. } = self;
+        let Running { phi, direction, tried, next, problem, .. } = self;
         let m = phi.len() as f64;
         sphere(self.stream.at_step(self.found.steps), direction);
         let mut mu = self.theory.smoothing;
@@ -155,7 +159,7 @@ impl Method for Running {
             tried.iter().all(|t| *t > 0.0)
         };
         if !try_at(mu, tried) {
-            mu = ((1.0 - region.radius()) / 2.0).max(1e-6);
+            mu = ((1.0 - problem.region.radius(phi.len())) / 2.0).max(1e-6);
             try_at(mu, tried);
         }
         let there = oracle.value(tried, self.error)?;
@@ -163,18 +167,23 @@ impl Method for Running {
         let step = along / (8.0 * m * self.lipschitz);
         next.copy_from_slice(phi);
         next.iter_mut().zip(&*direction).for_each(|(phi, xi)| *phi -= step * xi);
-        region.project(next);
+        problem.prox(self.rate, next);
         self.next_value = oracle.value(next, self.error)?;
+        self.next_term = problem.term(next);
         self.found.asked.0 += 2;
-        Ok(Trial { loss: self.next_value, gradient_norm: along.abs(), learning_rate: self.rate })
+        Ok(Trial {
+            loss: self.next_value + self.next_term,
+            gradient_norm: along.abs(),
+            learning_rate: self.rate,
+        })
     }
 
     fn commit(&mut self) {
         self.found.steps += 1;
         std::mem::swap(&mut self.phi, &mut self.next);
         self.value = self.next_value;
-        if self.value < self.found.loss {
-            self.found.loss = self.value;
+        if self.value + self.next_term < self.found.loss {
+            self.found.loss = self.value + self.next_term;
             self.found.phi.copy_from_slice(&self.phi);
         }
     }

@@ -8,6 +8,7 @@ Methods that look at all data in every step, over an oracle of limited accuracy:
 | [`Gbp`] | gradient steps of a fixed length | the value falls by less than a threshold |
 | [`Adam`] | Adam with projection | ‖g_Φ‖ ≤ ε, or after its steps |
 
+All minimise f + h over a set, where h is a penalty that may be 0 ([`Composite`]): the value of a step is that of the sum.
 Each is a [`Method`]: it computes a step and takes it, so that the training loop can validate, record, checkpoint and stop in
 between. They know neither models nor objectives; [`WalkOracle`] joins the two.
 
@@ -16,6 +17,7 @@ with Gradient-Based and Gradient-Free Optimization Methods", NIPS 2016 (algorith
 */
 
 mod adam;
+mod composite;
 mod descent;
 mod gbn;
 mod gbp;
@@ -25,6 +27,7 @@ mod oracle;
 mod tests;
 
 pub use adam::Adam;
+pub use composite::Composite;
 pub use gbn::Gbn;
 pub use gbp::Gbp;
 pub use gfn::{Gfn, Theory, sphere};
@@ -71,6 +74,13 @@ pub enum Region {
     },
     /// Every number at least this.
     AtLeast(f64),
+    /// Every number between these bounds.
+    Bounds {
+        /// The lower bound.
+        low: f64,
+        /// The upper bound.
+        high: f64,
+    },
 }
 
 impl Region {
@@ -90,14 +100,16 @@ impl Region {
                 }
             }
             Region::AtLeast(least) => phi.iter_mut().for_each(|phi| *phi = phi.max(*least)),
+            Region::Bounds { low, high } => phi.iter_mut().for_each(|phi| *phi = phi.max(*low).min(*high)),
         }
     }
 
-    /// R of the formulas: the radius, or 1 where there is none.
-    fn radius(&self) -> f64 {
+    /// R of the formulas for m parameters: the radius, or half the diagonal; 1 where there is none.
+    fn radius(&self, m: usize) -> f64 {
         match self {
             Region::Ball { radius, .. } => *radius,
             Region::AtLeast(_) => 1.0,
+            Region::Bounds { low, high } => (m as f64).sqrt() * (high - low) / 2.0,
         }
     }
 }
@@ -105,7 +117,7 @@ impl Region {
 /// What a computed step would come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// The value there, as the oracle gave it.
+    /// The value there, as the oracle gave it, with h.
     pub loss: f64,
     /// Norm of the gradient, or of the gradient map g_Φ = M(φ − ω) where there is one.
     pub gradient_norm: f64,
@@ -166,7 +178,7 @@ pub fn minimise(mut method: Box<dyn Method>, oracle: &mut dyn Oracle) -> Result<
 pub struct Found {
     /// The parameters.
     pub phi: Vec<f64>,
-    /// Their value.
+    /// Their value, with h.
     pub loss: f64,
     /// Norm of the gradient (map) there, NaN if the method knows none.
     pub gradient_norm: f64,
