@@ -2,7 +2,7 @@
 //!
 //! A change of these numbers is a breaking change: name it in CHANGELOG.md and write the file again with
 //! `TOPRANK_WRITE_GOLDEN=1 cargo test -p toprank-cli --test fixed_runs`. There is a file for each kind of processor that somebody wrote
-//! one on; that for AVX2 has no networks, since they have changed and no such processor was at hand.
+//! one on; that for AVX2 has no networks and no NeuMF, since they have changed and no such processor was at hand.
 
 #![cfg(feature = "neural")]
 

@@ -60,65 +60,57 @@ pub fn run(args: &[String]) -> Outcome {
     let end = resumable::end(args, 120.0)?;
     let cache = Cache::default();
     let only = |run: &Run| option(args, "--only").is_none_or(|only| run.name().contains(only));
-    for stage in [tries, tests] {
-        let mut runs = stage(&plan, &resumable::read(results)?)?;
+    let go = |mut runs: Vec<Run>| {
         runs.retain(only);
-        resumable::go(runs, results, end, |run| one(&plan, run, &cache))?;
-    }
-    Ok(())
+        resumable::go(runs, results, end, |run| one(&plan, run, &cache))
+    };
+    go(tries(&plan))?;
+    go(tests(&plan, &resumable::read(results)?))
 }
 
 /// Every try of every method on every fold of every set, with the first seed.
-fn tries<'a>(plan: &'a Plan, _: &[Value]) -> Outcome<Vec<Run<'a>>> {
+fn tries(plan: &Plan) -> Vec<Run<'_>> {
     let mut runs = Vec::new();
     for set in &plan.sets {
         for fold in 0..set.folds {
             for method in &plan.methods {
-                for tried in method.tries() {
-                    runs.push(Run {
-                        set,
-                        fold,
-                        method: &method.name,
-                        tried: plan::one_line(&tried),
-                        settings: plan.settings_of(set, method, &tried),
-                        seed: plan.seeds[0],
-                        test: false,
-                    });
-                }
+                runs.extend(method.tries().iter().map(|tried| Run {
+                    set,
+                    fold,
+                    method: &method.name,
+                    tried: plan::one_line(tried),
+                    settings: plan.settings_of(set, method, tried),
+                    seed: plan.seeds[0],
+                    test: false,
+                }));
             }
         }
     }
-    Ok(runs)
+    runs
 }
 
 /// The best try of every method whose tries are all done, with every seed.
-fn tests<'a>(plan: &'a Plan, lines: &[Value]) -> Outcome<Vec<Run<'a>>> {
+fn tests<'a>(plan: &'a Plan, lines: &[Value]) -> Vec<Run<'a>> {
     let valid = validation_values(lines);
-    let mut groups: BTreeMap<(&str, usize, &str), Vec<(Run, Option<f64>)>> = BTreeMap::new();
-    for run in tries(plan, lines)? {
-        let value = valid.get(run.name().as_str()).copied();
-        groups.entry((run.set.name.as_str(), run.fold, run.method)).or_default().push((run, value));
-    }
     let mut runs = Vec::new();
-    for group in groups.into_values() {
-        if group.iter().any(|(_, value)| value.is_none()) {
-            continue;
-        }
-        // Of equal tries the first in the plan; a try that diverged has no value to be best with.
-        let best = group
-            .into_iter()
-            .rev()
-            .max_by(|a, b| a.1.unwrap_or(f64::MIN).total_cmp(&b.1.unwrap_or(f64::MIN)));
-        let Some((best, _)) = best else { continue };
+    // The tries of one method on one fold of one set follow each other.
+    let all = tries(plan);
+    for group in all.chunk_by(|a, b| (&a.set.name, a.fold, a.method) == (&b.set.name, b.fold, b.method)) {
+        let values: Option<Vec<f64>> =
+            group.iter().map(|run| valid.get(run.name().as_str()).copied()).collect();
+        let Some(values) = values else { continue };
+        // Of equal tries the first in the plan.
+        let best = (0..group.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b]));
+        let Some(best) = best.map(|best| &group[best]) else { continue };
         runs.extend(plan.seeds.iter().map(|&seed| Run {
             tried: best.tried.clone(),
             settings: best.settings.clone(),
             seed,
             test: true,
-            ..best
+            ..*best
         }));
     }
-    Ok(runs)
+    runs
 }
 
 /// What each run reached on validation data; the smallest number where training diverged.

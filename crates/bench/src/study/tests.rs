@@ -44,7 +44,7 @@ fn plan(text: &str) -> Result<Plan, String> {
 #[test]
 fn every_combination_is_a_try_and_later_settings_replace_earlier_ones() {
     let plan = plan(PLAN).unwrap();
-    let runs = tries(&plan, &[]).unwrap();
+    let runs = tries(&plan);
     assert_eq!(runs.len(), 3 * 2 * 4);
     let song = &runs[1];
     assert_eq!(song.tried, "dimensions = 8, learning-rate = 0.01");
@@ -69,14 +69,14 @@ fn a_plan_with_unequal_numbers_of_tries_is_refused() {
 #[test]
 fn the_test_data_are_evaluated_only_for_the_try_that_is_best_on_validation_data() {
     let plan = plan(PLAN).unwrap();
-    let runs = tries(&plan, &[]).unwrap();
+    let runs = tries(&plan);
     let line = |run: &Run, valid: Value| json!({ "run": run.name(), "valid": valid });
     // In fold 1 SONG's third try is best, and one diverged; the others of fold 1 are not done.
     let of_song: Vec<&Run> = runs.iter().filter(|run| run.fold == 1 && run.method == "SONG").collect();
     let values = [json!(0.1), json!(null), json!(0.3), json!(0.2)];
     let lines: Vec<Value> = of_song.iter().zip(values).map(|(run, valid)| line(run, valid)).collect();
-    assert!(test_runs(&plan, &lines[..3]).unwrap().is_empty(), "not before all tries are done");
-    let chosen = test_runs(&plan, &lines).unwrap();
+    assert!(test_runs(&plan, &lines[..3]).is_empty(), "not before all tries are done");
+    let chosen = test_runs(&plan, &lines);
     let found: BTreeMap<u64, &str> = chosen.iter().map(|run| (run.seed, run.tried.as_str())).collect();
     let third = "dimensions = 16, learning-rate = 0.1";
     assert_eq!(found, BTreeMap::from([(7, third), (8, third)]));

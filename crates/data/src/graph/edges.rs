@@ -690,7 +690,7 @@ pub(super) fn digits(text: &[u8], start: usize) -> Option<(u32, usize)> {
     let values = u64::from_le_bytes(word) ^ 0x3030_3030_3030_3030;
     let others = (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080;
     let count = others.trailing_zeros() / 8;
-    let leading = count > 1 && values & 0xFF == 0;
+    let leading = count > 1 && word[0] == b'0';
     if count == 0 || leading {
         return None;
     }

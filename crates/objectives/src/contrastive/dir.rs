@@ -14,7 +14,7 @@ const BINS: Param = Param {
 };
 const LOW: Param = Param {
     name: "low",
-    default: "0",
+    default: "-1",
     range: "a number below high",
     about: "the centre of the last bin; scores below it count there and have no gradient",
 };
@@ -25,14 +25,14 @@ const HIGH: Param = Param {
     about: "the centre of the first bin; scores above it count there and have no gradient",
 };
 pub(crate) const PARAMS: &[Param] = &[BINS, LOW, HIGH, RELEVANT];
-pub(crate) const EXAMPLES: &[&str] = &["dir:bins=10", "dir:low=-1", "dir:high=0.8", "dir:relevant=2"];
+pub(crate) const EXAMPLES: &[&str] = &["dir:bins=10", "dir:low=0", "dir:high=0.8", "dir:relevant=2"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let whole = |x: f64| (2.0..=4096.0).contains(&x) && x.fract() == 0.0;
     let centres = spec.args.number(BINS.name, 20.0, BINS.range, whole)?;
     let high = spec.args.number(HIGH.name, 1.0, "a number", f64::is_finite)?;
     let low =
-        spec.args.number(LOW.name, 0.0, &format!("a number below {high}"), |x| x < high && x.is_finite())?;
+        spec.args.number(LOW.name, -1.0, &format!("a number below {high}"), |x| x < high && x.is_finite())?;
     if low >= high {
         return Err(ParamError::new(HIGH.name, &high.to_string(), &format!("a number above {low}")));
     }
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn four_items_by_hand() {
         // Centres at 1, ½, 0. Scores ¾: half in each of the first two; ½: the second; ⅛: a quarter in the second; −3: the last.
-        let (loss, gradient) = of("dir:bins=3", &[0.75, 0.5, 0.125, -3.0], &[1.0, 0.0, 1.0, 0.0]);
+        let (loss, gradient) = of("dir:bins=3:low=0", &[0.75, 0.5, 0.125, -3.0], &[1.0, 0.0, 1.0, 0.0]);
         let all = [0.5, 0.5 + 1.0 + 0.25, 0.75 + 1.0];
         let relevant = [0.5, 0.5 + 0.25, 0.75];
         let (mut seen, mut hits, mut precision) = (0.0, 0.0, 0.0);
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn over_all_cosines_it_is_fast_ap() {
         let (scores, labels) = ([0.9, -0.3, 0.2, 0.1], [0.0, 1.0, 1.0, 0.0]);
-        assert_eq!(of("dir:bins=11:low=-1", &scores, &labels), of("fast-ap:bins=10", &scores, &labels));
+        assert_eq!(of("dir:bins=11", &scores, &labels), of("fast-ap:bins=10", &scores, &labels));
     }
 
     #[test]
     fn an_empty_range_is_refused() {
-        for (text, param) in [("dir:low=1", "low"), ("dir:high=0", "high"), ("dir:bins=1", "bins")] {
+        for (text, param) in [("dir:low=1", "low"), ("dir:high=-1", "high"), ("dir:bins=1", "bins")] {
             let error = Goal::parse(text, &Policy::default()).unwrap_err().to_string();
             assert!(error.starts_with(param), "{text}: {error}");
         }
