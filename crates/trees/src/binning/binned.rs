@@ -33,6 +33,8 @@ pub struct Binned {
     firsts: Vec<u32>,
     /// The slot of each feature that has one.
     slot_of: Vec<Option<u32>>,
+    /// For each slot, whether its feature is missing in some row.
+    missing: Vec<bool>,
     /// Words per row.
     tiles: usize,
     /// Row after row; byte j of word t is the bin of column 8t + j.
@@ -172,7 +174,20 @@ impl Binned {
         }
         fault(features)?;
         let columns = transpose(&words, tiles, rows, columns);
-        Ok(Binned { bins: bins.clone(), rows, slots, firsts, slot_of, tiles, words, columns })
+        let mut binned = Binned {
+            bins: bins.clone(),
+            rows,
+            slots,
+            firsts,
+            slot_of,
+            missing: Vec::new(),
+            tiles,
+            words,
+            columns,
+        };
+        let missing = |slot: &Slot| binned.column(slot.column as usize).contains(&binned.missing_code(slot));
+        binned.missing = binned.slots.par_iter().map(missing).collect();
+        Ok(binned)
     }
 
     /// Number of rows.
@@ -221,6 +236,19 @@ impl Binned {
     /// The slot of a feature.
     pub(crate) fn slot_of(&self, feature: usize) -> Option<usize> {
         self.slot_of[feature].map(|slot| slot as usize)
+    }
+
+    /// True if the numeric feature of slot `s` is missing in one of these rows.
+    pub(crate) fn some_missing(&self, s: usize, rows: &[u32]) -> bool {
+        let slot = &self.slots[s];
+        let (column, code) = (self.column(slot.column as usize), self.missing_code(slot));
+        self.missing[s] && rows.iter().any(|&row| column[row as usize] == code)
+    }
+
+    /// The code of missing values in the column of a slot. In a bundle a numeric feature has its own: the common bin, whose
+    /// code all features share, is that of 0.
+    fn missing_code(&self, slot: &Slot) -> u8 {
+        slot.code(self.bins.of(slot.feature as usize).missing())
     }
 
     pub(crate) fn tiles(&self) -> usize {

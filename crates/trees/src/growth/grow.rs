@@ -150,8 +150,8 @@ impl<'b> Grower<'_, 'b> {
 
     fn split(&mut self, leaf: usize) {
         let mut left = self.leaves[leaf].clone();
-        let Some((slot, split)) = left.best.take() else { return };
-        let slot = self.task.data.slots()[slot];
+        let Some((place, split)) = left.best.take() else { return };
+        let slot = self.task.data.slots()[place];
         let column = slot.column as usize;
         let Column { bins, monotone } = self.column(&slot);
         let table = slot.by_code(&split.table(bins.missing()));
@@ -168,15 +168,13 @@ impl<'b> Grower<'_, 'b> {
 
         let (test, missing_left) = match (split.cut, bins) {
             (Cut::UpTo(bin), FeatureBins::Numeric { cuts }) => {
-                // If no value was missing in training, missing values go to the side with more rows.
+                // If no value was missing in training, missing values go to the side with more rows. The histogram does
+                // not say so: the gradients of rows with missing values can be 0, or add up to it.
                 let most_left = middle - rows.start >= rows.end - middle;
-                let missing = usize::from(slot.code(bins.missing()));
-                let nothing_missing = left.histogram.is_some_and(|histogram| {
-                    self.scratch.histograms[histogram][column / TILE][column % TILE][missing] == 0
-                });
+                let some_missing = self.task.data.some_missing(place, &self.scratch.rows[rows.clone()]);
                 // Above all cuts nothing but missing values goes right.
                 let threshold = cuts.get(bin as usize).copied().unwrap_or(f32::INFINITY);
-                (Test::AtMost(threshold), if nothing_missing { most_left } else { split.missing_left })
+                (Test::AtMost(threshold), if some_missing { split.missing_left } else { most_left })
             }
             (Cut::Set(set), FeatureBins::Categorical { categories }) => {
                 let members = (0..categories.len()).filter(|bin| set[bin / 64] >> (bin % 64) & 1 == 1);

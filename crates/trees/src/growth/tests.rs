@@ -155,6 +155,23 @@ proptest! {
         prop_assert_eq!(read, scores);
     }
 
+    /// A bin whose sums are 0 can hold rows all the same: they have no gradient, or their gradients add up to 0.
+    #[test]
+    fn rows_without_a_gradient_score_as_the_tree_says(
+        rows in 20usize..160, width in 1usize..6, levels in 2u64..9, seed: u64, min_rows in 0u32..12, bundles: bool,
+    ) {
+        let mut case = case(rows, width, levels, seed);
+        for row in 0..rows {
+            if case.matrix.get(row, 0).is_nan() || row % 3 == 0 {
+                (case.gradient[row], case.hessian[row]) = (0.0, 0.0);
+            }
+        }
+        let settings = BinSettings { min_rows: 1, bundles, ..BinSettings::default() };
+        case.data = Bins::fit(&case.matrix, &[], &settings).unwrap().apply(&case.matrix).unwrap();
+        let (model, scores) = grown(&case, &Growth { min_rows, min_hessian: 0.0, ..Growth::default() });
+        prop_assert_eq!(model.score(&case.matrix).unwrap(), scores);
+    }
+
     #[test]
     fn a_monotone_feature_moves_the_score_one_way_only(seed: u64, sign in prop_oneof![Just(-1i8), Just(1)]) {
         let case = case(400, 3, 20, seed);
