@@ -298,8 +298,7 @@ mod tests {
         for loss in all() {
             let (low, high) = loss.domain();
             let curvature = match loss {
-                Convex::Square | Convex::SquaredHinge => 2.0,
-                Convex::Hinge => 1.0 / 0.5,
+                Convex::Square | Convex::SquaredHinge | Convex::Hinge => 2.0,
                 Convex::Logistic { temperature: t } => 0.25 / (t * t),
                 Convex::Huber { temperature: t } => 2.0 / (t * t),
             };

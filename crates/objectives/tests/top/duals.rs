@@ -238,8 +238,8 @@ fn equal_scores_have_the_gradient_of_the_exact_solution() {
 /// the worst others have a mean of at least that of the relevant items.
 #[test]
 fn equal_scores_are_the_best_where_the_worst_others_are_not_below_the_relevant_items() {
-    let (mut scores, labels) = list(90, 13);
-    scores.iter_mut().for_each(|s| *s = -*s);
+    let (scores, labels) = list(90, 13);
+    let scores: Vec<f64> = scores.iter().map(|s| -s).collect();
     let (relevant, others) = classes(&scores, &labels);
     let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
     assert!(others[0] > mean(&relevant));
