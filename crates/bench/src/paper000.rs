@@ -114,8 +114,8 @@ fn methods(experiment: &str) -> Outcome<Vec<Method>> {
             };
             vec![
                 descent("SONG", "song:gamma=0.1", "momentum"),
-                // On samples this small a tracker that follows fast, or a STORM that forgets slowly, diverges at any rate:
-                // the gradient at the previous weights sees a tracker that another sample left near its least value.
+                // β and γ of STORM with which both were stable while STORM took its two gradients from different trackers; since
+                // that is mended, the grid of the paper is to be tried again.
                 descent("Faster SONG v1", "song-v1:gamma=0.1:beta=0.001", "storm:gamma=0.9"),
                 descent("Faster SONG v2", "song-v2:gamma=0.1:beta=0.001", "storm:gamma=0.9"),
                 descent("mini-batch", "song-minibatch", "momentum"),

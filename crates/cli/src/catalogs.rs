@@ -118,8 +118,11 @@ struct Catalog {
 }
 
 /// One line of it.
+#[derive(Clone)]
 struct Line {
     name: &'static str,
+    /// As it was asked for: the name, or the name with parameters.
+    asked: String,
     family: &'static str,
     about: &'static str,
     page: &'static str,
@@ -140,13 +143,19 @@ const KINDS: [(&str, ModelKind); 4] = [
 impl Line {
     fn new<T: ?Sized>(entry: &Entry<T>, examples: &'static [&'static str]) -> Line {
         let Entry { name, family, about, page, params, .. } = *entry;
-        Line { name, family, about, page, params, examples, trained_by: Vec::new() }
+        Line { name, asked: name.into(), family, about, page, params, examples, trained_by: Vec::new() }
     }
 
     /// The same metric with the objectives that serve it.
     fn trained_by(self) -> Line {
-        let trained_by = KINDS.iter().map(|(kind, by)| (*kind, serving(self.name, *by))).collect();
+        let trained_by = KINDS.iter().map(|(kind, by)| (*kind, serving(&self.asked, *by))).collect();
         Line { trained_by, ..self }
+    }
+
+    /// The same line as it was asked for: with parameters another objective may serve a metric (`pauc:fpr=0.1`).
+    fn asked_as(&self, text: &str) -> Line {
+        let line = Line { asked: text.into(), ..self.clone() };
+        if self.trained_by.is_empty() { line } else { line.trained_by() }
     }
 
     /// Which objective `--objective NAME` trains each kind of model with.
@@ -157,7 +166,7 @@ impl Line {
                 false => "No objective serves this metric by itself: name one with --algorithm.".into(),
             };
         };
-        let usage = format!("`--objective {}` trains", self.name);
+        let usage = format!("`--objective {}` trains", self.asked);
         if self.trained_by.iter().all(|(_, objective)| objective.as_ref() == Some(first)) {
             return format!("{usage} every kind of model with `{first}`.");
         }
@@ -184,6 +193,7 @@ impl Catalog {
             let unknown = catalog::unknown(self.one, name, known.chain(self.also.iter().copied()));
             return Err(unknown.into());
         };
+        let line = &if name.starts_with(line.name) { line.asked_as(name) } else { line.clone() };
         if common.json {
             let mut value = self.as_json(line);
             value["page"] = json!(line.page);
@@ -268,7 +278,7 @@ impl Catalog {
 
 /// True if `text` is the line, with parameters or without.
 fn is_of(line: &Line, text: &str) -> bool {
-    text.split(':').next() == Some(line.name)
+    text.split([':', '@']).next() == Some(line.name)
 }
 
 /// `pauc[:fpr=…]`, `ndcg[@k]`: the name with its parameters; many are left to the page.

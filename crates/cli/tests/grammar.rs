@@ -112,6 +112,11 @@ fn a_metric_tells_which_objective_serves_it_for_each_kind_of_model() {
     let value = json(&shell.ok("metrics ndcg --json"));
     assert_eq!(value["trained_by"]["trees"], "yetirank");
     assert!(shell.ok("metrics judged").contains("No objective serves this metric"));
+    // As it was asked for: parameters decide, too.
+    assert!(shell.ok("metrics ndcg@5").contains("`--objective ndcg@5` trains"));
+    let value = json(&shell.ok("metrics pauc:fpr=0.1 --json"));
+    let algorithm = value["trained_by"]["networks"].as_str().unwrap();
+    assert!(algorithm.starts_with("pauc-cvar:fpr=0.1"), "{algorithm}");
 }
 
 #[test]

@@ -44,8 +44,8 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
     }
     if goal.is_ok_and(|goal| goal.objective().over_outputs()) {
         if !is_trees {
-            let expected = "one that trains each output by itself, or given with --model trees";
-            return Err(ParamError::new("objective", config.algorithm(), expected));
+            let expected = format!("trees for the objective {}", config.algorithm());
+            return Err(ParamError::new("model", config.model(), &expected));
         }
         if !["auto", "none"].contains(&config.calibrate()) {
             let expected = "auto or none: the softmax of the scores gives probabilities";
