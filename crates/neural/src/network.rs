@@ -6,7 +6,7 @@ use toprank_onnx::{Graph, Value};
 
 use crate::layers::{Chain, Layer, add_noise};
 use crate::onnx::Inputs;
-use crate::{Pass, xavier_uniform};
+use crate::{Pass, checks, xavier_uniform};
 
 /// Rows scored at once in prediction, so that hidden layers stay in the cache.
 const ROWS_AT_ONCE: usize = 512;
@@ -96,39 +96,11 @@ impl Network {
     }
 
     fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
-        let rows = input.rows.len();
-        for (what, found, expected) in [
-            ("parameters", parameters.len(), self.parameters()),
-            ("features per row", input.features.width(), self.width()),
-            ("scores to write", scores.len(), rows * self.outputs()),
-        ] {
-            if found != expected {
-                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
-            }
-        }
+        checks::input(self, parameters, input, scores)?;
         if self.reads_graphs && input.features.graphs().is_none() {
             return Err(ModelError::new("rows without graphs", "items that are graphs"));
         }
-        let offsets = input.offsets;
-        let cover = offsets.first() == Some(&0) && offsets.last() == Some(&rows);
-        if self.couples_items() && !(cover && offsets.is_sorted()) {
-            let found = format!("lists at {:?} …", &offsets[..offsets.len().min(8)]);
-            return Err(ModelError::new(found, format!("ascending offsets from 0 to {rows}")));
-        }
         Ok(())
-    }
-
-    fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
-        // Without a way out of the loop it runs in vectors.
-        if features.iter().fold(true, |finite, value| finite & value.is_finite()) {
-            return Ok(());
-        }
-        let Some(bad) = features.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-        let (row, feature) = (rows[bad / self.width()], bad % self.width());
-        Err(ModelError::new(
-            format!("row {row}, feature {feature} (both from 0): the value is {}", features[bad]),
-            "a finite number: fill missing values first, for example by missing:to=mean",
-        ))
     }
 
     /// The scores of a shard. `records`: a backward pass follows.
@@ -145,7 +117,7 @@ impl Network {
         *rows = input.rows.len();
         features.resize(*rows * self.width(), 0.0);
         input.features.gather(input.rows, features);
-        self.check_features(input.rows, features)?;
+        checks::features(self.width(), input.rows, features)?;
         pass.begin(input.offsets, train, records);
         if let Some(graphs) = input.features.graphs().filter(|_| self.reads_graphs) {
             pass.graphs.read(graphs, features)?;
@@ -209,15 +181,7 @@ impl Differentiable for Network {
         gradient: &mut [f32],
     ) -> Result<(), ModelError> {
         let Shard { pass, features, rows } = tape.get();
-        for (what, found, expected) in [
-            ("derivatives of scores", dscore.len(), *rows * self.outputs()),
-            ("places for the gradient", gradient.len(), self.parameters()),
-            ("parameters", parameters.len(), self.parameters()),
-        ] {
-            if found != expected {
-                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
-            }
-        }
+        checks::derivatives(self, *rows, parameters, dscore, gradient)?;
         let mut slopes = pass.take(dscore.len());
         slopes.iter_mut().zip(dscore).for_each(|(slope, d)| *slope = *d as f32);
         self.body.backward(parameters, features, &mut slopes, None, gradient, pass);

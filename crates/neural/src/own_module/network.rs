@@ -7,7 +7,7 @@ use toprank_core::{Block, Differentiable, ModelError, ModelInput, Role, Stream, 
 
 use super::forward_pass::ForwardPass;
 use super::leaves::{Blocks, Collect, Fill};
-use crate::xavier_uniform;
+use crate::{checks, xavier_uniform};
 
 /// A burn module that scores rows. Implement this trait for your own module; [`ModuleNetwork::new`] makes it trainable.
 ///
@@ -121,7 +121,7 @@ impl<M: RankModule> ModuleNetwork<M> {
         let rows = input.rows.len();
         let mut features = vec![0.0; rows * self.width];
         input.features.gather(input.rows, &mut features);
-        self.check_features(input.rows, &features)?;
+        checks::features(self.width, input.rows, &features)?;
         let x = Tensor::from_data(TensorData::new(features, [rows, self.width]), (device, self.dtype));
         let mut fill = Fill { rest: parameters, blocks: self.blocks.iter(), device, dtype: self.dtype };
         let module = self.module.clone().map(&mut fill);
@@ -133,39 +133,6 @@ impl<M: RankModule> ModuleNetwork<M> {
         }
         scores.iter_mut().zip(out.to_data().iter::<f64>()).for_each(|(to, score)| *to = score);
         Ok((module, out, pass))
-    }
-
-    fn check(&self, parameters: &[f32], input: &ModelInput, scores: &[f64]) -> Result<(), ModelError> {
-        let rows = input.rows.len();
-        for (what, found, expected) in [
-            ("parameters", parameters.len(), self.start.len()),
-            ("features per row", input.features.width(), self.width),
-            ("scores to write", scores.len(), rows * self.outputs),
-        ] {
-            if found != expected {
-                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
-            }
-        }
-        let offsets = input.offsets;
-        let cover = offsets.first() == Some(&0) && offsets.last() == Some(&rows);
-        if self.couples_items() && !(cover && offsets.is_sorted()) {
-            let found = format!("lists at {:?} …", &offsets[..offsets.len().min(8)]);
-            return Err(ModelError::new(found, format!("ascending offsets from 0 to {rows}")));
-        }
-        Ok(())
-    }
-
-    fn check_features(&self, rows: &[u32], features: &[f32]) -> Result<(), ModelError> {
-        // Without a way out of the loop it runs in vectors.
-        if features.iter().fold(true, |finite, value| finite & value.is_finite()) {
-            return Ok(());
-        }
-        let Some(bad) = features.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-        let (row, feature) = (rows[bad / self.width], bad % self.width);
-        Err(ModelError::new(
-            format!("row {row}, feature {feature} (both from 0): the value is {}", features[bad]),
-            "a finite number: fill missing values first, for example by missing:to=mean",
-        ))
     }
 }
 
@@ -206,7 +173,7 @@ impl<M: RankModule> Differentiable for ModuleNetwork<M> {
     ) -> Result<(), ModelError> {
         let recorded: &mut Recorded<M> = tape.get();
         *recorded = Recorded::default();
-        self.check(parameters, input, scores)?;
+        checks::input(self, parameters, input, scores)?;
         if !input.rows.is_empty() {
             let device = Device::flex().autodiff();
             let (module, out, pass) = self.run(parameters, input, train, &device, scores)?;
@@ -224,15 +191,7 @@ impl<M: RankModule> Differentiable for ModuleNetwork<M> {
     ) -> Result<(), ModelError> {
         let graph = tape.get::<Recorded<M>>().0.take();
         let rows = graph.as_ref().map_or(0, |graph| graph.scores.dims()[0]);
-        for (what, found, expected) in [
-            ("derivatives of scores", dscore.len(), rows * self.outputs),
-            ("places for the gradient", gradient.len(), self.start.len()),
-            ("parameters", parameters.len(), self.start.len()),
-        ] {
-            if found != expected {
-                return Err(ModelError::new(format!("{found} {what}"), expected.to_string()));
-            }
-        }
+        checks::derivatives(self, rows, parameters, dscore, gradient)?;
         let Some(Graph { module, scores, statistics }) = graph else { return Ok(()) };
         let options = (&scores.device(), scores.dtype());
         let dscore = Tensor::from_data(TensorData::new(dscore.to_vec(), [rows, self.outputs]), options);
@@ -248,7 +207,7 @@ impl<M: RankModule> Differentiable for ModuleNetwork<M> {
         _: &mut Tape,
         scores: &mut [f64],
     ) -> Result<(), ModelError> {
-        self.check(parameters, input, scores)?;
+        checks::input(self, parameters, input, scores)?;
         if !input.rows.is_empty() {
             self.run(parameters, input, None, &Device::flex(), scores)?;
         }

@@ -4,7 +4,7 @@ use toprank_core::{Differentiable, Features, GraphFeature, GraphShape, Graphs, M
 
 use super::gradients::{assert_gradient, differences, learned};
 use super::reference::Reference;
-use super::{assert_near, derivatives, gradient, parameters, predicted, random, scores, wide};
+use super::{Items, assert_near, derivatives, gradient, parameters, predicted, random, scores, wide};
 use crate::{find, parse};
 
 const CASES: &[&str] = &[
@@ -14,27 +14,6 @@ const CASES: &[&str] = &[
     "gin:layers=1:hidden=3:dropout=0.5:norm=none:pool=mean",
 ];
 const TRAIN: Option<Stream> = Some(Stream { seed: 9, purpose: 7, list: 0, step: 0 });
-
-/// Rows that are graphs, row i graph i.
-struct Items(Graphs);
-
-impl Features for Items {
-    fn rows(&self) -> usize {
-        self.0.len()
-    }
-
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn gather(&self, rows: &[u32], out: &mut [f32]) {
-        rows.iter().zip(out).for_each(|(row, out)| *out = *row as f32);
-    }
-
-    fn graphs(&self) -> Option<&Graphs> {
-        Some(&self.0)
-    }
-}
 
 fn shape(edges: bool) -> GraphShape {
     GraphShape {

@@ -9,7 +9,7 @@ mod promises;
 mod reference;
 mod shards;
 
-use toprank_core::{Differentiable, Features, ModelInput, Stream, Tape};
+use toprank_core::{Differentiable, Features, Graphs, ModelInput, Stream, Tape};
 
 use crate::parse;
 
@@ -36,6 +36,27 @@ pub const CASES: &[&str] = &[
 ];
 
 pub const WIDTH: usize = 4;
+
+/// Rows that are graphs, row i graph i.
+pub struct Items(pub Graphs);
+
+impl Features for Items {
+    fn rows(&self) -> usize {
+        self.0.len()
+    }
+
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn gather(&self, rows: &[u32], out: &mut [f32]) {
+        rows.iter().zip(out).for_each(|(row, out)| *out = *row as f32);
+    }
+
+    fn graphs(&self) -> Option<&Graphs> {
+        Some(&self.0)
+    }
+}
 
 /// Random rows of `WIDTH` features.
 pub struct Table(pub Vec<f32>);

@@ -1,9 +1,9 @@
 //! An exported network computes what the network computes.
 
-use toprank_core::{Differentiable, Features, GraphFeature, GraphShape, Graphs, ModelInput, Stream};
+use toprank_core::{Differentiable, GraphFeature, GraphShape, Graphs, ModelInput, Stream};
 use toprank_onnx::{Array, Graph, Kind, Program};
 
-use super::{CASES, Shard, WIDTH, assert_near, network, parameters, predicted, wide};
+use super::{CASES, Items, Shard, WIDTH, assert_near, network, parameters, predicted, wide};
 use crate::{onnx, parse};
 
 /// Scores of the exported network, list by list.
@@ -34,27 +34,6 @@ fn an_exported_network_gives_the_scores_of_the_network() {
             let expected = predicted(&*network, &at, &shard.input());
             assert_near(&exported_scores(text, &at, &shard, outputs), &expected, 3e-6, text);
         }
-    }
-}
-
-/// Rows that are graphs, row i graph i.
-struct Items(Graphs);
-
-impl Features for Items {
-    fn rows(&self) -> usize {
-        self.0.len()
-    }
-
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn gather(&self, rows: &[u32], out: &mut [f32]) {
-        rows.iter().zip(out).for_each(|(row, out)| *out = *row as f32);
-    }
-
-    fn graphs(&self) -> Option<&Graphs> {
-        Some(&self.0)
     }
 }
 
