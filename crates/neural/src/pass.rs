@@ -40,6 +40,11 @@ impl Pass {
         self.offsets.len().saturating_sub(1)
     }
 
+    /// Number of rows of data. A layer over the nodes of graphs has more rows than that.
+    pub fn items(&self) -> usize {
+        self.offsets.last().copied().unwrap_or(0)
+    }
+
     /// The rows of a list.
     pub fn list(&self, list: usize) -> std::ops::Range<usize> {
         self.offsets[list]..self.offsets[list + 1]

@@ -170,9 +170,11 @@ impl Layer for BatchNorm {
             gradient[width + i] += sums[i] as f32;
         }
         if pass.training() {
+            // The trainer divides by the rows of the data. Nodes of graphs are more.
+            let items = pass.items() as f32;
             for i in 0..width {
-                gradient[2 * width + i] += means[i] * rows as f32;
-                gradient[3 * width + i] += variances[i] * rows as f32;
+                gradient[2 * width + i] += means[i] * items;
+                gradient[3 * width + i] += variances[i] * items;
             }
         }
         if let Some(Slopes { to, add }) = dx {

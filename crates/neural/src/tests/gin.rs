@@ -1,6 +1,8 @@
 //! What networks of graphs promise.
 
-use toprank_core::{Differentiable, Features, GraphFeature, GraphShape, Graphs, ModelInput, Stream, Tape};
+use toprank_core::{
+    Differentiable, Features, GraphFeature, GraphShape, Graphs, ModelInput, Role, Stream, Tape,
+};
 
 use super::gradients::{assert_gradient, differences, learned};
 use super::reference::Reference;
@@ -84,6 +86,35 @@ fn scores_and_gradients_equal_the_reference_and_its_differences_through_messages
                 }
             }
         }
+    }
+}
+
+/// The trainer divides what shards report by the number of graphs, not of nodes.
+#[test]
+fn with_the_statistics_that_a_shard_reports_it_scores_in_prediction_as_in_training() {
+    let items = items(40, true);
+    let rows: Vec<u32> = (0..40).collect();
+    let input = input(&items, &rows, &[0, 25, 40]);
+    let nodes = (0..40).map(|g| items.0.nodes_of(g).len()).sum::<usize>() as f32;
+    for text in ["gin:layers=1:hidden=4:dropout=0", "gin:layers=3:hidden=3:dropout=0:pool=mean"] {
+        let network = network(text, true, 1);
+        let mut at = parameters(&*network);
+        let reported = gradient(&*network, &at, &input, TRAIN, &derivatives(40));
+        let mut first = 0;
+        for block in network.blocks() {
+            let here = first..first + block.parameters();
+            first = here.end;
+            if block.role == Role::Statistic {
+                // The running variance is the unbiased one; the norm of a shard divides by the number of nodes.
+                let biased = if block.name.ends_with("variance") { (nodes - 1.0) / nodes } else { 1.0 };
+                at[here.clone()]
+                    .iter_mut()
+                    .zip(&reported[here])
+                    .for_each(|(to, sum)| *to = sum / 40.0 * biased);
+            }
+        }
+        let expected = scores(&*network, &at, &input, TRAIN);
+        assert_near(&scores(&*network, &at, &input, None), &expected, 1e-4, text);
     }
 }
 
