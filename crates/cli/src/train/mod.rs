@@ -45,7 +45,8 @@ override it.
 
 While it trains, MODEL.checkpoint beside the model holds everything that is needed to resume: Ctrl-C stops after the present step,
 --resume continues, and the model is the same to the byte as if the run had never been interrupted. With --valid the model of the
-best epoch is kept, otherwise that of the last. With --model trees a boosting round is an epoch. All inputs must be what they were;
+best epoch is kept. Otherwise the number of epochs is chosen by five folds of the training data (above 20,000 rows, on a fifth of them),
+and the model is then trained on all rows; with --epochs or --trees it is trained for just so many. With --model trees a boosting round is an epoch. All inputs must be what they were;
 files outside the folder of the model need --trust-paths. A new run does not overwrite the checkpoint of another one without
 --force, and MODEL.lock keeps two runs from writing the same model at once.
 
@@ -105,7 +106,20 @@ impl Train {
                     "--calibrate is fitted to scores of rows that the model was not trained on: expected --valid or --folds",
                 ));
             }
-            note(common, "no --valid: the model of the last epoch is kept");
+            let chosen = ["folds", "part"].contains(&config.early_stopping()) && config.patience() > 0;
+            let epochs = if config.model().starts_with("trees") { "boosting rounds" } else { "epochs" };
+            note(
+                common,
+                match (chosen, config.early_stopping()) {
+                    (true, "folds") => format!(
+                        "no --valid: the number of {epochs} is chosen by five folds of the training data"
+                    ),
+                    (true, _) => format!(
+                        "no --valid: the number of {epochs} is chosen on a fifth of the training data"
+                    ),
+                    (false, _) => "no --valid: the model of the last epoch is kept".to_string(),
+                },
+            );
         }
         let metrics: Option<String> = serde_json::from_value(origin.own.clone()).unwrap_or_default();
         let (names, valid_names) =

@@ -447,8 +447,14 @@ settings! {
     "valid-items" => valid_items: u32 { "N", Range::Any, [Recommend "by data: all unseen items"] }
     /// Early stopping: epochs without improvement on validation before training stops; 0 disables it.
     "patience" => patience: u32 { "N", Range::Any, [Rank "by model", Recommend "10", Embed "10"] }
-    /// Warm-up epochs with listwise cross-entropy; the last layer is then reinitialised.
+    /// What chooses the number of epochs (boosting rounds) where there are no validation data: five folds of the training data, one part of them (a fifth), or none, which trains all epochs. The model is then trained on all rows.
+    "early-stopping" => early_stopping: String { "WHERE", Range::OneOf(&["folds", "part", "none"]), [Rank "by data: folds up to 20,000 rows, else part; none with --epochs or --trees"] }
+    /// Warm-up epochs with another objective, before those of the objective itself.
     "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0"] }
+    /// Objective of the warm-up (see `toprank objectives`).
+    "warm-up-objective" => warm_up_objective: String { "NAME", Range::Any, [Rank "by data: listwise-ce", Recommend "by data: listwise-ce"] }
+    /// After the warm-up: reinitialise the last layer, or continue, with the best model on validation perhaps one of the warm-up.
+    "after-warm-up" => after_warm_up: String { "WHAT", Range::OneOf(&["reinitialise", "continue"]), [Rank "by data: reinitialise", Recommend "by data: reinitialise"] }
     /// Learning rate of the warm-up.
     "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate"] }
     /// Gradient-clipping norm; 0 disables it.

@@ -1,4 +1,4 @@
-//! Stages of a run: perhaps a warm-up with listwise cross-entropy, then the objective itself.
+//! Stages of a run: perhaps a warm-up with another objective, then the objective itself.
 
 use toprank_core::{ParamError, Policy};
 use toprank_objectives::Goal;
@@ -15,15 +15,23 @@ const WARM_UP: &str = "listwise-ce";
 /// The same without a tracker, for optimisers that look at the gradient of two steps.
 const WARM_UP_OF_TWO_STEPS: &str = "softmax";
 
-/// Refuses a learning rate of the warm-up where there is no warm-up.
+/// Refuses settings of a warm-up where there is none, and an unknown objective of one.
 pub(crate) fn check_warm_up(config: &Config) -> Result<(), ParamError> {
-    match config.settings().warm_up_learning_rate {
-        Some(rate) if config.warm_up() == 0 => {
+    for key in ["warm-up-learning-rate", "warm-up-objective", "after-warm-up"] {
+        if let (Some(text), 0) = (config.settings().get(key), config.warm_up()) {
             let expected = "omitted, or given with the number of warm-up epochs (--warm-up)";
-            Err(ParamError::new("warm-up-learning-rate", &rate.to_string(), expected))
+            return Err(ParamError::new(key, &text, expected));
         }
-        _ => Ok(()),
     }
+    match config.warm_up_objective() {
+        "" => Ok(()),
+        name => Goal::parse(name, &Policy::default()).map(drop),
+    }
+}
+
+/// True if the warm-up is part of training: its parameters are all kept, and its models may be the best.
+pub(crate) fn continues_after_warm_up(config: &Config) -> bool {
+    config.after_warm_up() == "continue"
 }
 
 /// One objective over some epochs.
@@ -52,7 +60,11 @@ impl Stages {
         let warm_up = match config.warm_up() {
             0 => None,
             epochs => {
-                let name = if two_steps { WARM_UP_OF_TWO_STEPS } else { WARM_UP };
+                let name = match config.warm_up_objective() {
+                    "" if two_steps => WARM_UP_OF_TWO_STEPS,
+                    "" => WARM_UP,
+                    name => name,
+                };
                 Some((Goal::parse(name, main.policy())?, epochs))
             }
         };

@@ -12,7 +12,8 @@ Defaults that follow from the data, where the user sets nothing.
 | | | `adamw:decay=1` with pointwise and bilevel objectives | the same; fewer rows move these |
 | binary, multi-label | `model` | `output=sigmoid` with `tpauc-kl`, where `linear` or `mlp` does not set it | the same; unbounded scores let single pairs take all the weight, and the model collapses |
 | binary, multi-label | `valid-metric` | `auroc`, where the objective is not a metric | the same |
-| binary, multi-label, no validation | `epochs` | `20` | an epoch has many steps here, and nothing stops a model that overfits |
+| no validation data, `epochs` and `trees` not set | `early-stopping` | `folds` up to 20,000 rows, `part` above | the number of epochs is chosen on rows that were not learned from |
+| binary, multi-label, too few rows of a class for that | `epochs` | `20` | an epoch has many steps here, and nothing stops a model that overfits |
 | queries, fewer than 50,000 rows | `model` | `trees:leaves=7:features=0.5:lists=0.7:min-rows=50` where `trees` does not set them | best validation on MQ2008 and OHSUMED, mean over three seeds (`bench/trees`) |
 | | `learning-rate` | `0.05` for trees | the same |
 | with preference pairs | `objective` | `ranknet` | it learns from pairs |
@@ -27,7 +28,9 @@ use toprank_data::MappedDataset;
 
 use super::choice::{Choice, ModelKind, choose};
 use super::config::{ROW_WISE_TRANSFORMS, model_with_leaves};
+use super::folds::enough_for_folds;
 use super::models;
+use super::run::{FOLDS, ONE_PART};
 use crate::fit::settings::{Config, Settings};
 
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
@@ -38,6 +41,8 @@ const SAMPLER_OF_PAIRS: &str = "lists:batch=32";
 const METRIC_OF_LABELS: &str = "auroc";
 const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
+/// Rows up to which five models more cost little, and one fifth of the rows would choose the number of epochs by chance.
+const MOST_ROWS_OF_FOLDS: usize = 20_000;
 /// Rows below which trees without bounds overfit.
 const FEW_ROWS: usize = 50_000;
 const RATE_OF_FEW_ROWS: f64 = 0.05;
@@ -63,6 +68,9 @@ impl Config {
         if (labels || mapped) && !trees && !graphs && given.transforms.is_none() {
             settings.transforms = Some(ROW_WISE_TRANSFORMS.into());
         }
+        if settings.early_stopping.is_none() && !mapped {
+            settings.early_stopping = where_epochs_are_chosen(&given, lists).map(String::from);
+        }
         if trees && !labels && lists.entries() < FEW_ROWS {
             settings.learning_rate = given.learning_rate.or(Some(RATE_OF_FEW_ROWS));
             settings.model = Some(trees_of_few_rows(&given)?);
@@ -87,6 +95,9 @@ impl Config {
             let valid_metric = given.valid_metric.clone().or(metric);
             if !trees {
                 settings_of_labels(&given, settings, network, &algorithm)?;
+                if given.valid.is_none() && settings.early_stopping.is_none() {
+                    settings.epochs = given.epochs.or(Some(EPOCHS_WITHOUT_VALIDATION));
+                }
             }
             settings.valid_metric = valid_metric.or_else(|| Some(METRIC_OF_LABELS.into()));
             settings.objective = Some(objective.into());
@@ -110,6 +121,20 @@ fn trees_of_few_rows(given: &Settings) -> Result<String, ParamError> {
         }
     }
     model_with_leaves(&Settings { model: Some(spec.to_string()), ..given.clone() })
+}
+
+/// What chooses the number of epochs without validation data, where the user asks for no number; `None`: nothing can.
+fn where_epochs_are_chosen(given: &Settings, lists: &Lists) -> Option<&'static str> {
+    let asked = given.epochs.or(given.trees).is_some();
+    let watched = given.valid.is_some() || given.folds.is_some_and(|folds| folds > 0);
+    if asked || watched || given.from.is_some() || lists.pairs.is_some() || !enough_for_folds(lists) {
+        return None;
+    }
+    let rows = match lists.are_labels() {
+        true => (0..lists.len()).map(|q| lists.range(q).len()).max().unwrap_or(0),
+        false => lists.entries(),
+    };
+    Some(if rows <= MOST_ROWS_OF_FOLDS { FOLDS } else { ONE_PART })
 }
 
 /// How a network is trained with this algorithm on binary and multi-label data.
@@ -138,9 +163,6 @@ fn settings_of_labels(
     if !couples_items {
         let sampler = if family == "pointwise" { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
         settings.sampler = given.sampler.clone().or_else(|| Some(sampler.into()));
-        if given.valid.is_none() {
-            settings.epochs = given.epochs.or(Some(EPOCHS_WITHOUT_VALIDATION));
-        }
     }
     Ok(())
 }
@@ -210,6 +232,31 @@ mod tests {
     }
 
     #[test]
+    fn folds_choose_the_number_of_epochs_unless_the_user_says_it() {
+        let labels = |rows: usize| (0..rows).map(|row| f32::from(u8::from(row % 3 == 0))).collect();
+        let one_list = |rows: usize| Lists::from_lengths(&[rows], labels(rows));
+        let queries = |count: usize| Lists::from_lengths(&vec![4; count], labels(4 * count));
+        let said = |model: &str, lists: &Lists| {
+            let settings = Settings { model: Some(model.into()), ..Settings::default() };
+            suited(&settings, lists).early_stopping().to_string()
+        };
+        for model in ["trees", "mlp", "linear"] {
+            assert_eq!(said(model, &one_list(30)), "folds");
+            assert_eq!(said(model, &one_list(12)), "", "too few relevant rows for five folds");
+            assert_eq!(said(model, &one_list(20_001)), "part");
+            assert_eq!(said(model, &queries(10)), "folds");
+            assert_eq!(said(model, &queries(9)), "");
+            assert_eq!(said(model, &queries(5_001)), "part");
+        }
+        let epochs = Settings { epochs: Some(7), ..Settings::default() };
+        assert_eq!(suited(&epochs, &one_list(30)).early_stopping(), "");
+        let trees = Settings { trees: Some(7), model: Some("trees".into()), ..Settings::default() };
+        assert_eq!(suited(&trees, &one_list(30)).early_stopping(), "");
+        let none = Settings { early_stopping: Some("none".into()), ..Settings::default() };
+        assert_eq!(suited(&none, &one_list(30)).early_stopping(), "none");
+    }
+
+    #[test]
     fn binary_and_multi_label_data_get_class_aware_batches_and_transforms_of_single_rows() {
         let objective = |name: &str| Settings { objective: Some(name.into()), ..Settings::default() };
         let model = |name: &str| Settings { model: Some(name.into()), ..Settings::default() };
@@ -237,6 +284,7 @@ mod tests {
             let config = suited(&Settings::default(), &lists);
             assert_eq!((config.objective(), config.valid_metric()), ("auroc", "auroc"));
             assert_eq!(config.epochs(), 20);
+            assert_eq!(config.early_stopping(), "", "there are no classes to hold out");
             let validated = Settings { valid: Some("v.csv".into()), ..Settings::default() };
             let epochs = suited(&validated, &lists).epochs();
             assert_eq!(epochs, resolved(&validated).epochs(), "validation stops in time");

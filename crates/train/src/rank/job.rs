@@ -39,7 +39,7 @@ use super::scoring::Scoring;
 use super::trainer::Trainer;
 use crate::error::TrainError;
 use crate::fit::engine::Examples;
-use crate::fit::settings::{Config, Settings};
+use crate::fit::settings::Config;
 use crate::fit::training_loop::TrainingLoop;
 use crate::fit::warm_start::check_kind;
 use crate::store::fingerprint::{Content, Fingerprint, Input};
@@ -303,9 +303,15 @@ impl Job {
         self.valid.is_some()
     }
 
-    /// Trains for at most so many epochs; the config stays as it is.
+    /// Trains for at most so many epochs, warm-up included. The config stays as it is, so a schedule of the learning rate is that of
+    /// the whole run, cut off.
     pub fn limit_epochs(&mut self, epochs: u32) {
-        self.epochs = Some(epochs.min(self.config.epochs()));
+        self.epochs = Some(epochs);
+    }
+
+    /// True if trees are trained.
+    pub fn is_of_trees(&self) -> bool {
+        models::is_trees(self.config.model())
     }
 
     /// Training and validation data, transformed where they lie in memory.
@@ -355,7 +361,7 @@ impl Job {
         let valid = self.valid.as_ref().zip(views.valid.as_deref());
         let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
         let outputs = self.train.outputs();
-        let config = &self.config.with(Settings { epochs: self.epochs, ..Settings::default() });
+        let config = &self.config;
         let mut learner: Box<dyn Learner> = match (models::parse(self.config.model())?, &views.binning) {
             (models::Model::Network(architecture), _) => {
                 let network = match &self.graphs {
@@ -379,8 +385,8 @@ impl Job {
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
         };
         let state = learner.state_mut();
-        state.config = self.config.clone();
         state.more_inputs = self.inputs.clone();
+        state.epoch_limit = self.epochs;
         Ok(learner)
     }
 

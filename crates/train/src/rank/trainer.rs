@@ -2,7 +2,7 @@
 The trainer of networks, in the [`TrainingLoop`].
 
 ```text
-warm-up (listwise cross-entropy) ─▶ last layer reinitialised ─▶ epochs with the objective ─▶ the best on validation
+warm-up (another objective) ─▶ last layer reinitialised ─▶ epochs with the objective ─▶ the best on validation
 each step: draw ─▶ gradient ─▶ clip ─▶ optimiser ─▶ average
 ```
 
@@ -198,7 +198,7 @@ impl TrainingLoop for Trainer<'_> {
 
     /// From the warm-up to the objective itself: last layer, optimiser, average and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        self.parameters.restart(&*self.model, self.common.config.optimiser(), self.common.config.seed())?;
+        self.parameters.restart(&*self.model, &self.common.config)?;
         let count = self.parameters.values.len();
         self.average = average::parse(self.common.config.weight_average())?.1.open(count);
         self.engine = Engine::new(self.common.config.parts() as usize);

@@ -30,7 +30,7 @@ use crate::fit::flat::{check_finite, optimiser_tensors, ranges, reinitialise_las
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::fit::sampler::{self, Sampler};
 use crate::fit::settings::{Config, Settings, TrainerKind};
-use crate::fit::stages::Stages;
+use crate::fit::stages::{Stages, continues_after_warm_up};
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers};
@@ -441,9 +441,11 @@ impl TrainingLoop for Trainer<'_> {
     /// From the warm-up to the objective itself: last layer, optimisers and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
         let (model, seed) = (&self.model, self.common.config.seed());
-        reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
-            model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
-        });
+        if !continues_after_warm_up(&self.common.config) {
+            reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
+                model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
+            });
+        }
         self.rows.iter_mut().for_each(RowOptimiser::restart);
         self.optimiser = dense_optimiser(&self.common.config, self.parameters.weights.len())?;
         self.enter_stage(self.common.position.stage + 1)?;
