@@ -415,6 +415,8 @@ settings! {
     "model" => model: String { "KIND", Range::Any, [Rank "mlp", Recommend "mf", Embed "mlp:hidden=128"], main }
     /// Embedding dimension.
     "dimensions" => dimensions: u32 { "N", Range::Integers(1, 65_536), [Embed "32"], main }
+    /// How near two vectors are: cosine, for vectors of length 1, or euclidean (minus the squared distance), for vectors of any length.
+    "similarity" => similarity: String { "NAME", Range::OneOf(&["cosine", "euclidean"]), [Embed "cosine"] }
     /// Optimiser, with parameters: sgd, momentum, adam, adamw, storm.
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }
     /// Learning rate.
@@ -448,9 +450,9 @@ settings! {
     /// Early stopping: epochs without improvement on validation before training stops; 0 disables it.
     "patience" => patience: u32 { "N", Range::Any, [Rank "by model", Recommend "10", Embed "10"] }
     /// Warm-up epochs with listwise cross-entropy; the last layer is then reinitialised.
-    "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0"] }
+    "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0", Embed "0"] }
     /// Learning rate of the warm-up.
-    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate"] }
+    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate", Embed "by data: the learning rate"] }
     /// Gradient-clipping norm; 0 disables it.
     "clip" => clip: f64 { "NORM", Range::NonNegative, [Rank "by model", Embed "10"] }
     /// Parts that the training data are divided into: the gradient of a batch is summed part by part, so that neither threads nor machines change it; at most so many compute a step.
