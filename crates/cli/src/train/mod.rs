@@ -53,7 +53,7 @@ files outside the folder of the model need --trust-paths. A new run does not ove
 With --smiles (molecules) or --graph, --nodes and --edges, items are graphs, which --model gin scores. A table without a list
 column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label data: one list and one
 output per label. --class names a column of classes: one list and one output per class, each against the rest, and with
---objective multiclass trees learn all classes together, by softmax cross-entropy.
+--objective multiclass trees, linear models and perceptrons learn all classes together, by softmax cross-entropy.
 
 With --pairs FILE a pairwise objective (ranknet, ranksvm, squared-hinge, margin, bpr) learns from preference pairs instead of
 labels, which the training data need not have: a table with the columns list, better, worse and, if pairs are weighted, weight.

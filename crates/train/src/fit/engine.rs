@@ -113,7 +113,11 @@ impl Engine {
     ) -> Result<Seen, TrainError> {
         let Task { model, goal, examples } = task;
         let (lists, features) = (examples.lists, examples.features);
-        self.plan.lay(lists, features, draws, model, self.parts);
+        match goal.objective().over_outputs() {
+            false => self.plan.lay(lists, features, draws, model, self.parts),
+            // A list is a row, its items are all outputs of that row.
+            true => self.plan.lay_rows(&draws.lists, features, model.outputs(), self.parts),
+        }
         let noise = Stream { purpose: Stream::purpose("network"), ..stream };
         let plan = &self.plan;
         forward(model, at.parameters, plan, features, noise, &mut self.tapes, &mut self.by_row)?;

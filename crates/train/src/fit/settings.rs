@@ -415,6 +415,8 @@ settings! {
     "model" => model: String { "KIND", Range::Any, [Rank "mlp", Recommend "mf", Embed "mlp:hidden=128"], main }
     /// Embedding dimension.
     "dimensions" => dimensions: u32 { "N", Range::Integers(1, 65_536), [Embed "32"], main }
+    /// How near two vectors are: cosine, for vectors of length 1, or euclidean (minus the squared distance), for vectors of any length.
+    "similarity" => similarity: String { "NAME", Range::OneOf(&["cosine", "euclidean"]), [Embed "cosine"] }
     /// Optimiser, with parameters: sgd, momentum, adam, adamw, storm.
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }
     /// Learning rate.
@@ -450,13 +452,13 @@ settings! {
     /// What chooses the number of epochs (boosting rounds) where there are no validation data: five folds of the training data, one part of them (a fifth), or none, which trains all epochs. The model is then trained on all rows.
     "early-stopping" => early_stopping: String { "WHERE", Range::OneOf(&["folds", "part", "none"]), [Rank "by data: folds up to 20,000 rows, else part; none with --epochs or --trees"] }
     /// Warm-up epochs with another objective, before those of the objective itself.
-    "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0"] }
+    "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0", Embed "0"] }
     /// Objective of the warm-up (see `toprank objectives`).
-    "warm-up-objective" => warm_up_objective: String { "NAME", Range::Any, [Rank "by data: listwise-ce", Recommend "by data: listwise-ce"] }
+    "warm-up-objective" => warm_up_objective: String { "NAME", Range::Any, [Rank "by data: listwise-ce", Recommend "by data: listwise-ce", Embed "by data: listwise-ce"] }
     /// After the warm-up: reinitialise the last layer, or continue, with the best model on validation perhaps one of the warm-up.
-    "after-warm-up" => after_warm_up: String { "WHAT", Range::OneOf(&["reinitialise", "continue"]), [Rank "by data: reinitialise", Recommend "by data: reinitialise"] }
+    "after-warm-up" => after_warm_up: String { "WHAT", Range::OneOf(&["reinitialise", "continue"]), [Rank "by data: reinitialise", Recommend "by data: reinitialise", Embed "by data: reinitialise"] }
     /// Learning rate of the warm-up.
-    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate"] }
+    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate", Embed "by data: the learning rate"] }
     /// Gradient-clipping norm; 0 disables it.
     "clip" => clip: f64 { "NORM", Range::NonNegative, [Rank "by model", Embed "10"] }
     /// Parts that the training data are divided into: the gradient of a batch is summed part by part, so that neither threads nor machines change it; at most so many compute a step.

@@ -1,7 +1,7 @@
 //! Stages of a run: perhaps a warm-up with another objective, then the objective itself.
 
 use toprank_core::{ParamError, Policy};
-use toprank_objectives::Goal;
+use toprank_objectives::{DrawRates, Goal};
 
 use super::engine::has_previous_gradient;
 use super::sampler::Sampler;
@@ -56,6 +56,17 @@ impl Stages {
         two_steps: bool,
         open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
     ) -> Result<Stages, ParamError> {
+        Stages::with_rates(config, two_steps, open, |drawn| drawn)
+    }
+
+    /// The same where the lists of an objective are not those of the sampler: `rates` says how often they and their pairs are
+    /// drawn.
+    pub fn with_rates(
+        config: &Config,
+        two_steps: bool,
+        open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
+        rates: impl Fn(DrawRates) -> DrawRates,
+    ) -> Result<Stages, ParamError> {
         let main = config.goal()?;
         let warm_up = match config.warm_up() {
             0 => None,
@@ -73,7 +84,7 @@ impl Stages {
             let seed = config.seed().wrapping_add((stages.len() as u64) << 32);
             let sampler = open(goal.policy(), seed)?;
             stages.push(Stage {
-                goal: goal.at_rates(sampler.rates())?,
+                goal: goal.at_rates(rates(sampler.rates()))?,
                 steps: sampler.steps_per_epoch().saturating_mul(u64::from(epochs)),
                 sampler,
             });
@@ -91,6 +102,11 @@ impl Stages {
                 Err(ParamError::new("objective", stage.goal.name(), expected))
             }
         }
+    }
+
+    /// The objectives of all stages.
+    pub fn goals(&self) -> impl Iterator<Item = &Goal> {
+        self.stages.iter().map(|stage| &stage.goal)
     }
 
     /// One stage.

@@ -303,6 +303,14 @@ pub trait TrainingLoop {
         false
     }
 
+    /// What a person should know of the finished model, if there is something: that all its scores are the same.
+    ///
+    /// # Errors
+    /// If it cannot be computed.
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        Ok(None)
+    }
+
     /// Epochs of the model that it was warm-started from.
     fn epochs_before(&self) -> u32 {
         0
@@ -475,6 +483,9 @@ pub trait TrainingLoop {
             }
         }
         due(&|to| self.save_checkpoint(to.path, to.origin), true)?;
+        if let Some(text) = self.advice()? {
+            callbacks.note(&text);
+        }
         let limited = self.state().epoch_limit.is_some_and(|limit| self.records().len() >= limit as usize);
         let all = self.steps_done() == self.steps() || self.converged() || limited;
         Ok(if all { Outcome::Finished } else { Outcome::StoppedEarly })

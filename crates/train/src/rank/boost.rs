@@ -37,6 +37,7 @@ use toprank_objectives::{Batch, Goal, Gradients, Reduction};
 use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
 
 use super::classes::{log_frequencies, rows_as_lists};
+use super::collapse;
 use super::job::Learner;
 use super::position_bias::{Learned, PositionBias};
 use super::scoring::{self, Scoring, Trees};
@@ -218,6 +219,11 @@ impl TrainingLoop for Boost<'_> {
             valid.best.clone_from(&valid.scores);
         }
         Ok(())
+    }
+
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        let equal = collapse::all_equal(self.booster.scores(), self.booster.ensemble().outputs);
+        Ok(equal.then(|| collapse::of_trees(self.common.config.algorithm())))
     }
 
     fn epochs_before(&self) -> u32 {

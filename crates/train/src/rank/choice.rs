@@ -53,6 +53,10 @@ const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
     ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
 ];
 
+/// Metrics that have the name of an objective, and that networks serve better by another one, which `algorithm` overrides. The hard
+/// maximum leads them to equal scores where no model separates the top (`bench/collapse`).
+const NOT_BY_ITS_NAME_ON_NETWORKS: &[(&str, &str)] = &[("top-push", "top-push-kl")];
+
 /// The same for models of vectors: a normaliser over all items is tracked from samples of them.
 const SERVED_BY_ON_RECOMMENDERS: &[(&str, &str, &str)] =
     &[("ndcg", "", "listwise-ce"), ("dcg", "", "listwise-ce")];
@@ -154,6 +158,11 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
         let goal = Goal::parse(algorithm, &Policy::default())?;
         return Ok(Choice { algorithm: goal.name().to_string(), metric });
     }
+    let by_another =
+        NOT_BY_ITS_NAME_ON_NETWORKS.iter().find(|(name, _)| kind == ModelKind::Network && *name == wanted);
+    if let Some((_, algorithm)) = by_another {
+        return Ok(Choice { algorithm: (*algorithm).into(), metric });
+    }
     let goal = Goal::parse(wanted, &Policy::default());
     let served = measure.and_then(|measure| served(&measure, &spec, kind));
     match (goal, served) {
@@ -250,7 +259,7 @@ mod tests {
             ("p:recall=0.8", "pauc-kl:surrogate=logistic"),
             ("p@recall=0.8", "pauc-kl:surrogate=logistic"),
             ("pap@20", "pap@20"),
-            ("top-push", "top-push"),
+            ("top-push", "top-push-kl"),
         ] {
             let choice = choose(wanted, None, ModelKind::Network).unwrap();
             assert_eq!(choice.algorithm, algorithm, "{wanted}");
@@ -261,6 +270,10 @@ mod tests {
         assert_eq!(trees("pauc:fpr=0.1"), "pauc-cvar:fpr=0.1:surrogate=sigmoid:variables=exact");
         let two_way = "tpauc-minmax:fpr=1:tpr=0.5:surrogate=logistic:variables=exact";
         assert_eq!(trees("pauc:tpr=0.5"), two_way);
+        assert_eq!(trees("top-push"), "top-push");
+        let said = |wanted: &str, algorithm| choose(wanted, algorithm, ModelKind::Network).unwrap().algorithm;
+        assert_eq!(said("top-push", Some("top-push")), "top-push");
+        assert_eq!(said("top-push:variables=exact", None), "top-push:variables=exact");
         assert_eq!(trees("p:recall=0.8"), "precision-at-recall:recall=0.8:surrogate=logistic");
         assert_eq!((trees("ndcg@5"), trees("auroc")), ("yetirank".into(), "auroc".into()));
         assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None, ModelKind::Network).is_err());

@@ -43,9 +43,9 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
         return Err(ParamError::new("objective", config.algorithm(), expected));
     }
     if goal.is_ok_and(|goal| goal.objective().over_outputs()) {
-        if !is_trees {
-            let expected = format!("trees for the objective {}", config.algorithm());
-            return Err(ParamError::new("model", config.model(), &expected));
+        if config.warm_up() > 0 {
+            let expected = format!("omitted: the objective {} is a cross-entropy itself", config.algorithm());
+            return Err(ParamError::new("warm-up", &config.warm_up().to_string(), &expected));
         }
         if !["auto", "none"].contains(&config.calibrate()) {
             let expected = "auto or none: the softmax of the scores gives probabilities";

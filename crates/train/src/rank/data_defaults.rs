@@ -5,12 +5,14 @@ Defaults that follow from the data, where the user sets nothing.
 |---|---|---|---|
 | binary, multi-label | `transforms` | `missing:to=mean,standardise` | a list is the whole data set here: what is fitted to it must hold for a single new row |
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per epoch, with classes as frequent as in the data |
+| | | `lists:batch=128` for `multiclass` | a list is a row there, with all its outputs |
 | | | `strata:relevant=32:others=96:epoch=all` for the others | rare positives in every batch, every row in every epoch |
 | binary, multi-label | `objective` | `auroc` | there are no queries to optimise for |
 | binary, multi-label | `learning-rate` | `0.01` for perceptrons | best on small sets that `bench/top` does not report, with every objective |
 | binary, multi-label | `optimiser` | `adamw:decay=3` for perceptrons | the same; relevant rows come often and are soon overfitted |
 | | | `adamw:decay=1` with pointwise and bilevel objectives | the same; fewer rows move these |
-| binary, multi-label | `model` | `output=sigmoid` with `tpauc-kl`, where `linear` or `mlp` does not set it | the same; unbounded scores let single pairs take all the weight, and the model collapses |
+| binary, multi-label | `warm-up` and both rates | 10 epochs at `0.01`, then `0.001`, for perceptrons with `top-push`, `top-push-kl`, `tpauc-minmax` | equal scores are their best value on data that no model separates at the top: from the start they find no other (`bench/collapse`) |
+| binary, multi-label | `model` | `output=sigmoid` with `tpauc-kl` and these three, where `linear` or `mlp` does not set it | the same; unbounded scores let single pairs take all the weight, and the model collapses |
 | binary, multi-label | `valid-metric` | `auroc`, where the objective is not a metric | the same |
 | no validation data, `epochs` and `trees` not set | `early-stopping` | `folds` up to 20,000 rows, `part` above | the number of epochs is chosen on rows that were not learned from |
 | binary, multi-label, too few rows of a class for that | `epochs` | `20` | an epoch has many steps here, and nothing stops a model that overfits |
@@ -23,8 +25,9 @@ Defaults that follow from the data, where the user sets nothing.
 Networks that look at whole lists keep their sampler; those of graphs have no transforms.
 */
 
-use toprank_core::{Architecture, Lists, ParamError, Spec};
+use toprank_core::{Architecture, Lists, ParamError, Policy, Spec};
 use toprank_data::MappedDataset;
+use toprank_objectives::Goal;
 
 use super::choice::{Choice, ModelKind, choose};
 use super::config::{ROW_WISE_TRANSFORMS, model_with_leaves};
@@ -34,12 +37,19 @@ use super::run::{FOLDS, ONE_PART};
 use crate::fit::settings::{Config, Settings};
 
 const POINTWISE_SAMPLER: &str = "rows:batch=128";
+/// A list is a row there.
+const SAMPLER_OVER_OUTPUTS: &str = "lists:batch=128";
 const CLASS_AWARE_SAMPLER: &str = "strata:relevant=32:others=96:epoch=all";
 /// The objective where preference pairs are given.
 pub(super) const OBJECTIVE_OF_PAIRS: &str = "ranknet";
 const SAMPLER_OF_PAIRS: &str = "lists:batch=32";
 const METRIC_OF_LABELS: &str = "auroc";
-const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
+/// Objectives that look at few pairs, the worst ones, and from a random start lead to equal scores.
+const EXTREME: &[&str] = &["top-push", "top-push-kl", "tpauc-minmax"];
+const WANT_BOUNDED_SCORES: &[&str] = &["tpauc-kl", "top-push", "top-push-kl", "tpauc-minmax"];
+const WARM_UP_OF_EXTREME: u32 = 10;
+/// Learning rate of an extreme objective after its warm-up, as a fraction of that of the others.
+const RATE_OF_EXTREME: f64 = 0.1;
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 /// Rows up to which five models more cost little, and one fifth of the rows would choose the number of epochs by chance.
 const MOST_ROWS_OF_FOLDS: usize = 20_000;
@@ -149,7 +159,7 @@ fn settings_of_labels(
     let graphs = network.is_some_and(Architecture::reads_graphs);
     let mut spec = Spec::parse(given.model.as_deref().unwrap_or("mlp"))?;
     let unbounded = !couples_items && !graphs && spec.args.get("output").is_none();
-    if name == WANTS_BOUNDED_SCORES && unbounded {
+    if WANT_BOUNDED_SCORES.contains(&name.as_str()) && unbounded {
         spec.args.0.push(("output".into(), "sigmoid".into()));
         settings.model = Some(spec.to_string());
     }
@@ -158,10 +168,22 @@ fn settings_of_labels(
         let few = family == "pointwise" || family.starts_with("bilevel");
         let optimiser = if few { defaults.sparse_optimiser } else { defaults.optimiser };
         settings.learning_rate = given.learning_rate.or(Some(defaults.rate));
+        if EXTREME.contains(&name.as_str()) && given.warm_up != Some(0) {
+            settings.warm_up = given.warm_up.or(Some(WARM_UP_OF_EXTREME));
+            if given.learning_rate.is_none() {
+                settings.learning_rate = Some(RATE_OF_EXTREME * defaults.rate);
+                settings.warm_up_learning_rate = given.warm_up_learning_rate.or(Some(defaults.rate));
+            }
+        }
         settings.optimiser = given.optimiser.clone().or_else(|| Some(optimiser.into()));
     }
     if !couples_items {
-        let sampler = if family == "pointwise" { POINTWISE_SAMPLER } else { CLASS_AWARE_SAMPLER };
+        let over_outputs = Goal::parse(algorithm, &Policy::default())?.objective().over_outputs();
+        let sampler = match family {
+            _ if over_outputs => SAMPLER_OVER_OUTPUTS,
+            "pointwise" => POINTWISE_SAMPLER,
+            _ => CLASS_AWARE_SAMPLER,
+        };
         settings.sampler = given.sampler.clone().or_else(|| Some(sampler.into()));
     }
     Ok(())
@@ -275,6 +297,28 @@ mod tests {
             assert_eq!(region("tpauc-kl", "linear"), "linear:output=sigmoid");
             assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear");
             assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp");
+            for name in ["top-push", "top-push-kl", "tpauc-minmax"] {
+                let extreme = suited(&objective(name), &lists);
+                assert_eq!((extreme.warm_up(), extreme.warm_up_learning_rate()), (10, 0.01), "{name}");
+                assert_eq!(
+                    (extreme.learning_rate(), extreme.model()),
+                    (0.001, "mlp:output=sigmoid"),
+                    "{name}"
+                );
+                let said = Settings { learning_rate: Some(0.02), ..objective(name) };
+                let said = suited(&said, &lists);
+                assert_eq!(
+                    (said.warm_up(), said.learning_rate()),
+                    (10, 0.02),
+                    "both stages have the given rate"
+                );
+                assert_eq!(said.settings().warm_up_learning_rate, None);
+                let cold = suited(&Settings { warm_up: Some(0), ..objective(name) }, &lists);
+                assert_eq!((cold.warm_up(), cold.learning_rate()), (0, 0.01));
+                let linear = suited(&Settings { model: Some("linear".into()), ..objective(name) }, &lists);
+                assert_eq!(linear.warm_up(), 0);
+            }
+            assert_eq!(suited(&objective("auroc"), &lists).warm_up(), 0);
             let linear = suited(&model("linear"), &lists).learning_rate();
             assert_eq!(linear, resolved(&model("linear")).learning_rate(), "its own default");
             let logistic = suited(&objective("logistic"), &lists);

@@ -12,6 +12,7 @@ pub mod boost;
 pub mod calibration;
 pub mod choice;
 pub(crate) mod classes;
+mod collapse;
 pub mod config;
 mod data_defaults;
 pub mod folds;

@@ -10,12 +10,15 @@ A step is a function of (config, data, step, what the checkpoint holds), so a re
 was never interrupted.
 */
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use toprank_core::{Differentiable, ParamError, Stream};
+use toprank_core::{Differentiable, Lists, ModelInput, ParamError, Stream, Tape};
 use toprank_metrics::evaluate;
 use toprank_objectives::{Draws, State};
 
+use super::classes::rows_as_lists;
+use super::collapse;
 use super::scoring::Scoring;
 use crate::error::TrainError;
 use crate::fit::average::{self, Average};
@@ -34,6 +37,8 @@ pub struct Trainer<'a> {
     common: LoopState,
     model: Arc<dyn Differentiable>,
     train: Examples<'a>,
+    /// The lists of the objective: those of the data, or rows whose items are the outputs.
+    lists: Cow<'a, Lists>,
     valid: Option<Examples<'a>>,
     stages: Stages,
     parameters: FlatParameters,
@@ -73,17 +78,19 @@ impl<'a> Trainer<'a> {
         }
         let parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
         let two_steps = parameters.optimiser.needs_previous();
+        let lists = lists_of(config, train, &*model)?;
         let (spec, kind) = sampler::parse(config.sampler())?;
         if train.lists.pairs.is_some() && spec.name != "lists" {
             let expected = "lists, where preference pairs are given: the others draw items by their labels";
             return Err(ParamError::new("sampler", config.sampler(), expected).into());
         }
-        let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
+        let open = |policy: &_, seed| kind.open(&lists, policy, seed);
         let stages = Stages::new(config, two_steps, open)?;
         stages.check_two_steps(two_steps)?;
         Ok(Trainer {
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
-            state: stages.get(0).goal.state(train.lists)?,
+            state: stages.get(0).goal.state(&lists)?,
+            lists,
             engine: Engine::new(config.parts() as usize),
             draws: Draws::default(),
             valid_scores: Vec::new(),
@@ -134,9 +141,31 @@ impl<'a> Trainer<'a> {
 
     fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
         self.common.position.stage = stage;
-        self.state = self.stages.get(stage).goal.state(self.train.lists)?;
+        self.state = self.stages.get(stage).goal.state(&self.lists)?;
         Ok(())
     }
+}
+
+/// The lists that the objective of a run is computed on.
+fn lists_of<'a>(
+    config: &Config,
+    train: Examples<'a>,
+    model: &dyn Differentiable,
+) -> Result<Cow<'a, Lists>, TrainError> {
+    if !config.goal()?.objective().over_outputs() {
+        return Ok(Cow::Borrowed(train.lists));
+    }
+    if model.couples_items() {
+        let expected =
+            "a model that looks at each row by itself (linear, mlp, trees) for an objective over its outputs";
+        return Err(ParamError::new("model", config.model(), expected).into());
+    }
+    if toprank_core::Spec::parse(config.sampler())?.name != "lists" {
+        let expected =
+            "lists for an objective over the outputs of a model: a list is a row there, and is drawn whole";
+        return Err(ParamError::new("sampler", config.sampler(), expected).into());
+    }
+    Ok(Cow::Owned(rows_as_lists(train.lists, train.features.rows())?))
 }
 
 impl TrainingLoop for Trainer<'_> {
@@ -152,7 +181,8 @@ impl TrainingLoop for Trainer<'_> {
         let at = At { parameters: values, previous };
         let previous = both.then_some(self.gradient_previous.as_mut_slice());
         let stream = Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total);
-        let task = Task { model: &*self.model, goal: &stage.goal, examples: self.train };
+        let examples = Examples { lists: &self.lists, ..self.train };
+        let task = Task { model: &*self.model, goal: &stage.goal, examples };
         let into = Into { gradient, previous };
         let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
         let norm = self.parameters.prepare(self.common.config.clip());
@@ -206,6 +236,19 @@ impl TrainingLoop for Trainer<'_> {
         self.common.position.step = 0;
         self.common.position.has_previous = false;
         Ok(())
+    }
+
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        let lists = self.train.lists;
+        let mut rows: Vec<u32> =
+            collapse::evenly_spaced(lists.entries()).map(|entry| lists.row(entry) as u32).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut by_row = vec![0.0; rows.len() * self.model.outputs()];
+        let input = ModelInput { features: self.train.features, rows: &rows, offsets: &[0, rows.len()] };
+        self.model.score(&self.parameters(), &input, &mut Tape::default(), &mut by_row)?;
+        let equal = collapse::all_equal(&by_row, self.model.outputs());
+        Ok(equal.then(|| collapse::of_network(self.common.config.algorithm())))
     }
 
     fn fingerprint(&self) -> Fingerprint {

@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
-    BatchView, EmbeddingModel, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table, TableError,
-    TableStorage, Tape, Undo,
+    BatchView, EmbeddingModel, PairScorer, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table,
+    TableError, TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 
 use super::config::{Feedback, dense_optimiser, row_rule};
-use super::evaluate::{History, evaluate_part, popular};
+use super::evaluate::{History, evaluate_part, evaluate_sampled, popular};
 use super::file::Recommender;
 use super::interactions::{Interactions, Known, labelled};
 use super::rows::RowOptimiser;
@@ -418,14 +418,21 @@ impl TrainingLoop for Trainer<'_> {
             return Ok(None);
         }
         let Parameters { users, items, weights } = &self.parameters;
-        let ranker = Ranker::new(&*self.model, self.data.shape(), weights, users, items);
         let popular = popular(&self.learned);
         let seen = History { choices: &self.learned, popular: &popular, by_popularity: false };
         let measures = std::slice::from_ref(&self.common.measure);
-        let (items, seed) = (self.common.config.valid_items() as usize, self.common.config.seed());
-        let sampled = (items > 0).then_some((items, seed));
-        let found = evaluate_part(&ranker, &seen, &self.held, measures, sampled, 1)?;
-        Ok(Some(found.evaluation.results[0].mean))
+        let (model, shape) = (&*self.model, self.data.shape());
+        let evaluation = match self.common.config.valid_items() as usize {
+            0 => {
+                let ranker = Ranker::new(model, shape, weights, users, items);
+                evaluate_part(&ranker, &seen, &self.held, measures, 1)?.evaluation
+            }
+            count => {
+                let scorer = PairScorer::new(model, shape, weights, users, items);
+                evaluate_sampled(&scorer, &seen, &self.held, measures, (count, self.common.config.seed()))?
+            }
+        };
+        Ok(Some(evaluation.results[0].mean))
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {

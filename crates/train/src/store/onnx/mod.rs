@@ -26,7 +26,7 @@ use toprank_data::transform::Pipeline;
 use toprank_data::{Column, Dataset, Matrix};
 use toprank_onnx::{Array, Attribute, Graph, Kind, Program, Value};
 
-use crate::embed::Embedder;
+use crate::embed::{Embedder, Similarity};
 use crate::error::TrainError;
 use crate::rank::scoring::Scoring;
 use crate::store::model_file::{About, Model};
@@ -93,7 +93,8 @@ impl Parity {
     }
 }
 
-/// Writes a network with its transforms and proves it on `rows` rows; the same rows for the same model.
+/// Writes a network with its transforms and proves it on `rows` rows; the same rows for the same model. One that was trained over
+/// classes gives their probabilities beside the scores.
 ///
 /// # Errors
 /// If the model is no network of feature rows, or what was written gives other scores.
@@ -118,6 +119,10 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
         }
     };
     graph.output("scores", &scores, Kind::Double, &[None, Some(header.outputs)]);
+    if model.is_multiclass() {
+        let probabilities = graph.node("Softmax", &[&scores], &[Attribute::Int("axis", -1)]);
+        graph.output("probabilities", &probabilities, Kind::Double, &[None, Some(header.outputs)]);
+    }
     let about = if list_by_list { "one list at a time" } else { "any rows" };
     let names = header.features.join(" ");
     let bytes =
@@ -145,7 +150,10 @@ pub fn write_embedding(embedder: &Embedder, rows: usize) -> Result<Written, Trai
     let ready = transforms::export(&header.transforms, &categories(&columns), &mut graph, &features);
     let (model, parameters) = embedder.network();
     let z = network(header.config.model(), model, parameters, &mut graph, &ready)?;
-    let vector = unit(&mut graph, &z);
+    let vector = match embedder.similarity() {
+        Similarity::Cosine => unit(&mut graph, &z),
+        Similarity::Euclidean => graph.cast(&z, Kind::Float),
+    };
     let dimensions = header.config.dimensions() as usize;
     graph.output("vector", &vector, Kind::Float, &[None, Some(dimensions)]);
     let names = header.features.join(" ");
