@@ -54,6 +54,29 @@ CONFIGS = {
     "l2=1": (0.1, "trees:l2=1", {}),
     "l2=5": (0.1, "trees:l2=5", {}),
     "minh=1": (0.1, "trees:min-hessian=1", {}),
+    # Smaller trees, shorter steps.
+    "small": (0.05, "trees:leaves=7", {}),
+    "small-l2=5": (0.05, "trees:leaves=7:l2=5", {}),
+    "small-f.5": (0.05, "trees:leaves=7:features=0.5", {}),
+    "small-min5": (0.05, "trees:leaves=7:min-rows=5:l2=1", {}),
+    "mid": (0.05, "trees:leaves=15:l2=1", {}),
+    # Draws of rows.
+    "small-r.6": (0.05, "trees:leaves=7:l2=1:rows=0.6", {}),
+    "small-r.6-f.6": (0.05, "trees:leaves=7:l2=1:rows=0.6:features=0.6", {}),
+    "small-r.6-n.6": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {}),
+    "small-extra": (0.05, "trees:leaves=7:l2=1:extra=yes", {}),
+    "small-extra-r.6": (0.05, "trees:leaves=7:l2=1:extra=yes:rows=0.6", {}),
+    "small-smooth": (0.05, "trees:leaves=7:rows=0.6:node-features=0.6:smooth=2", {}),
+    "mid-r.6-n.6": (0.05, "trees:leaves=15:l2=1:rows=0.6:node-features=0.6", {}),
+    "mid-smooth": (0.05, "trees:leaves=15:rows=0.6:node-features=0.6:smooth=2", {}),
+    "full-r.6-n.6": (0.05, "trees:l2=1:rows=0.6:node-features=0.6", {}),
+    # Forms of the objectives, on one configuration.
+    "forms-logistic": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {
+        "auroc": "auroc:surrogate=logistic", "auprc": "ap:surrogate=logistic:gamma=0.9",
+        "pauc:fpr=0.1": "pauc-kl:surrogate=logistic"}),
+    "forms-other": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {
+        "auroc": "auroc:surrogate=sigmoid", "auprc": "ap:surrogate=sigmoid:gamma=1",
+        "pauc:fpr=0.1": "pauc-cvar:fpr=0.1:surrogate=logistic:variables=exact"}),
 }
 
 
