@@ -70,6 +70,8 @@ CONFIGS = {
     "mid-r.6-n.6": (0.05, "trees:leaves=15:l2=1:rows=0.6:node-features=0.6", {}),
     "mid-smooth": (0.05, "trees:leaves=15:rows=0.6:node-features=0.6:smooth=2", {}),
     "full-r.6-n.6": (0.05, "trees:l2=1:rows=0.6:node-features=0.6", {}),
+    # Cross-entropy first, then the objective; shorter steps.
+    "small-then": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {"from": "small-r.6-n.6"}, 100),
     # Forms of the objectives, on one configuration.
     "forms-logistic": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {
         "auroc": "auroc:surrogate=logistic", "auprc": "ap:surrogate=logistic:gamma=0.9",
@@ -228,25 +230,37 @@ def measure(y, score):
 # ---------------------------------------------------------------- toprank
 
 
-def train(toprank, table, objective, rate, model, rounds, x):
-    """Trains, and gives the scores of `x` after every EVERY rounds, and the seconds that training took."""
+def train(toprank, table, objective, rate, model, rounds, x, before=0):
+    """Trains, and gives the scores of `x` after every EVERY rounds, and the seconds that training took.
+
+    `before`: rounds of cross-entropy before those of the objective; scores are given from their end on.
+    """
     import lightgbm
 
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/m.toprank"
         started = time.time()
-        command = [toprank, "train", "-q", "--threads", "1", "--data", table, "--label", "label", "--objective", objective,
-                   "--model", model, "--learning-rate", str(rate), "--trees", str(rounds), "--calibrate", "none",
-                   "--seed", "1", "-o", path]
-        done = subprocess.run(command, capture_output=True, text=True)
+        stages = [(objective, rounds, [])]
+        if before:
+            stages = [("logistic", before, []), (objective, rounds, ["--from", f"{folder}/first.toprank"])]
+        for objective, number, more in stages:
+            command = [toprank, "train", "-q", "--threads", "1", "--data", table, "--label", "label", "--objective", objective,
+                       "--model", model, "--learning-rate", str(rate), "--trees", str(number), "--calibrate", "none",
+                       "--seed", "1", "-o", path, *more]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
+            if number == before and not more:
+                os.rename(path, f"{folder}/first.toprank")
         seconds = time.time() - started
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
         text = f"{folder}/m.txt"
         subprocess.run([toprank, "export", "-q", "--to", "lightgbm", "-o", text, path], check=True, capture_output=True)
         booster = lightgbm.Booster(model_file=text, params={"num_threads": 1})
     total, scores = np.zeros(len(x)), []
-    for first in range(0, rounds, EVERY):
+    if before:
+        total = booster.predict(x, raw_score=True, num_iteration=before)
+        scores.append(total)
+    for first in range(before, before + rounds, EVERY):
         total = total + booster.predict(x, raw_score=True, start_iteration=first, num_iteration=EVERY)
         scores.append(total)
     return scores, seconds
@@ -270,6 +284,7 @@ def tried(work):
 
 def tries(work, toprank, configs, objectives, only, minutes):
     done = {(row["set"], row["config"], row["asked"]) for row in tried(work)}
+    chosen = {(row["set"], row["config"], row["asked"], row["metric"]): int(row["rounds"]) for row in tried(work)}
     end = time.time() + 60 * minutes
     for line in all_sets(work):
         if only and line["set"] not in only:
@@ -285,17 +300,23 @@ def tries(work, toprank, configs, objectives, only, minutes):
                     print("time is up")
                     return
                 objective = instead.get(asked, asked)
+                before = 0
+                if "from" in instead:
+                    before = chosen.get((data.name, instead["from"], "logistic", METRIC_OF[asked]))
+                    if before is None:
+                        continue
                 curves, seconds = [], 0.0
                 for k, (x, y) in enumerate(data.parts):
-                    scores, took = train(toprank, f"{work}/{data.name}.{k}.csv", objective, rate, model, rounds, x)
+                    scores, took = train(toprank, f"{work}/{data.name}.{k}.csv", objective, rate, model, rounds, x, before)
                     curves.append([measure(y, score) for score in scores])
                     seconds += took
                 curve = np.mean(curves, axis=0)
                 for m, metric in enumerate(METRICS):
                     best = int(np.argmax(curve[:, m]))
+                    at = before + EVERY * (best + (0 if before else 1))
                     append(f"{work}/tries.csv", TRY_FIELDS, {
                         "set": data.name, "half": data.half, "config": config, "rate": rate, "model": model, "asked": asked,
-                        "objective": objective, "metric": metric, "rounds": EVERY * (best + 1),
+                        "objective": objective, "metric": metric, "rounds": at,
                         "value": f"{curve[best, m]:.5f}", "last": f"{curve[-1, m]:.5f}", "seconds": f"{seconds:.2f}"})
 
 
@@ -328,7 +349,13 @@ def tests(work, toprank, configs, objectives):
                 if (data.name, config, asked) in done or rounds is None:
                     continue
                 objective = instead.get(asked, asked)
-                scores, seconds = train(toprank, f"{work}/{data.name}.rest.csv", objective, rate, model, rounds, data.test[0])
+                before = 0
+                if "from" in instead:
+                    before = chosen[data.name, instead["from"], "logistic", METRIC_OF[asked]]
+                if before == rounds:
+                    objective, before = "logistic", 0
+                table = f"{work}/{data.name}.rest.csv"
+                scores, seconds = train(toprank, table, objective, rate, model, rounds - before, data.test[0], before)
                 write_test(work, data, config, asked, rounds, scores[-1], seconds)
 
 
