@@ -113,8 +113,8 @@ pub enum ModelKind {
 /// Parameters of a metric that no objective serves together.
 const NOT_TOGETHER: (&str, [&str; 2]) = ("pauc", ["from", "tpr"]);
 
-/// The objective that serves a metric as it was asked for.
-fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
+/// The objective that serves a metric as it was asked for, and whether the kind of model has a line of its own for it.
+fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<(String, bool)> {
     let entry = measure.entry();
     let (metric, both) = NOT_TOGETHER;
     if entry.name == metric && both.iter().all(|key| spec.args.get(key).is_some()) {
@@ -127,11 +127,14 @@ fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
         ModelKind::Recommender => SERVED_BY_ON_RECOMMENDERS,
         ModelKind::Embedding => SERVED_BY_ON_EMBEDDINGS,
     };
-    let mut lines = own.iter().chain(SERVED_BY);
-    let own = lines.find(|(metric, with, _)| *metric == entry.name && fits(with)).map(|(.., line)| line);
-    let line = own.or_else(|| {
+    let of = |lines: &'static [(&str, &str, &'static str)]| {
+        let mut lines = lines.iter();
+        lines.find(|(metric, with, _)| *metric == entry.name && fits(with)).map(|(.., line)| *line)
+    };
+    let own = of(own);
+    let line = own.or_else(|| of(SERVED_BY)).or_else(|| {
         let families = FAMILY_SERVED_BY.iter().find(|(family, _)| *family == entry.family);
-        families.map(|(_, line)| line)
+        families.map(|(_, line)| *line)
     })?;
     let line = line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default());
     let values = line.split(':').map(|part| match part.strip_suffix("=*") {
@@ -142,10 +145,11 @@ fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
             format!("{key}={}", spec.args.get(key).unwrap_or(default))
         }
     });
-    Some(values.collect::<Vec<String>>().join(":"))
+    Some((values.collect::<Vec<String>>().join(":"), own.is_some()))
 }
 
-/// The objective for `wanted`: one of the catalog of objectives as it is, or the one that serves this metric.
+/// The objective for `wanted`: one of the catalog of objectives as it is, or the one that serves this metric. Where a metric and an
+/// objective have the same name, it is that objective, unless the kind of model has a line of its own for the metric.
 pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<Choice, ParamError> {
     let spec = Spec::parse(wanted)?;
     let measure = Measure::parse_all(wanted, &Policy::default()).ok().and_then(|mut m| m.pop());
@@ -157,12 +161,12 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
     let goal = Goal::parse(wanted, &Policy::default());
     let served = measure.and_then(|measure| served(&measure, &spec, kind));
     match (goal, served) {
-        (Ok(goal), _) => {
-            let metric = metric.or_else(|| optimised_by(&goal));
+        (_, Some((algorithm, true))) | (Err(_), Some((algorithm, _))) => {
+            let goal = Goal::parse(&algorithm, &Policy::default())?;
             Ok(Choice { algorithm: goal.name().to_string(), metric })
         }
-        (Err(_), Some(algorithm)) => {
-            let goal = Goal::parse(&algorithm, &Policy::default())?;
+        (Ok(goal), _) => {
+            let metric = metric.or_else(|| optimised_by(&goal));
             Ok(Choice { algorithm: goal.name().to_string(), metric })
         }
         (Err(_), None) if metric.is_some() => Err(ParamError::new(

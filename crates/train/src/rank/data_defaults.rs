@@ -41,8 +41,12 @@ const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 /// Rows below which trees without bounds overfit.
 const FEW_ROWS: usize = 50_000;
 const RATE_OF_FEW_ROWS: f64 = 0.05;
-const TREES_OF_FEW_ROWS: &[(&str, &str)] =
+const TREES_OF_FEW_QUERIES: &[(&str, &str)] =
     &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("min-rows", "50")];
+const TREES_OF_FEW_LABELS: &[(&str, &str)] =
+    &[("leaves", "7"), ("l2", "1"), ("node-features", "0.6"), ("rows", "0.6")];
+/// Parameters of trees that draw what a tree learns from: only one of them is set.
+const DRAWS: [&str; 3] = ["lists", "rows", "goss"];
 
 impl Config {
     /// The config with the defaults that suit training data of these lists, wherever the settings that it was resolved from are
@@ -63,9 +67,12 @@ impl Config {
         if (labels || mapped) && !trees && !graphs && given.transforms.is_none() {
             settings.transforms = Some(ROW_WISE_TRANSFORMS.into());
         }
-        if trees && !labels && lists.entries() < FEW_ROWS {
+        // The labels of multi-label data share their rows: each has all of them in its list.
+        let rows = if labels { lists.entries() / lists.len().max(1) } else { lists.entries() };
+        if trees && rows < FEW_ROWS {
+            let parameters = if labels { TREES_OF_FEW_LABELS } else { TREES_OF_FEW_QUERIES };
             settings.learning_rate = given.learning_rate.or(Some(RATE_OF_FEW_ROWS));
-            settings.model = Some(trees_of_few_rows(&given)?);
+            settings.model = Some(trees_of_few_rows(&given, parameters)?);
         }
         if lists.pairs.is_some() {
             let objective = given.objective.as_deref().unwrap_or(OBJECTIVE_OF_PAIRS);
@@ -98,14 +105,14 @@ impl Config {
 }
 
 /// The model `trees` with bounds against overfitting, where it does not set them.
-fn trees_of_few_rows(given: &Settings) -> Result<String, ParamError> {
+fn trees_of_few_rows(given: &Settings, parameters: &[(&str, &str)]) -> Result<String, ParamError> {
     let mut spec = Spec::parse(given.model.as_deref().unwrap_or_default())?;
-    for (name, value) in TREES_OF_FEW_ROWS {
+    let drawn = DRAWS.iter().any(|draw| spec.args.get(draw).is_some());
+    for (name, value) in parameters {
         let said = spec.args.get(name).is_some()
             || *name == "leaves" && given.leaves.is_some()
             || *name == "min-rows" && given.min_rows.is_some();
-        let sampled = *name == "lists" && spec.args.get("goss").is_some();
-        if !said && !sampled {
+        if !said && !(drawn && DRAWS.contains(name)) {
             spec.args.0.push((name.to_string(), value.to_string()));
         }
     }
@@ -204,6 +211,14 @@ mod tests {
         assert_eq!(small.learning_rate(), 0.05);
         let said = suited(&settings("trees:min-rows=1:goss=0.2-0.1", Some(31)), &queries);
         assert_eq!(said.model(), "trees:min-rows=1:goss=0.2-0.1:features=0.5:leaves=31");
+        let one_list = suited(&settings("trees", None), &lists(&[5], None));
+        assert_eq!(one_list.model(), "trees:leaves=7:l2=1:node-features=0.6:rows=0.6");
+        let said = suited(&settings("trees:goss=0.2-0.1:l2=0", Some(31)), &lists(&[5], None));
+        assert_eq!(said.model(), "trees:goss=0.2-0.1:l2=0:node-features=0.6:leaves=31");
+        let large = lists(&[FEW_ROWS], None);
+        assert_eq!(suited(&settings("trees", None), &large).model(), "trees");
+        let labels = lists(&[FEW_ROWS - 1; 3], Some(vec![0, 1, 2]));
+        assert_eq!(suited(&settings("trees", None), &labels).learning_rate(), 0.05, "rows of one label");
         let many = lists(&[FEW_ROWS], None);
         let many = Lists { offsets: vec![0, 1, FEW_ROWS as u64], ..many };
         assert_eq!(suited(&settings("trees", None), &many), resolved(&settings("trees", None)));

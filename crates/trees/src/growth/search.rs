@@ -213,8 +213,10 @@ fn any_numbers(
     let mut trial = Trial::new(here, rules, column.monotone, 0.0, counts);
     // A random threshold is one between the least and the greatest value of the node.
     let some = |bin: &usize| sums[*bin] != 0;
-    let (first, last) = ((0..bins).find(some).unwrap_or(0), (0..bins).rev().find(some).unwrap_or(0));
-    let only = here.only(column, last - first).map(|place| first + place);
+    let only = here.random.and_then(|_| {
+        let (first, last) = ((0..bins).find(some)?, (0..bins).rev().find(some)?);
+        here.only(column, last - first).map(|place| first + place)
+    });
     let sides = if sums[bins] == 0 && count(bins) == 0 { &[false][..] } else { &[false, true] };
     for &missing_left in sides {
         let (mut left, mut rows) = if missing_left { (sums[bins], count(bins)) } else { (0, 0) };
