@@ -70,13 +70,18 @@ CONFIGS = {
     "mid-r.6-n.6": (0.05, "trees:leaves=15:l2=1:rows=0.6:node-features=0.6", {}),
     "mid-smooth": (0.05, "trees:leaves=15:rows=0.6:node-features=0.6:smooth=2", {}),
     "full-r.6-n.6": (0.05, "trees:l2=1:rows=0.6:node-features=0.6", {}),
+    # Small leaves, too, for sets of a few hundred rows.
+    "min5-r.7-n.6": (0.05, "trees:leaves=7:min-rows=5:l2=1:rows=0.7:node-features=0.6", {}),
+    "min5-mid": (0.05, "trees:leaves=15:min-rows=5:l2=1:rows=0.7:node-features=0.6", {}),
+    "min5-l2=5": (0.05, "trees:leaves=15:min-rows=5:l2=5:rows=0.7:node-features=0.6", {}),
+    "min5-smooth": (0.05, "trees:leaves=15:min-rows=5:smooth=5:rows=0.7:node-features=0.6", {}),
     # Cross-entropy first, then the objective; shorter steps.
-    "small-then": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {"from": "small-r.6-n.6"}, 100),
+    "small-then": (0.05, "trees:leaves=7:min-rows=5:l2=1:rows=0.7:node-features=0.6", {"from": "min5-r.7-n.6"}, 100),
     # Forms of the objectives, on one configuration.
-    "forms-logistic": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {
+    "forms-logistic": (0.05, "trees:leaves=7:min-rows=5:l2=1:rows=0.7:node-features=0.6", {
         "auroc": "auroc:surrogate=logistic", "auprc": "ap:surrogate=logistic:gamma=0.9",
         "pauc:fpr=0.1": "pauc-kl:surrogate=logistic"}),
-    "forms-other": (0.05, "trees:leaves=7:l2=1:rows=0.6:node-features=0.6", {
+    "forms-other": (0.05, "trees:leaves=7:min-rows=5:l2=1:rows=0.7:node-features=0.6", {
         "auroc": "auroc:surrogate=sigmoid", "auprc": "ap:surrogate=sigmoid:gamma=1",
         "pauc:fpr=0.1": "pauc-cvar:fpr=0.1:surrogate=logistic:variables=exact"}),
 }

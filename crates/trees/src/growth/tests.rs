@@ -309,8 +309,8 @@ fn extra_trees_cut_where_chance_says_within_the_values_of_the_node() {
         })
         .collect();
     // Values are 0 to 99: the cuts are spread over all of them.
-    for quarter in [0.0..25.0, 25.0..50.0, 50.0..75.0, 75.0..100.0] {
-        assert!(roots.iter().filter(|cut| quarter.contains(cut)).count() >= 4, "{roots:?}");
+    for quarter in [0.0f32..25.0, 25.0..50.0, 50.0..75.0, 75.0..100.0] {
+        assert!(roots.iter().filter(|&cut| quarter.contains(cut)).count() >= 4, "{roots:?}");
     }
     // Deep in the tree every node still has rows on both sides.
     let growth = Growth { leaves: 200, extra: true, min_rows: 1, ..Growth::default() };
