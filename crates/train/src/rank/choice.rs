@@ -46,11 +46,14 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
 /// Family of metrics → objective, for metrics without a line of their own.
 const FAMILY_SERVED_BY: &[(&str, &str)] = &[("relevance", "ap"), ("pairs", "ranknet")];
 
-/// The same for trees, looked at first. They see whole lists, so what others track is counted exactly.
+/// The same for trees, looked at first. They see whole lists, so what others track is counted exactly. Areas under curves are served
+/// by cross-entropy: at the best number of rounds it is ahead of their own objectives on average (`bench/defaults`).
 const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
     ("p", "recall", "precision-at-recall:recall=*:surrogate=logistic"),
     ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*:surrogate=logistic:variables=exact"),
-    ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
+    ("pauc", "", "logistic"),
+    ("auroc", "", "logistic"),
+    ("auprc", "", "logistic"),
 ];
 
 /// The same for models of vectors: a normaliser over all items is tracked from samples of them.
@@ -184,7 +187,7 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
 ///
 /// ```
 /// use toprank_train::rank::choice::{ModelKind, serving};
-/// assert_eq!(serving("auroc", ModelKind::Trees).as_deref(), Some("auroc"));
+/// assert_eq!(serving("auroc", ModelKind::Trees).as_deref(), Some("logistic"));
 /// assert_eq!(serving("judged", ModelKind::Network), None);
 /// ```
 pub fn serving(metric: &str, kind: ModelKind) -> Option<String> {
@@ -262,11 +265,17 @@ mod tests {
             Goal::parse(&choice.algorithm, &Policy::default()).unwrap();
         }
         let trees = |wanted: &str| choose(wanted, None, ModelKind::Trees).unwrap().algorithm;
-        assert_eq!(trees("pauc:fpr=0.1"), "pauc-cvar:fpr=0.1:surrogate=sigmoid:variables=exact");
+        for area in ["pauc:fpr=0.1", "pauc:fpr=0.2:from=0.05", "pauc", "auroc", "AUROC", "auprc"] {
+            assert_eq!(trees(area), "logistic", "{area}");
+        }
+        // With a parameter of its own, or as the algorithm, it is the objective.
+        assert_eq!(trees("auroc:surrogate=logistic"), "auroc:surrogate=logistic");
+        assert_eq!(choose("auroc", Some("auroc"), ModelKind::Trees).unwrap().algorithm, "auroc");
+        assert_eq!(choose("auroc", None, ModelKind::Trees).unwrap().metric.as_deref(), Some("auroc"));
         let two_way = "tpauc-minmax:fpr=1:tpr=0.5:surrogate=logistic:variables=exact";
         assert_eq!(trees("pauc:tpr=0.5"), two_way);
         assert_eq!(trees("p:recall=0.8"), "precision-at-recall:recall=0.8:surrogate=logistic");
-        assert_eq!((trees("ndcg@5"), trees("auroc")), ("yetirank".into(), "auroc".into()));
+        assert_eq!(trees("ndcg@5"), "yetirank");
         assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None, ModelKind::Network).is_err());
         assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl"), ModelKind::Network).unwrap().algorithm, "pauc-kl");
     }

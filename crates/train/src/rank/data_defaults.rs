@@ -15,6 +15,8 @@ Defaults that follow from the data, where the user sets nothing.
 | binary, multi-label, no validation | `epochs` | `20` | an epoch has many steps here, and nothing stops a model that overfits |
 | queries, fewer than 50,000 rows | `model` | `trees:leaves=7:features=0.5:lists=0.7:min-rows=50` where `trees` does not set them | best validation on MQ2008 and OHSUMED, mean over three seeds (`bench/trees`) |
 | | `learning-rate` | `0.05` for trees | the same |
+| binary, multi-label, fewer than 5,000 rows | `model` | `trees:leaves=7:l2=1:node-features=0.6:rows=0.6` where `trees` does not set them | best validation on small sets, at the best number of rounds (`bench/defaults`) |
+| | `learning-rate` | `0.05` for trees | the same |
 | with preference pairs | `objective` | `ranknet` | it learns from pairs |
 | | `sampler` | `lists:batch=32` | both items of a pair are in the batch |
 | memory-mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
@@ -40,6 +42,8 @@ const WANTS_BOUNDED_SCORES: &str = "tpauc-kl";
 const EPOCHS_WITHOUT_VALIDATION: u32 = 20;
 /// Rows below which trees without bounds overfit.
 const FEW_ROWS: usize = 50_000;
+/// The same for the rows of one list.
+const FEW_ROWS_OF_LABELS: usize = 5_000;
 const RATE_OF_FEW_ROWS: f64 = 0.05;
 const TREES_OF_FEW_QUERIES: &[(&str, &str)] =
     &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("min-rows", "50")];
@@ -69,8 +73,11 @@ impl Config {
         }
         // The labels of multi-label data share their rows: each has all of them in its list.
         let rows = if labels { lists.entries() / lists.len().max(1) } else { lists.entries() };
-        if trees && rows < FEW_ROWS {
-            let parameters = if labels { TREES_OF_FEW_LABELS } else { TREES_OF_FEW_QUERIES };
+        let (few, parameters) = match labels {
+            true => (FEW_ROWS_OF_LABELS, TREES_OF_FEW_LABELS),
+            false => (FEW_ROWS, TREES_OF_FEW_QUERIES),
+        };
+        if trees && rows < few {
             settings.learning_rate = given.learning_rate.or(Some(RATE_OF_FEW_ROWS));
             settings.model = Some(trees_of_few_rows(&given, parameters)?);
         }
@@ -215,9 +222,9 @@ mod tests {
         assert_eq!(one_list.model(), "trees:leaves=7:l2=1:node-features=0.6:rows=0.6");
         let said = suited(&settings("trees:goss=0.2-0.1:l2=0", Some(31)), &lists(&[5], None));
         assert_eq!(said.model(), "trees:goss=0.2-0.1:l2=0:node-features=0.6:leaves=31");
-        let large = lists(&[FEW_ROWS], None);
+        let large = lists(&[FEW_ROWS_OF_LABELS], None);
         assert_eq!(suited(&settings("trees", None), &large).model(), "trees");
-        let labels = lists(&[FEW_ROWS - 1; 3], Some(vec![0, 1, 2]));
+        let labels = lists(&[FEW_ROWS_OF_LABELS - 1; 3], Some(vec![0, 1, 2]));
         assert_eq!(suited(&settings("trees", None), &labels).learning_rate(), 0.05, "rows of one label");
         let many = lists(&[FEW_ROWS], None);
         let many = Lists { offsets: vec![0, 1, FEW_ROWS as u64], ..many };
