@@ -438,7 +438,7 @@ settings! {
     /// Maximum number of boosting rounds of --model trees.
     "trees" or "n-estimators", "num-iterations" => trees: u32 { "N", EPOCHS, [Rank "by model: 300"], main }
     /// Maximum number of leaves of each tree.
-    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists"] }
+    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists, or 5,000 in one"] }
     /// Minimum number of rows per leaf.
     "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists"] }
     /// Feature transforms, fitted to the training data and stored in the model.
