@@ -100,6 +100,8 @@ fn every_parameter_of_the_catalog_changes_scores_or_gradients() {
                 "mlp:hidden=6-4:activation=silu",
                 "mlp:hidden=6-4:activation=tanh",
                 "mlp:hidden=6-4:activation=sigmoid",
+                "mlp:hidden=6-4:embed=periodic",
+                "mlp:hidden=6-4:embed=periodic:frequency=2",
                 "mlp:hidden=6-4:dropout=0.5",
                 "mlp:hidden=6-4:norm=layer",
                 "mlp:hidden=6-4:norm=batch",
