@@ -158,6 +158,7 @@ def run(arguments, test):
     done = written(results, keys)
     candidates = {name: flags for name, flags in plan["candidates"].items()}
     names = arguments.candidates or list(candidates)
+    objectives = [name for name in plan["objectives"] if arguments.objective in (None, name)]
     end = time.time() + 60 * arguments.minutes
     folder = pathlib.Path(tempfile.gettempdir()) / f"toprank-defaults-{os.getuid()}-{hashlib.sha256(json.dumps(plan['sets']).encode()).hexdigest()[:12]}"
     folder.mkdir(exist_ok=True)
@@ -169,7 +170,7 @@ def run(arguments, test):
             for name in names:
                 for of in plan["sets"]:
                     of = {"rows": plan.get("rows", 20000), **of}
-                    for objective in plan["objectives"]:
+                    for objective in objectives:
                         if (of["name"], objective, name, str(seed)) in done:
                             continue
                         if time.time() > end:
@@ -230,6 +231,7 @@ def main():
         sub.add_argument("plan")
         sub.add_argument("results")
         sub.add_argument("--minutes", type=float, default=30)
+        sub.add_argument("--objective", help="only this one")
         sub.add_argument("candidates", nargs="+" if name == "test" else "*")
     for name in ("table", "table-test"):
         sub = which.add_parser(name)
