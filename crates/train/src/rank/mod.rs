@@ -14,6 +14,7 @@ pub mod choice;
 pub(crate) mod classes;
 pub mod config;
 mod data_defaults;
+mod first_scores;
 pub mod folds;
 pub(crate) mod graph_model;
 pub mod job;

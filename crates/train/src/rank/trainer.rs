@@ -12,10 +12,11 @@ was never interrupted.
 
 use std::sync::Arc;
 
-use toprank_core::{Differentiable, ParamError, Stream};
+use toprank_core::{Differentiable, ParamError, Spec, Stream};
 use toprank_metrics::evaluate;
 use toprank_objectives::{Draws, State};
 
+use super::first_scores::start_at_best_constant;
 use super::scoring::Scoring;
 use crate::error::TrainError;
 use crate::fit::average::{self, Average};
@@ -71,7 +72,7 @@ impl<'a> Trainer<'a> {
                 return Err(TrainError::unsuitable(what, &found, &model.width().to_string()));
             }
         }
-        let parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
+        let mut parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
         let two_steps = parameters.optimiser.needs_previous();
         let (spec, kind) = sampler::parse(config.sampler())?;
         if train.lists.pairs.is_some() && spec.name != "lists" {
@@ -81,6 +82,9 @@ impl<'a> Trainer<'a> {
         let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
         let stages = Stages::new(config, two_steps, open)?;
         stages.check_two_steps(two_steps)?;
+        if !bounded(config)? {
+            start_at_best_constant(&stages.get(0).goal, train, &*model, &mut parameters.values)?;
+        }
         Ok(Trainer {
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
             state: stages.get(0).goal.state(train.lists)?,
@@ -137,6 +141,11 @@ impl<'a> Trainer<'a> {
         self.state = self.stages.get(stage).goal.state(self.train.lists)?;
         Ok(())
     }
+}
+
+/// Whether an output activation bounds the scores: then they are not shifted by an offset of the output.
+fn bounded(config: &Config) -> Result<bool, ParamError> {
+    Ok(Spec::parse(config.model())?.args.get("output").is_some_and(|output| output != "linear"))
 }
 
 impl TrainingLoop for Trainer<'_> {
