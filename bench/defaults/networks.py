@@ -6,8 +6,8 @@ python bench/defaults/networks.py test BINARY SHARED/data PLAN.toml TEST.csv CAN
 python bench/defaults/networks.py table-test PLAN.toml TEST.csv
 
 BINARY is the command `toprank`. PLAN names the sets, seeds, objectives and candidates (flags of `toprank train`); it is committed before
-its runs. `tries` trains every candidate on the training part (60 %) of every set, stops and keeps the best epoch by the validation part
-(20 %), and writes the two metrics of that part to TRIES.csv, one row per run. `table` prints means and the choice: every candidate's
+its runs. `tries` trains every candidate on the training part (60 %, at most `rows` rows) of every set, stops and keeps the best epoch by
+the validation part (20 %, or more of a large set), and writes the two metrics of that part to TRIES.csv, one row per run. `table` prints means and the choice: every candidate's
 mean advantage over the first one, over the sets of each half, where a set's half is a bit of the SHA-256 of its origin.
 `test` trains some candidates and the peers and evaluates them on the test part (20 %), which nothing else reads. All commands
 continue where their file ends. Candidates are `name = [flags]`; a peer is `sklearn-mlp` or `trees`.
@@ -46,7 +46,7 @@ def opened(path):
 
 
 def rows_of_table(data, of):
-    """Header and lines of a set with a label column, at most as many as it says, in a fixed order by hash."""
+    """Header, the label's place and lines of a set with a label column, in a fixed order by hash of its name."""
     with opened(data / of["file"]) as file:
         if of.get("format") == "libsvm":
             width = of["features"]
@@ -68,8 +68,7 @@ def rows_of_table(data, of):
                 header, *lines = lines
     place = header.index("label")
     order = sorted(range(len(lines)), key=lambda i: hashlib.sha256(f"{of['name']} {i}".encode()).digest())
-    lines = [lines[i] for i in order[: of["rows"]]]
-    return header, place, lines
+    return header, place, [lines[i] for i in order]
 
 
 def parts(data, of, folder):
@@ -87,8 +86,12 @@ def parts(data, of, folder):
         for k, path in enumerate(made):
             some = []
             for group in groups:
+                # 60/20/20; of a large set `rows` rows train, and four times as many validate and test.
                 n = len(group)
-                some += group[[0, n * 3 // 5, n * 4 // 5][k] : [n * 3 // 5, n * 4 // 5, n][k]]
+                least = min(1.0, of["rows"] / (0.6 * len(lines)))
+                train = round(0.6 * n * least)
+                other = min((n - train) // 2, 4 * train)
+                some += group[[0, train, train + other][k] : [train, train + other, train + 2 * other][k]]
             some.sort(key=lambda line: hashlib.sha256(",".join(line).encode()).digest())
             path.write_text("\n".join(",".join(line) for line in [header, *some]) + "\n")
     return made, ["--label", "label"]
@@ -169,7 +172,7 @@ def run(arguments, test):
         for seed in plan["seeds"]:
             for name in names:
                 for of in plan["sets"]:
-                    of = {"rows": plan.get("rows", 20000), **of}
+                    of = {"rows": plan.get("rows", 12000), **of}
                     for objective in objectives:
                         if (of["name"], objective, name, str(seed)) in done:
                             continue
