@@ -27,8 +27,8 @@ pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "embed",
         default: "none",
-        range: "none or periodic",
-        about: "embedding of the features before the first layer",
+        range: "none, periodic or auto",
+        about: "embedding of the features before the first layer; auto: periodic for up to 100 features",
     },
     Param {
         name: "frequency",
@@ -74,6 +74,15 @@ enum Norm {
 enum Embed {
     None,
     Periodic,
+    /// Periodic where there are few features: wide data are mostly counts and indicators, which have no waves to learn.
+    Auto,
+}
+
+impl Embed {
+    fn is_periodic(self, features: usize) -> bool {
+        const FEW: usize = 100;
+        self == Embed::Periodic || self == Embed::Auto && features <= FEW
+    }
 }
 
 /// A multi-layer perceptron; formula, source and cost are in the [module](self).
@@ -99,7 +108,7 @@ impl Mlp {
             embed: spec.args.one_of(
                 "embed",
                 "none",
-                &[("none", Embed::None), ("periodic", Embed::Periodic)],
+                &[("none", Embed::None), ("periodic", Embed::Periodic), ("auto", Embed::Auto)],
             )?,
             frequency: spec.args.positive("frequency", 0.1)?,
             dropout: spec.args.dropout("dropout", 0.0)?,
@@ -115,7 +124,7 @@ impl Compose for Mlp {
     fn compose(&self, width: usize, outputs: usize) -> Result<Built, ModelError> {
         let mut body = Chain::new();
         let mut inputs = width;
-        if self.embed == Embed::Periodic {
+        if self.embed.is_periodic(width) {
             body = body.then("embedding", PeriodicEmbedding::new(width));
             inputs = width * EMBEDDED;
         }
@@ -159,9 +168,9 @@ impl Architecture for Mlp {
     }
 
     fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
-        let (mut inputs, mut all) = match self.embed {
-            Embed::None => (width, 0),
-            Embed::Periodic => (width.checked_mul(EMBEDDED)?, periodic_size(width)),
+        let (mut inputs, mut all) = match self.embed.is_periodic(width) {
+            false => (width, 0),
+            true => (width.checked_mul(EMBEDDED)?, periodic_size(width)),
         };
         for &units in &self.hidden {
             all += dense_size(inputs, units);
@@ -184,7 +193,7 @@ impl Architecture for Mlp {
             schedule: "constant",
             average: "ema:decay=0.99",
             transforms: "missing:to=mean,robust,smooth-clip",
-            parameters: &[("embed", "periodic")],
+            parameters: &[("embed", "auto")],
         };
         TrainingDefaults { labels: Some(labels), ..TrainingDefaults::BASE }
     }

@@ -33,7 +33,7 @@ fn the_defaults_are_those_that_the_benchmarks_were_run_with() {
         schedule: "constant",
         average: "ema:decay=0.99",
         transforms: "missing:to=mean,robust,smooth-clip",
-        parameters: &[("embed", "periodic")],
+        parameters: &[("embed", "auto")],
     };
     for (name, expected) in [
         ("linear", TrainingDefaults { rate: 0.03, ..base }),

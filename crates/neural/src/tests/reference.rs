@@ -177,7 +177,7 @@ impl<'a> Reference<'a> {
     }
 
     fn mlp(&self, mut x: Rows) -> Rows {
-        if self.option("embed", "none") == "periodic" {
+        if self.option("embed", "none") != "none" {
             x = self.periodic(x);
         }
         let layers = self.option("hidden", "256-128").split('-').count();

@@ -5,7 +5,7 @@ Defaults that follow from the data, where the user sets nothing.
 |---|---|---|---|
 | binary, multi-label | `transforms` | `missing:to=mean,standardise` | a list is the whole data set here: what is fitted to it must hold for a single new row |
 | | | `missing:to=mean,robust,smooth-clip` for perceptrons | the same, and best validation over many sets (`bench/defaults`): extreme values do not set the scale |
-| binary, multi-label | `model` | `embed=periodic` where `mlp` does not set it | best validation over many sets (`bench/defaults`) |
+| binary, multi-label | `model` | `embed=auto` where `mlp` does not set it | best validation over many sets (`bench/defaults`) |
 | binary, multi-label | `weight-average` | `ema:decay=0.99` for perceptrons | the same; an average needs no planned end, so it suits early stopping |
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per epoch, with classes as frequent as in the data |
 | | | `strata:relevant=32:others=96:epoch=all` for the others | rare positives in every batch, every row in every epoch |
@@ -236,7 +236,7 @@ mod tests {
         for lists in [lists(&[5], None), lists(&[5, 5], Some(vec![0, 1]))] {
             let auprc = suited(&objective("auprc"), &lists);
             assert_eq!(auprc.transforms(), "missing:to=mean,robust,smooth-clip");
-            assert_eq!((auprc.model(), auprc.weight_average()), ("mlp:embed=periodic", "ema:decay=0.99"));
+            assert_eq!((auprc.model(), auprc.weight_average()), ("mlp:embed=auto", "ema:decay=0.99"));
             assert_eq!(suited(&model("linear"), &lists).transforms(), ROW_WISE_TRANSFORMS);
             assert_eq!(suited(&model("mlp:embed=none:hidden=8"), &lists).model(), "mlp:embed=none:hidden=8");
             assert_eq!(auprc.sampler(), CLASS_AWARE_SAMPLER);
@@ -247,10 +247,10 @@ mod tests {
                 let said = Settings { objective: Some(name.into()), ..model(kind) };
                 suited(&said, &lists).model().to_string()
             };
-            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:embed=periodic:output=sigmoid");
+            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:embed=auto:output=sigmoid");
             assert_eq!(region("tpauc-kl", "linear"), "linear:output=sigmoid");
-            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear:embed=periodic");
-            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp:embed=periodic");
+            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear:embed=auto");
+            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp:embed=auto");
             let linear = suited(&model("linear"), &lists).learning_rate();
             assert_eq!(linear, resolved(&model("linear")).learning_rate(), "its own default");
             let logistic = suited(&objective("logistic"), &lists);
