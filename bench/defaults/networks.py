@@ -6,9 +6,10 @@ python bench/defaults/networks.py test BINARY SHARED/data PLAN.toml TEST.csv CAN
 python bench/defaults/networks.py table-test PLAN.toml TEST.csv
 
 BINARY is the command `toprank`. PLAN names the sets, seeds, objectives and candidates (flags of `toprank train`); it is committed before
-its runs. `tries` trains every candidate on the training part (60 %, at most `rows` rows) of every set, stops and keeps the best epoch by
-the validation part (20 %, or more of a large set), and writes the two metrics of that part to TRIES.csv, one row per run. `table` prints means and the choice: every candidate's
-mean advantage over the first one, over the sets of each half, where a set's half is a bit of the SHA-256 of its origin.
+its runs. `tries` trains every candidate on the first part of every set (50 %, at most `rows` rows), stops it and keeps the best epoch by
+the second (15 %), and writes the two metrics of the third (15 %) to TRIES.csv, one row per run: the best value of a noisy curve says
+little about new rows. `table` prints means and gains over the first candidate, over the sets of each half, where a set's half is a bit of
+the SHA-256 of its origin. On queries the second part is the third, too.
 `test` trains some candidates and the peers and evaluates them on the test part (20 %), which nothing else reads. All commands
 continue where their file ends. Candidates are `name = [flags]`; a peer is `sklearn-mlp` or `trees`.
 """
@@ -72,26 +73,28 @@ def rows_of_table(data, of):
 
 
 def parts(data, of, folder):
-    """The three files of a set and their flags; labels are stratified."""
-    made = [folder / f"{of['name']}.{part}.{'txt' if 'folds' in of else 'csv'}" for part in ("train", "valid", "test")]
+    """The four files of a set and their flags; labels are stratified."""
+    made = [folder / f"{of['name']}.{part}.{'txt' if 'folds' in of else 'csv'}" for part in ("train", "stop", "choose", "test")]
     if "folds" in of:
         train, valid, test = of["folds"]
-        for path, files in zip(made, (train, valid, test)):
+        made[2] = made[1]
+        for path, files in zip((made[0], made[1], made[3]), (train, valid, test)):
             if not path.exists():
                 path.write_text("".join(opened(data / of["files"][k]).read() for k in files))
         return made, []
-    if not made[2].exists():
+    if not made[3].exists():
         header, place, lines = rows_of_table(data, of)
         groups = [[line for line in lines if (float(line[place]) > 0) is positive] for positive in (False, True)]
         for k, path in enumerate(made):
             some = []
             for group in groups:
-                # 60/20/20; of a large set `rows` rows train, and four times as many validate and test.
+                # 50/15/15/20; of a large set `rows` rows train, and the other parts have at most twice as many.
                 n = len(group)
-                least = min(1.0, of["rows"] / (0.6 * len(lines)))
-                train = round(0.6 * n * least)
-                other = min((n - train) // 2, 4 * train)
-                some += group[[0, train, train + other][k] : [train, train + other, train + 2 * other][k]]
+                train = round(n * min(0.5, of["rows"] / len(lines)))
+                stop = min(round(0.3 * (n - train)), 2 * train)
+                test = min(n - train - 2 * stop, 2 * train)
+                ends = [0, train, train + stop, train + 2 * stop, train + 2 * stop + test]
+                some += group[ends[k] : ends[k + 1]]
             some.sort(key=lambda line: hashlib.sha256(",".join(line).encode()).digest())
             path.write_text("\n".join(",".join(line) for line in [header, *some]) + "\n")
     return made, ["--label", "label"]
@@ -127,7 +130,7 @@ def trained(binary, of, made, flags, objective, candidate, seed, model):
 
 
 def sklearn_mlp(of, made, seed):
-    """scikit-learn's defaults behind its StandardScaler, on training and validation rows together: what its user would do."""
+    """scikit-learn's defaults behind its StandardScaler, on the rows that train and those that stop."""
     import numpy as np
     from sklearn.metrics import average_precision_score, roc_auc_score
     from sklearn.neural_network import MLPClassifier
@@ -140,9 +143,9 @@ def sklearn_mlp(of, made, seed):
         values = np.array([[float(x or "nan") for x in row] for row in rows[1:]])
         return np.nan_to_num(np.delete(values, place, axis=1)), (values[:, place] > 0).astype(int)
 
-    (x, y), (xv, yv), (xt, yt) = map(table, made)
+    (x, y), (xs, ys), _, (xt, yt) = map(table, made)
     model = make_pipeline(StandardScaler(), MLPClassifier(random_state=seed))
-    model.fit(np.vstack([x, xv]), np.concatenate([y, yv]))
+    model.fit(np.vstack([x, xs]), np.concatenate([y, ys]))
     scores = model.predict_proba(xt)[:, 1]
     return [average_precision_score(yt, scores), roc_auc_score(yt, scores)]
 
@@ -187,7 +190,7 @@ def run(arguments, test):
                             else:
                                 own = ["--model", "trees"] if name == "trees" else candidates[name]
                                 seconds, epoch, epochs, last = trained(arguments.binary, of, made, flags, asked, own, seed, model)
-                                values = evaluated(arguments.binary, of, model, made[2 if test else 1], flags)
+                                values = evaluated(arguments.binary, of, model, made[3 if test else 2], flags)
                                 more = ["" if test else last, epoch, epochs, f"{seconds:.1f}"]
                             values = [f"{value:.5f}" for value in values]
                         except RuntimeError as error:
