@@ -96,7 +96,10 @@ def parts(data, of, folder):
                 ends = [0, train, train + stop, train + 2 * stop, train + 2 * stop + test]
                 some += group[ends[k] : ends[k + 1]]
             some.sort(key=lambda line: hashlib.sha256(",".join(line).encode()).digest())
-            path.write_text("\n".join(",".join(line) for line in [header, *some]) + "\n")
+            # Written whole or not at all, as another run of this script may read it.
+            new = path.with_name(f"{path.name}.{os.getpid()}")
+            new.write_text("\n".join(",".join(line) for line in [header, *some]) + "\n")
+            new.replace(path)
     return made, ["--label", "label"]
 
 
@@ -166,7 +169,7 @@ def run(arguments, test):
     names = arguments.candidates or list(candidates)
     objectives = [name for name in plan["objectives"] if arguments.objective in (None, name)]
     end = time.time() + 60 * arguments.minutes
-    folder = pathlib.Path(tempfile.gettempdir()) / f"toprank-defaults-{os.getuid()}-{hashlib.sha256(json.dumps(plan['sets']).encode()).hexdigest()[:12]}"
+    folder = pathlib.Path(tempfile.gettempdir()) / f"toprank-defaults-{os.getuid()}-{hashlib.sha256((json.dumps(plan) + pathlib.Path(__file__).read_text()).encode()).hexdigest()[:12]}"
     folder.mkdir(exist_ok=True)
     with open(results, "a", newline="") as file, tempfile.TemporaryDirectory() as scratch:
         out = csv.writer(file, lineterminator="\n")
