@@ -303,6 +303,14 @@ pub struct LabelDefaults {
     pub optimiser: &'static str,
     /// The optimiser for pointwise and bilevel objectives, which give a gradient to fewer rows of a batch.
     pub sparse_optimiser: &'static str,
+    /// The learning-rate schedule.
+    pub schedule: &'static str,
+    /// The averaging of the parameters.
+    pub average: &'static str,
+    /// The feature transforms.
+    pub transforms: &'static str,
+    /// Parameters of the model and their values, where the user does not set them.
+    pub parameters: &'static [(&'static str, &'static str)],
 }
 
 impl TrainingDefaults {

@@ -44,6 +44,7 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
         "Sign" => each(|x| if x == 0.0 || x.is_nan() { x } else { x.signum() }),
         "Log" => each(f64::ln),
         "Sqrt" => each(f64::sqrt),
+        "Cos" => each(f64::cos),
         "IsNaN" => each(|x| f64::from(u8::from(x.is_nan()))),
         "Relu" => each(|x| x.max(0.0)),
         "Tanh" => each(f64::tanh),

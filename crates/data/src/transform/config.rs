@@ -35,6 +35,18 @@ pub static TRANSFORMS: &[Transform] = &[
         parse: |_| Ok(StepConfig::MinMax),
     },
     Transform {
+        name: "robust",
+        about: "subtract the median, divide by the interquartile range: extreme values do not set the scale",
+        params: &[],
+        parse: |_| Ok(StepConfig::Robust),
+    },
+    Transform {
+        name: "smooth-clip",
+        about: "x / sqrt(1 + (x / bound)^2): about x near 0, never beyond ±bound",
+        params: &[Param { name: "bound", default: "3", range: "(0, ∞)", about: "limit of large values" }],
+        parse: |spec| Ok(StepConfig::SmoothClip { bound: spec.args.positive("bound", 3.0)? }),
+    },
+    Transform {
         name: "clip",
         about: "clip to quantiles of the training data, or to bounds",
         params: &[
@@ -113,6 +125,13 @@ pub enum StepConfig {
     },
     /// From 0 to 1.
     MinMax,
+    /// Median 0, interquartile range 1.
+    Robust,
+    /// x / √(1 + (x / bound)²).
+    SmoothClip {
+        /// Limit of large values.
+        bound: f64,
+    },
     /// No further out than this.
     Clip(Clip),
     /// Within each list.

@@ -17,6 +17,14 @@ pub(super) fn fit(train: &Dataset, config: &StepConfig) -> Step {
             let (min, max) = column.range();
             (min, max - min)
         }),
+        StepConfig::Robust => affine(train, |column| {
+            column.sort();
+            let [low, median, high] = [0.25, 0.5, 0.75].map(|q| column.quantile(q));
+            let (min, max) = column.range();
+            // Where at least half of the values are equal, the others say how wide the feature is.
+            (median, if high > low { high - low } else { (max - min) / 2.0 })
+        }),
+        StepConfig::SmoothClip { bound } => Step::SmoothClip { bound },
         StepConfig::Clip(clip) => {
             let ends = columns(train, |column| match clip {
                 Clip::Bounds { min, max } => (min, max),

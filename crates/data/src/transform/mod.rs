@@ -6,6 +6,8 @@ Feature transforms: fitted on training data, applied to any data with the same f
 | `log1p`                      | sign(x)·ln(1 + \|x\|)                             | stay sparse                      |
 | `standardise[:centre=no]`    | (x − mean) / deviation; x / deviation             | become dense; `centre=no` not    |
 | `minmax`                     | (x − min) / (max − min)                           | become dense unless every min is 0 |
+| `robust`                     | (x − median) / interquartile range; where that is 0, 2 (x − median) / (max − min) | become dense unless every median is 0 |
+| `smooth-clip[:bound=3]`      | x / √(1 + (x / bound)²)                           | stay sparse                      |
 | `clip:low=0.01:high=0.99`    | x within these quantiles of the training data     | become dense if a bound excludes 0 |
 | `clip:min=0:max=10`          | x within these bounds                             | the same                         |
 | `per-list[:kind=minmax]`     | z-score or min–max within the list                | become dense                     |
@@ -14,6 +16,9 @@ Feature transforms: fitted on training data, applied to any data with the same f
 Missing values stay missing in every step but `missing`. A constant feature becomes 0 (nothing is divided by 0). Means,
 deviations, bounds and quantiles are those of the finite values; the deviation divides by n. Categorical features pass
 unchanged. Sparse data that would take more than [`MOST_DENSE`] values are refused.
+
+`robust,smooth-clip` is the preprocessing of RealMLP: Holzmüller, Grinsztajn, Steinwart, "Better by default: Strong pre-tuned MLPs and
+boosted trees on tabular data", NeurIPS 2024, appendix A.1.
 
 ```
 use toprank_core::Lists;

@@ -16,12 +16,17 @@ pub const MOST_DENSE: usize = 1 << 30;
 pub enum Step {
     /// sign(x) ln(1 + |x|).
     Log1p,
-    /// (x − shift) · factor: standardise and min–max.
+    /// (x − shift) · factor: standardise, min–max and robust scaling.
     Affine {
         /// Subtracted.
         shift: Vec<f64>,
         /// Multiplied with.
         factor: Vec<f64>,
+    },
+    /// x / √(1 + (x / bound)²).
+    SmoothClip {
+        /// Limit of large values.
+        bound: f64,
     },
     /// x within [low, high].
     Clip {
@@ -58,7 +63,7 @@ impl Step {
     /// That its fitted numbers are those of `width` features.
     pub(super) fn check(&self, width: usize) -> Result<(), ParamError> {
         let counts = match self {
-            Step::Log1p | Step::PerList { .. } => [width; 2],
+            Step::Log1p | Step::SmoothClip { .. } | Step::PerList { .. } => [width; 2],
             Step::Affine { shift, factor } => [shift.len(), factor.len()],
             Step::Clip { low, high } => [low.len(), high.len()],
             Step::Missing { fill, indicators } => {
@@ -88,7 +93,8 @@ impl Step {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Step::Log1p => "log1p",
-            Step::Affine { .. } => "standardise or minmax",
+            Step::Affine { .. } => "standardise, minmax or robust",
+            Step::SmoothClip { .. } => "smooth-clip",
             Step::Clip { .. } => "clip",
             Step::PerList { .. } => "per-list",
             Step::Missing { .. } => "missing",
@@ -107,6 +113,11 @@ impl Step {
                     *x = ((f64::from(*x) - shift[feature]) * factor[feature]) as f32;
                 });
             }
+            // Divided by x², so that an infinite value becomes the bound and not infinity over infinity.
+            Step::SmoothClip { bound } => plain.for_each(|(_, x)| {
+                let size = f64::from(*x);
+                *x = f32::copysign((1.0 / (1.0 / (size * size) + 1.0 / (bound * bound)).sqrt()) as f32, *x);
+            }),
             // Not `clamp`: NaN stays NaN either way, but fitted bounds may be out of order, and clamp would panic.
             Step::Clip { low, high } => plain.for_each(|(feature, x)| {
                 let y = if *x < low[feature] { low[feature] } else { *x };

@@ -69,6 +69,13 @@ fn each_step_follows_its_formula() {
         ("standardise", [(1.0 - mean) / deviation, (-3.0 - mean) / deviation, NAN, (8.0 - mean) / deviation]),
         ("standardise:centre=no", [1.0 / deviation, -3.0 / deviation, NAN, 8.0 / deviation]),
         ("minmax", [4.0 / 11.0, 0.0, NAN, 1.0]),
+        // Quartiles −1, 1 and 4.5 of −3, 1, 8.
+        ("robust", [0.0, -4.0 / 5.5, NAN, 7.0 / 5.5]),
+        (
+            "smooth-clip",
+            [1.0 / (10.0f32 / 9.0).sqrt(), -3.0 / 2f32.sqrt(), NAN, 8.0 / (73.0f32 / 9.0).sqrt()],
+        ),
+        ("smooth-clip:bound=1", [1.0 / 2f32.sqrt(), -3.0 / 10f32.sqrt(), NAN, 8.0 / 65f32.sqrt()]),
         ("clip:min=0", [1.0, 0.0, NAN, 8.0]),
         ("clip:min=-2:max=5", [1.0, -2.0, NAN, 5.0]),
         // Ranks 0.5 and 1.5 of −3, 1, 8.
@@ -104,15 +111,36 @@ fn per_list_looks_at_one_list_only() {
 fn constant_and_empty_features_do_not_divide_by_0() {
     // 0.1 three times: the mean rounds, yet the deviation is 0.
     let train = dense(2, vec![0.1, NAN, 0.1, NAN, 0.1, NAN], &[3]);
-    for text in ["standardise", "minmax", "per-list", "clip", "log1p", "missing:to=median"] {
+    for text in
+        ["standardise", "minmax", "robust", "per-list", "clip", "log1p", "smooth-clip", "missing:to=median"]
+    {
         let mut data = train.clone();
         Pipeline::fit_apply(&mut data, &steps(text)).unwrap();
         for row in rows(&data) {
             assert!(row[0].is_finite(), "{text}: {row:?}");
-            if text == "standardise" || text == "minmax" || text == "per-list" {
+            if ["standardise", "minmax", "robust", "per-list"].contains(&text) {
                 assert!(row[0].abs() < 1e-6, "{text}: {row:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_feature_of_mostly_equal_values_is_scaled_by_its_range() {
+    let train = dense(1, vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 10.0], &[7]);
+    for train in [train.clone(), sparse(&train)] {
+        let pipeline = Pipeline::fit(&train, &steps("robust,smooth-clip")).unwrap();
+        let mut test = dense(1, vec![0.0, 5.0, f32::INFINITY, f32::NEG_INFINITY, 1e-30], &[5]);
+        pipeline.apply(&mut test).unwrap();
+        // 2 · 5 / 10 = 1, and the bounds of infinite values.
+        assert!(close(&rows(&test), &[0.0, 1.0 / (10.0f32 / 9.0).sqrt(), 3.0, -3.0, 0.0].map(|x| vec![x])));
+        let (mut kept, stays) = (train.clone(), matches!(train.features, Matrix::Sparse(_)));
+        pipeline.apply(&mut kept).unwrap();
+        assert_eq!(
+            matches!(kept.features, Matrix::Sparse(_)),
+            stays,
+            "a median of 0 keeps sparse data sparse"
+        );
     }
 }
 
@@ -136,7 +164,7 @@ fn an_indicator_column_marks_what_missed_in_training() {
 fn categories_pass_unchanged() {
     let mut data = dense(2, vec![0.0, 5.0, 2.0, 7.0], &[2]);
     data.columns[0].levels = Some(["a", "b", "c"].into_iter().collect::<Names>());
-    for text in ["log1p", "standardise", "minmax", "clip:max=1", "per-list"] {
+    for text in ["log1p", "standardise", "minmax", "robust", "smooth-clip", "clip:max=1", "per-list"] {
         let mut copy = data.clone();
         Pipeline::fit_apply(&mut copy, &steps(text)).unwrap();
         let found: Vec<f32> = rows(&copy).iter().map(|row| row[0]).collect();
@@ -173,6 +201,8 @@ fn what_keeps_zero_keeps_sparse_data_sparse() {
         ("log1p", true),
         ("standardise:centre=no", true),
         ("minmax", true),
+        ("robust", false),
+        ("smooth-clip", true),
         ("missing:to=mean", true),
         ("clip:min=-1:max=1", true),
         ("clip:min=0.5", false),
@@ -190,12 +220,14 @@ fn wrong_entries_are_refused_with_what_would_be_right() {
     for (text, expected) in [
         (
             "scale",
-            "unknown transform \"scale\"; expected one of log1p, standardise, minmax, clip, per-list, missing",
+            "unknown transform \"scale\"; expected one of log1p, standardise, minmax, robust, smooth-clip, clip, \
+             per-list, missing",
         ),
         ("log1p:base=2", "the parameter of log1p must be absent, but is base"),
         ("clip:low=0.5:high=0.4", "high must be in [0.5, 1], but is 0.4"),
         ("clip:min=3:max=1", "max must be a number from 3 on, but is 1"),
         ("clip:min=3:low=0.1", "low or high must be absent where min or max is given, but is 0.1"),
+        ("smooth-clip:bound=0", "bound must be in (0, ∞), but is 0"),
         ("missing:to=max", "to must be keep, zero, mean or median, but is max"),
         ("per-list:kind=rank", "kind must be zscore or minmax, but is rank"),
     ] {
@@ -264,6 +296,7 @@ const ROW_WISE: &[&str] = &[
     "standardise",
     "standardise:centre=no",
     "minmax",
+    "robust,smooth-clip",
     "clip:low=0.2:high=0.7",
     "clip:min=-1:max=50",
     "missing:to=zero",
@@ -309,7 +342,7 @@ proptest! {
         values in prop::collection::vec(value(), 12..=12),
         others in prop::collection::vec(value(), 6..=6),
         text in prop::sample::select(vec![
-            "log1p,standardise", "standardise:centre=no", "minmax", "clip:low=0.2:high=0.7", "per-list",
+            "log1p,standardise", "standardise:centre=no", "minmax", "clip:low=0.2:high=0.7", "robust,smooth-clip", "per-list",
             "missing:to=mean,per-list:kind=minmax", "missing:to=median:indicator=yes,standardise", "clip:min=-1,log1p",
         ]),
     ) {

@@ -23,6 +23,7 @@ mod dense;
 mod dropout;
 mod graph;
 mod layer_norm;
+mod periodic;
 
 use toprank_core::{Block, Role};
 use toprank_onnx::{Graph, Value};
@@ -36,6 +37,8 @@ pub use dropout::Dropout;
 pub(crate) use dropout::add_noise;
 pub use graph::{Aggregate, GraphEmbedding, Pool};
 pub use layer_norm::LayerNorm;
+pub use periodic::PeriodicEmbedding;
+pub(crate) use periodic::{EMBEDDED, periodic_size};
 
 use crate::Pass;
 use crate::onnx::Inputs;

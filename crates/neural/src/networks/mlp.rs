@@ -8,7 +8,8 @@ use toprank_core::{
 
 use super::{Built, Compose};
 use crate::layers::{
-    Activation, BatchNorm, Chain, Dense, LayerNorm, batch_norm_size, dense_size, layer_norm_size,
+    Activation, BatchNorm, Chain, Dense, EMBEDDED, LayerNorm, PeriodicEmbedding, batch_norm_size, dense_size,
+    layer_norm_size, periodic_size,
 };
 use crate::network::NOISE as NOISE_LAYER;
 use crate::params::{ACTIVATION, NOISE, activation, noise};
@@ -23,6 +24,18 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "widths of the hidden layers",
     },
     ACTIVATION,
+    Param {
+        name: "embed",
+        default: "none",
+        range: "none, periodic or auto",
+        about: "embedding of the features before the first layer; auto: periodic for up to 100 features",
+    },
+    Param {
+        name: "frequency",
+        default: "0.1",
+        range: "(0, ∞)",
+        about: "standard deviation of the initial frequencies of periodic embeddings",
+    },
     Param { name: "dropout", default: "0", range: "[0, 1)", about: "dropout rate of hidden units" },
     Param {
         name: "norm",
@@ -56,11 +69,29 @@ enum Norm {
     Batch,
 }
 
+/// Embedding of the features before the first layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Embed {
+    None,
+    Periodic,
+    /// Periodic where there are few features: wide data are mostly counts and indicators, which have no waves to learn.
+    Auto,
+}
+
+impl Embed {
+    fn is_periodic(self, features: usize) -> bool {
+        const FEW: usize = 100;
+        self == Embed::Periodic || self == Embed::Auto && features <= FEW
+    }
+}
+
 /// A multi-layer perceptron; formula, source and cost are in the [module](self).
 #[derive(Clone, Debug)]
 pub(crate) struct Mlp {
     hidden: Vec<usize>,
     activation: Activation,
+    embed: Embed,
+    frequency: f64,
     dropout: f64,
     norm: Norm,
     noise: f64,
@@ -74,6 +105,12 @@ impl Mlp {
         Ok(Mlp {
             hidden: hidden(spec)?,
             activation: activation(spec)?,
+            embed: spec.args.one_of(
+                "embed",
+                "none",
+                &[("none", Embed::None), ("periodic", Embed::Periodic), ("auto", Embed::Auto)],
+            )?,
+            frequency: spec.args.positive("frequency", 0.1)?,
             dropout: spec.args.dropout("dropout", 0.0)?,
             norm: spec.args.one_of("norm", "none", &norms)?,
             noise: noise(spec)?,
@@ -87,6 +124,10 @@ impl Compose for Mlp {
     fn compose(&self, width: usize, outputs: usize) -> Result<Built, ModelError> {
         let mut body = Chain::new();
         let mut inputs = width;
+        if self.embed.is_periodic(width) {
+            body = body.then("embedding", PeriodicEmbedding::new(width));
+            inputs = width * EMBEDDED;
+        }
         for (layer, &units) in self.hidden.iter().enumerate() {
             body = body.then(format!("layers.{layer}.linear"), Dense::new(inputs, units));
             body = match self.norm {
@@ -97,10 +138,14 @@ impl Compose for Mlp {
             body = body.activation(self.activation).dropout(self.dropout, NOISE_LAYER + 1 + layer as u32);
             inputs = units;
         }
-        let (rectifies, start) = (self.activation.rectifies(), self.start);
+        let (rectifies, start, frequency) = (self.activation.rectifies(), self.start, self.frequency);
         let network = Network::new(body.then("output", Dense::new(inputs, outputs)))
             .with_noise(self.noise)
-            .initialised_by(move |block, random, values| init(block, rectifies, start, random, values));
+            .initialised_by(move |block, random, values| {
+                if !PeriodicEmbedding::init(block, frequency, random, values) {
+                    init(block, rectifies, start, random, values);
+                }
+            });
         Ok(Built { network, output: self.output })
     }
 }
@@ -123,8 +168,10 @@ impl Architecture for Mlp {
     }
 
     fn parameters(&self, width: usize, outputs: usize) -> Option<u128> {
-        let mut inputs = width;
-        let mut all = 0;
+        let (mut inputs, mut all) = match self.embed.is_periodic(width) {
+            false => (width, 0),
+            true => (width.checked_mul(EMBEDDED)?, periodic_size(width)),
+        };
         for &units in &self.hidden {
             all += dense_size(inputs, units);
             all += match self.norm {
@@ -138,9 +185,16 @@ impl Architecture for Mlp {
     }
 
     fn defaults(&self) -> TrainingDefaults {
-        // Chosen on small binary data sets that `bench/top` does not report on, with every objective.
-        let labels =
-            LabelDefaults { rate: 0.01, optimiser: "adamw:decay=3", sparse_optimiser: "adamw:decay=1" };
+        // Chosen on validation data of many sets with `bench/defaults`; rate and optimisers before, on small sets.
+        let labels = LabelDefaults {
+            rate: 0.01,
+            optimiser: "adamw:decay=3",
+            sparse_optimiser: "adamw:decay=1",
+            schedule: "constant",
+            average: "ema:decay=0.99",
+            transforms: "missing:to=mean,robust,smooth-clip",
+            parameters: &[("embed", "auto")],
+        };
         TrainingDefaults { labels: Some(labels), ..TrainingDefaults::BASE }
     }
 }

@@ -26,7 +26,15 @@ fn every_network_has_defaults_that_a_user_could_write() {
 #[test]
 fn the_defaults_are_those_that_the_benchmarks_were_run_with() {
     let base = TrainingDefaults::BASE;
-    let labels = LabelDefaults { rate: 0.01, optimiser: "adamw:decay=3", sparse_optimiser: "adamw:decay=1" };
+    let labels = LabelDefaults {
+        rate: 0.01,
+        optimiser: "adamw:decay=3",
+        sparse_optimiser: "adamw:decay=1",
+        schedule: "constant",
+        average: "ema:decay=0.99",
+        transforms: "missing:to=mean,robust,smooth-clip",
+        parameters: &[("embed", "auto")],
+    };
     for (name, expected) in [
         ("linear", TrainingDefaults { rate: 0.03, ..base }),
         ("mlp", TrainingDefaults { labels: Some(labels), ..base }),

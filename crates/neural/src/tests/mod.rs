@@ -28,6 +28,8 @@ pub const CASES: &[&str] = &[
     "mlp:hidden=6:activation=sigmoid",
     "mlp:hidden=6-5-4:norm=layer",
     "mlp:hidden=6-5:norm=batch:activation=tanh",
+    "mlp:hidden=5:embed=periodic",
+    "mlp:hidden=6-4:embed=auto:frequency=0.5:noise=0.1:activation=silu",
     "mlp:hidden=8-8:dropout=0.3",
     "mlp:hidden=6:noise=0.5",
     "mlp:hidden=6-4:norm=batch:dropout=0.2:noise=0.2:activation=gelu",

@@ -156,7 +156,30 @@ impl<'a> Reference<'a> {
         x.into_iter().zip(mask.chunks(width)).map(times).collect()
     }
 
+    /// Sixteen waves of every feature, three sums of them, and the features.
+    fn periodic(&self, x: Rows) -> Rows {
+        let of = |part: &str| self.block(&format!("embedding.{part}")).unwrap();
+        let width = x.first().map_or(0, Vec::len);
+        let wave = |feature: usize, k: usize, x: f64| {
+            let turns = of("frequency")[feature * 16 + k] * x + of("phase")[feature * 16 + k];
+            (std::f64::consts::TAU * turns).cos()
+        };
+        let mixed = |row: &[f64], d: usize, feature: usize| {
+            let weight = |k: usize| of("mix")[(d * width + feature) * 16 + k];
+            of("bias")[d * width + feature]
+                + (0..16).map(|k| weight(k) * wave(feature, k, row[feature])).sum::<f64>()
+        };
+        let embedded = |row: Vec<f64>| -> Vec<f64> {
+            let mixes = (0..3).flat_map(|d| (0..width).map(move |feature| (d, feature)));
+            mixes.map(|(d, feature)| mixed(&row, d, feature)).chain(row.iter().copied()).collect()
+        };
+        x.into_iter().map(embedded).collect()
+    }
+
     fn mlp(&self, mut x: Rows) -> Rows {
+        if self.option("embed", "none") != "none" {
+            x = self.periodic(x);
+        }
         let layers = self.option("hidden", "256-128").split('-').count();
         for layer in 0..layers {
             x = self.dense(&format!("layers.{layer}.linear"), &x);

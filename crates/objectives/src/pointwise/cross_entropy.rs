@@ -2,8 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{OfItem, SUM, over_items};
-use crate::kernels::scalar::{sigmoid, softplus};
+use super::{OfItem, SMOOTHING, SUM, of_target, over_items, smoothing};
 use crate::objective::{Hessian, Input, Objective, Out};
 use crate::params::RELEVANT;
 use crate::state::ListState;
@@ -18,12 +17,14 @@ pub(crate) const PARAMS: &[Param] = &[
     },
     SUM,
     RELEVANT,
+    SMOOTHING,
 ];
 pub(crate) const EXAMPLES: &[&str] = &[
     "cross-entropy:relevant-weight=5",
     "cross-entropy:relevant-weight=balanced",
     "cross-entropy:sum=true",
     "cross-entropy:relevant=2",
+    "cross-entropy:smoothing=0.1",
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
@@ -31,7 +32,11 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         Some("balanced") => None,
         _ => Some(spec.args.positive("relevant-weight", 1.0)?),
     };
-    Ok(Box::new(CrossEntropy { relevant_weight, sum: spec.args.flag("sum", false)? }))
+    Ok(Box::new(CrossEntropy {
+        relevant_weight,
+        sum: spec.args.flag("sum", false)?,
+        smoothing: smoothing(spec)?,
+    }))
 }
 
 /// Weighted cross-entropy; formula, source and cost are in the [module](self).
@@ -40,6 +45,7 @@ struct CrossEntropy {
     /// `None`: balanced.
     relevant_weight: Option<f64>,
     sum: bool,
+    smoothing: f64,
 }
 
 impl Objective for CrossEntropy {
@@ -57,12 +63,10 @@ impl Objective for CrossEntropy {
         let balanced = if relevant > 0.0 && others > 0.0 { others / relevant } else { 1.0 };
         let heavy = self.relevant_weight.unwrap_or(balanced);
         over_items(input, out, self.sum, |j, s| {
-            let (w, sign) = if input.is_relevant(j) { (heavy, -1.0) } else { (1.0, 1.0) };
-            OfItem {
-                loss: w * softplus(sign * s),
-                slope: w * sign * sigmoid(sign * s),
-                curve: w * sigmoid(s) * sigmoid(-s),
-            }
+            let (w, t) = if input.is_relevant(j) { (heavy, 1.0) } else { (1.0, 0.0) };
+            let OfItem { loss, slope, curve } =
+                of_target((1.0 - self.smoothing) * t + self.smoothing / 2.0, s);
+            OfItem { loss: w * loss, slope: w * slope, curve: w * curve }
         })
     }
 }

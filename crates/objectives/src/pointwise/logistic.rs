@@ -2,8 +2,7 @@
 
 use toprank_core::{Param, ParamError, Spec};
 
-use super::{OfItem, SUM, over_items};
-use crate::kernels::scalar::{sigmoid, softplus};
+use super::{SMOOTHING, SUM, of_target, over_items, smoothing};
 use crate::objective::{Hessian, Input, Objective, Out};
 use crate::params::RELEVANT;
 use crate::state::ListState;
@@ -18,12 +17,14 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "soft targets: the label divided by this number, clipped to [0, 1], instead of relevant or not",
     },
     SUM,
+    SMOOTHING,
 ];
-pub(crate) const EXAMPLES: &[&str] = &["logistic:relevant=2", "logistic:certain=4", "logistic:sum=true"];
+pub(crate) const EXAMPLES: &[&str] =
+    &["logistic:relevant=2", "logistic:certain=4", "logistic:sum=true", "logistic:smoothing=0.1"];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let certain = spec.args.get("certain").map(|_| spec.args.positive("certain", 1.0)).transpose()?;
-    Ok(Box::new(Logistic { certain, sum: spec.args.flag("sum", false)? }))
+    Ok(Box::new(Logistic { certain, sum: spec.args.flag("sum", false)?, smoothing: smoothing(spec)? }))
 }
 
 /// Logistic loss of single items; formula, source and cost are in the [module](self).
@@ -31,6 +32,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
 struct Logistic {
     certain: Option<f64>,
     sum: bool,
+    smoothing: f64,
 }
 
 impl Objective for Logistic {
@@ -48,10 +50,7 @@ impl Objective for Logistic {
                 None => f64::from(u8::from(input.is_relevant(j))),
                 Some(certain) => (f64::from(input.list.labels[j]) / certain).clamp(0.0, 1.0),
             };
-            // t·softplus(−s) + (1 − t)·softplus(s): no difference of large numbers.
-            let loss = t * softplus(-s) + (1.0 - t) * softplus(s);
-            let (p, q) = (sigmoid(s), sigmoid(-s));
-            OfItem { loss, slope: (1.0 - t) * p - t * q, curve: p * q }
+            of_target((1.0 - self.smoothing) * t + self.smoothing / 2.0, s)
         })
     }
 }
@@ -79,6 +78,12 @@ mod tests {
         let (loss, gradient) = of("logistic:certain=4:sum=true", &[0.0, 0.0, 0.0], &[3.0, 9.0, -1.0]);
         assert!((loss - 3.0 * 2f64.ln()).abs() < 1e-15);
         assert_eq!(gradient, [0.5 - 0.75, 0.5 - 1.0, 0.5 - 0.0]);
+    }
+
+    #[test]
+    fn smoothed_targets_are_between_the_labels_and_one_half() {
+        let (_, gradient) = of("logistic:smoothing=0.2:sum=true", &[0.0, 0.0], &[1.0, 0.0]);
+        assert!((gradient[0] - (0.5 - 0.9)).abs() < 1e-15 && (gradient[1] - (0.5 - 0.1)).abs() < 1e-15);
     }
 
     #[test]

@@ -8,9 +8,10 @@ pub mod multiclass;
 pub mod ordinal;
 pub mod squared;
 
-use toprank_core::Param;
+use toprank_core::{Param, ParamError, Spec};
 
 use crate::catalog::family;
+use crate::kernels::scalar::{sigmoid, softplus};
 use crate::objective::{Input, Out};
 
 family! { "pointwise":
@@ -29,6 +30,27 @@ const SUM: Param = Param {
     range: "true or false",
     about: "sum over items instead of the mean, as in a regression over all items",
 };
+
+/// Targets away from 0 and 1.
+const SMOOTHING: Param = Param {
+    name: "smoothing",
+    default: "0",
+    range: "in [0, 1)",
+    about: "ε: label smoothing, a target t becomes (1 − ε) t + ε / 2",
+};
+
+/// ε of a spec.
+fn smoothing(spec: &Spec) -> Result<f64, ParamError> {
+    spec.args.number(SMOOTHING.name, 0.0, SMOOTHING.range, |x| (0.0..1.0).contains(&x))
+}
+
+/// Logistic loss of an item whose score is the log-odds of the target t.
+fn of_target(t: f64, s: f64) -> OfItem {
+    let (p, q) = (sigmoid(s), sigmoid(-s));
+    // t·softplus(−s) + (1 − t)·softplus(s): no difference of large numbers.
+    let loss = t * softplus(-s) + (1.0 - t) * softplus(s);
+    OfItem { loss, slope: (1.0 - t) * p - t * q, curve: p * q }
+}
 
 /// Loss of one item with its first and second derivative in the score.
 struct OfItem {

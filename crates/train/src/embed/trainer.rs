@@ -398,7 +398,7 @@ impl TrainingLoop for Trainer<'_> {
     /// From the warm-up to the objective itself: last layer, optimiser, memory and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
         let (config, rows) = (&self.common.config, self.groups.rows());
-        self.parameters.restart(&*self.model, config.optimiser(), config.seed())?;
+        self.parameters.restart(&*self.model, config)?;
         self.memory = Memory::new(config.memory() as usize, self.model.outputs(), rows);
         self.enter_stage(self.common.position.stage + 1)?;
         self.common.position.step = 0;

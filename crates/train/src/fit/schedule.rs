@@ -9,7 +9,9 @@ Schedules: the learning rate of each step of a run.
 | `theory` | η · (t + 1)^(−1/3), t the steps since the warm-up |
 | `inverse` | η · (2t + 1)/(t + 1)² |
 
-Every one takes `warmup`, a share of the whole run over which the rate first grows linearly to η.
+Every one takes `warmup`, a share of the whole run over which the rate first grows linearly to η, and `epochs`, the number of epochs
+that it is planned for: a run that is shorter is cut, one that is longer keeps the last rate. So a model that is trained again for as
+many epochs as validation found best goes through the same rates.
 
 ```
 use toprank_train::fit::schedule;
@@ -28,6 +30,7 @@ use toprank_core::{Entry, Param, ParamError, Spec, catalog};
 pub struct Schedule {
     shape: Shape,
     warmup: f64,
+    epochs: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +43,11 @@ enum Shape {
 }
 
 impl Schedule {
+    /// The steps that it is planned for, in a run of `steps` steps whose epochs have `per_epoch`.
+    pub fn planned(&self, per_epoch: u64, steps: u64) -> u64 {
+        self.epochs.map_or(steps, |epochs| per_epoch.saturating_mul(u64::from(epochs)))
+    }
+
     /// The rate of step `step` (from 0) of `total` steps, whose highest rate is `base`.
     pub fn rate(&self, step: u64, total: u64, base: f64) -> f64 {
         let warm = (self.warmup * total as f64).round() as u64;
@@ -71,9 +79,36 @@ const WARMUP: Param = Param {
     about: "share of the run over which the rate grows to its full height",
 };
 
+const EPOCHS: Param = Param {
+    name: "epochs",
+    default: "those of the run",
+    range: "an integer from 1 to 4294967295",
+    about: "epochs that the schedule is planned for; a run of fewer is cut, one of more keeps the last rate",
+};
+
 fn with(spec: &Spec, shape: Shape) -> Result<Box<Schedule>, ParamError> {
     let warmup = spec.args.number("warmup", 0.0, WARMUP.range, |x| (0.0..1.0).contains(&x))?;
-    Ok(Box::new(Schedule { shape, warmup }))
+    let epochs =
+        spec.args.get(EPOCHS.name).map(|_| spec.args.count(EPOCHS.name, 1, u32::MAX as usize)).transpose()?;
+    Ok(Box::new(Schedule { shape, warmup, epochs: epochs.map(|epochs| epochs as u32) }))
+}
+
+/// The schedule that `text` names, planned for so many epochs however long the run will be, unless it says how many itself.
+///
+/// ```
+/// use toprank_train::fit::schedule::planned_for;
+/// assert_eq!(planned_for("cosine", 40).unwrap(), "cosine:epochs=40");
+/// assert_eq!(planned_for("cosine:epochs=30", 40).unwrap(), "cosine:epochs=30");
+/// ```
+///
+/// # Errors
+/// If there is no such schedule.
+pub fn planned_for(text: &str, epochs: u32) -> Result<String, ParamError> {
+    let (mut spec, schedule) = parse(text)?;
+    if schedule.epochs.is_none() {
+        spec.args.0.push((EPOCHS.name.into(), epochs.to_string()));
+    }
+    Ok(spec.to_string())
 }
 
 /// Every schedule.
@@ -83,7 +118,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         family: "schedules",
         about: "the same learning rate in every step",
         page: include_str!("pages/constant.md"),
-        params: &[WARMUP],
+        params: &[WARMUP, EPOCHS],
         make: |spec| with(spec, Shape::Constant),
     },
     Entry {
@@ -105,6 +140,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
                 about: "what the rate is multiplied by",
             },
             WARMUP,
+            EPOCHS,
         ],
         make: |spec| {
             let share = |x: f64| x > 0.0 && x <= 1.0;
@@ -126,6 +162,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
                 about: "the learning rate at the end, as a fraction of the full one",
             },
             WARMUP,
+            EPOCHS,
         ],
         make: |spec| {
             let floor = spec.args.number("floor", 0.0, "in [0, 1]", |x| (0.0..=1.0).contains(&x))?;
@@ -137,7 +174,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         family: "schedules",
         about: "t^(-1/3), the decay of the convergence proofs",
         page: include_str!("pages/theory.md"),
-        params: &[WARMUP],
+        params: &[WARMUP, EPOCHS],
         make: |spec| with(spec, Shape::Theory),
     },
     Entry {
@@ -145,7 +182,7 @@ pub static SCHEDULES: &[Entry<Schedule>] = &[
         family: "schedules",
         about: "(2t + 1)/(t + 1)², about 2/t: the decay of SOPRC's convergence proof",
         page: include_str!("pages/inverse.md"),
-        params: &[WARMUP],
+        params: &[WARMUP, EPOCHS],
         make: |spec| with(spec, Shape::Inverse),
     },
 ];
@@ -198,12 +235,25 @@ mod tests {
     #[test]
     fn every_parameter_matters_and_defaults_are_as_listed() {
         for entry in SCHEDULES {
-            for param in entry.params {
+            for param in entry.params.iter().filter(|param| param.name != EPOCHS.name) {
                 let name = entry.name;
                 assert_eq!(rates(&format!("{name}:{}={}", param.name, param.default), 20), rates(name, 20));
                 assert_ne!(rates(&format!("{name}:{}=0.25", param.name), 20), rates(name, 20), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn a_schedule_that_says_its_epochs_keeps_its_rates_in_a_run_of_fewer_and_of_more() {
+        for entry in SCHEDULES {
+            let (_, of_the_run) = parse(entry.name).unwrap();
+            let (_, planned) = parse(&planned_for(entry.name, 8).unwrap()).unwrap();
+            assert_eq!(
+                (of_the_run.planned(5, 20), planned.planned(5, 20), planned.planned(5, 100)),
+                (20, 40, 40)
+            );
+        }
+        assert_eq!(parse("cosine:epochs=0").unwrap_err().param, "epochs");
     }
 
     #[test]

@@ -141,7 +141,9 @@ impl StepPlan for Stages {
     fn learning_rate(&self, position: &Position, config: &Config) -> f64 {
         let warms_up = position.stage + 1 < self.stages.len();
         let own = config.settings().warm_up_learning_rate.filter(|_| warms_up);
-        let steps = self.stages[position.stage].steps;
+        let Stage { sampler, steps, .. } = &self.stages[position.stage];
+        // The epochs that a schedule is planned for are those of the objective.
+        let steps = if warms_up { *steps } else { self.schedule.planned(sampler.steps_per_epoch(), *steps) };
         self.schedule.rate(position.step, steps, own.unwrap_or(config.learning_rate()))
     }
 }

@@ -4,6 +4,9 @@ Defaults that follow from the data, where the user sets nothing.
 | data | setting | default | why |
 |---|---|---|---|
 | binary, multi-label | `transforms` | `missing:to=mean,standardise` | a list is the whole data set here: what is fitted to it must hold for a single new row |
+| | | `missing:to=mean,robust,smooth-clip` for perceptrons | the same, and best validation over many sets (`bench/defaults`): extreme values do not set the scale |
+| binary, multi-label | `model` | `embed=auto` where `mlp` does not set it | best validation over many sets (`bench/defaults`) |
+| binary, multi-label | `weight-average` | `ema:decay=0.99` for perceptrons | the same; an average needs no planned end, so it suits early stopping |
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per epoch, with classes as frequent as in the data |
 | | | `lists:batch=128` for `multiclass` | a list is a row there, with all its outputs |
 | | | `strata:relevant=32:others=96:epoch=all` for the others | rare positives in every batch, every row in every epoch |
@@ -84,7 +87,9 @@ impl Config {
         let network = network.as_deref();
         let graphs = network.is_some_and(Architecture::reads_graphs);
         if (labels || mapped) && !trees && !graphs && given.transforms.is_none() {
-            settings.transforms = Some(ROW_WISE_TRANSFORMS.into());
+            let of_labels = network.and_then(|network| network.defaults().labels).filter(|_| labels);
+            let transforms = of_labels.map_or(ROW_WISE_TRANSFORMS, |defaults| defaults.transforms);
+            settings.transforms = Some(transforms.into());
         }
         if settings.early_stopping.is_none() && !mapped {
             settings.early_stopping = where_epochs_are_chosen(&given, lists).map(String::from);
@@ -172,9 +177,20 @@ fn settings_of_labels(
     let couples_items = network.is_some_and(Architecture::couples_items);
     let graphs = network.is_some_and(Architecture::reads_graphs);
     let mut spec = Spec::parse(given.model.as_deref().unwrap_or("mlp"))?;
-    let unbounded = !couples_items && !graphs && spec.args.get("output").is_none();
-    if WANT_BOUNDED_SCORES.contains(&name.as_str()) && unbounded {
-        spec.args.0.push(("output".into(), "sigmoid".into()));
+    let bounded: &[(&str, &str)] =
+        match WANT_BOUNDED_SCORES.contains(&name.as_str()) && !couples_items && !graphs {
+            true => &[("output", "sigmoid")],
+            false => &[],
+        };
+    let parameters =
+        network.and_then(|network| network.defaults().labels).map_or(&[][..], |labels| labels.parameters);
+    for (key, value) in parameters.iter().chain(bounded) {
+        if spec.args.get(key).is_none() {
+            spec.args.0.push((key.to_string(), value.to_string()));
+        }
+    }
+    // Unchanged, it stays as the user wrote it.
+    if spec != Spec::parse(given.model.as_deref().unwrap_or("mlp"))? {
         settings.model = Some(spec.to_string());
     }
     let family = toprank_objectives::find(&name).map_or("", |found| found.entry.family);
@@ -190,6 +206,8 @@ fn settings_of_labels(
             }
         }
         settings.optimiser = given.optimiser.clone().or_else(|| Some(optimiser.into()));
+        settings.schedule = given.schedule.clone().or_else(|| Some(defaults.schedule.into()));
+        settings.weight_average = given.weight_average.clone().or_else(|| Some(defaults.average.into()));
     }
     if !couples_items {
         let over_outputs = Goal::parse(algorithm, &Policy::default())?.objective().over_outputs();
@@ -233,6 +251,9 @@ mod tests {
             learning_rate: Some(0.5),
             optimiser: Some("sgd".into()),
             epochs: Some(7),
+            model: Some("mlp:embed=none".into()),
+            weight_average: Some("none".into()),
+            schedule: Some("cosine".into()),
             ..Settings::default()
         };
         assert_eq!(suited(&said, &one_list), resolved(&said));
@@ -306,7 +327,10 @@ mod tests {
         let model = |name: &str| Settings { model: Some(name.into()), ..Settings::default() };
         for lists in [lists(&[5], None), lists(&[5, 5], Some(vec![0, 1]))] {
             let auprc = suited(&objective("auprc"), &lists);
-            assert_eq!(auprc.transforms(), ROW_WISE_TRANSFORMS);
+            assert_eq!(auprc.transforms(), "missing:to=mean,robust,smooth-clip");
+            assert_eq!((auprc.model(), auprc.weight_average()), ("mlp:embed=auto", "ema:decay=0.99"));
+            assert_eq!(suited(&model("linear"), &lists).transforms(), ROW_WISE_TRANSFORMS);
+            assert_eq!(suited(&model("mlp:embed=none:hidden=8"), &lists).model(), "mlp:embed=none:hidden=8");
             assert_eq!(auprc.sampler(), CLASS_AWARE_SAMPLER);
             assert_eq!(auprc.valid_metric(), "auprc", "the objective is the metric");
             assert_eq!((auprc.learning_rate(), auprc.optimiser()), (0.01, "adamw:decay=3"));
@@ -315,16 +339,16 @@ mod tests {
                 let said = Settings { objective: Some(name.into()), ..model(kind) };
                 suited(&said, &lists).model().to_string()
             };
-            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:output=sigmoid");
+            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:embed=auto:output=sigmoid");
             assert_eq!(region("tpauc-kl", "linear"), "linear:output=sigmoid");
-            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear");
-            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp");
+            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear:embed=auto");
+            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp:embed=auto");
             for name in ["top-push", "top-push-kl", "tpauc-minmax"] {
                 let extreme = suited(&objective(name), &lists);
                 assert_eq!((extreme.warm_up(), extreme.warm_up_learning_rate()), (10, 0.01), "{name}");
                 assert_eq!(
                     (extreme.learning_rate(), extreme.model()),
-                    (0.001, "mlp:output=sigmoid"),
+                    (0.001, "mlp:embed=auto:output=sigmoid"),
                     "{name}"
                 );
                 let said = Settings { learning_rate: Some(0.02), ..objective(name) };

@@ -15,6 +15,7 @@ pub(crate) mod classes;
 mod collapse;
 pub mod config;
 mod data_defaults;
+mod first_scores;
 pub mod folds;
 pub(crate) mod graph_model;
 pub mod job;

@@ -13,12 +13,13 @@ was never interrupted.
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use toprank_core::{Differentiable, Lists, ModelInput, ParamError, Stream, Tape};
+use toprank_core::{Differentiable, Lists, ModelInput, ParamError, Spec, Stream, Tape};
 use toprank_metrics::evaluate;
 use toprank_objectives::{Draws, State};
 
 use super::classes::rows_as_lists;
 use super::collapse;
+use super::first_scores::start_at_best_constant;
 use super::scoring::Scoring;
 use crate::error::TrainError;
 use crate::fit::average::{self, Average};
@@ -76,7 +77,7 @@ impl<'a> Trainer<'a> {
                 return Err(TrainError::unsuitable(what, &found, &model.width().to_string()));
             }
         }
-        let parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
+        let mut parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
         let two_steps = parameters.optimiser.needs_previous();
         let lists = lists_of(config, train, &*model)?;
         let (spec, kind) = sampler::parse(config.sampler())?;
@@ -87,6 +88,9 @@ impl<'a> Trainer<'a> {
         let open = |policy: &_, seed| kind.open(&lists, policy, seed);
         let stages = Stages::new(config, two_steps, open)?;
         stages.check_two_steps(two_steps)?;
+        if !bounded(config)? {
+            start_at_best_constant(&stages.get(0).goal, train, &*model, &mut parameters.values)?;
+        }
         Ok(Trainer {
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
             state: stages.get(0).goal.state(&lists)?,
@@ -166,6 +170,11 @@ fn lists_of<'a>(
         return Err(ParamError::new("sampler", config.sampler(), expected).into());
     }
     Ok(Cow::Owned(rows_as_lists(train.lists, train.features.rows())?))
+}
+
+/// Whether an output activation bounds the scores: then they are not shifted by an offset of the output.
+fn bounded(config: &Config) -> Result<bool, ParamError> {
+    Ok(Spec::parse(config.model())?.args.get("output").is_some_and(|output| output != "linear"))
 }
 
 impl TrainingLoop for Trainer<'_> {

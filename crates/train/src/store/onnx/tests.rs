@@ -59,6 +59,7 @@ fn networks_with_every_transform_are_written_and_proved() {
             "clip:low=0.1:high=0.9,missing:to=zero,standardise:centre=no",
             false,
         ),
+        ("mlp:hidden=5:embed=periodic", "missing:to=median:indicator=yes,robust,smooth-clip", false),
         ("mlp:hidden=5", "missing:to=zero,per-list", true),
         ("linear", "per-list:kind=minmax,missing:to=zero", true),
         ("context:width=8:heads=2:blocks=1:hidden=8", "missing:to=mean,standardise", true),

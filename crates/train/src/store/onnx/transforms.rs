@@ -38,6 +38,18 @@ fn one(step: &Step, categories: &[bool], graph: &mut Graph, rows: &Value) -> Val
             let y = graph.node("Mul", &[&moved, &factor], &[]);
             graph.cast(&y, Kind::Float)
         }
+        Step::SmoothClip { bound } => {
+            let x = graph.cast(rows, Kind::Double);
+            let one = graph.doubles(&[1], &[1.0]);
+            let least = graph.doubles(&[1], &[1.0 / (bound * bound)]);
+            let square = graph.node("Mul", &[&x, &x], &[]);
+            let inverse = graph.node("Div", &[&one, &square], &[]);
+            let sum = graph.node("Add", &[&inverse, &least], &[]);
+            let root = graph.node("Sqrt", &[&sum], &[]);
+            let sign = graph.node("Sign", &[&x], &[]);
+            let y = graph.node("Div", &[&sign, &root], &[]);
+            graph.cast(&y, Kind::Float)
+        }
         Step::Clip { low, high } => {
             // Not `Clip`: its bounds are single numbers.
             let (low, high) = (graph.floats(&[low.len()], low), graph.floats(&[high.len()], high));
