@@ -56,11 +56,12 @@ impl Config {
         let files = [&given.data, &given.valid].into_iter().flatten().flat_map(|files| &files.0);
         let mapped = files.into_iter().any(MappedDataset::is_one);
         let model = given.model.as_deref().unwrap_or("mlp");
+        let auto = models::is_auto(model);
         let trees = models::is_trees(model);
-        let network = models::network(model)?;
+        let network = if auto { None } else { models::network(model)? };
         let network = network.as_deref();
         let graphs = network.is_some_and(Architecture::reads_graphs);
-        if (labels || mapped) && !trees && !graphs && given.transforms.is_none() {
+        if (labels || mapped) && !trees && !auto && !graphs && given.transforms.is_none() {
             settings.transforms = Some(ROW_WISE_TRANSFORMS.into());
         }
         if trees && !labels && lists.entries() < FEW_ROWS {
@@ -85,7 +86,7 @@ impl Config {
             let by = if trees { ModelKind::Trees } else { ModelKind::Network };
             let Choice { algorithm, metric } = choose(objective, given.algorithm.as_deref(), by)?;
             let valid_metric = given.valid_metric.clone().or(metric);
-            if !trees {
+            if !trees && !auto {
                 settings_of_labels(&given, settings, network, &algorithm)?;
             }
             settings.valid_metric = valid_metric.or_else(|| Some(METRIC_OF_LABELS.into()));

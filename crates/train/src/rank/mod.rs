@@ -8,6 +8,7 @@ folds, calibration, run: what is done around it             predict: scores of d
 ```
 */
 
+pub mod auto;
 pub mod boost;
 pub mod calibration;
 pub mod choice;
