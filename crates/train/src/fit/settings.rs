@@ -417,7 +417,7 @@ settings! {
     "dimensions" => dimensions: u32 { "N", Range::Integers(1, 65_536), [Embed "32"], main }
     /// Time that --model auto may take: `90s`, `10m`, `1h`. It is turned into a list of members before the first is trained.
     "budget" => budget: String { "TIME", Range::Checked(check_budget), [Rank "by model: 5m for auto"], main }
-    /// Members of --model auto, in their order, instead of a budget: `trees,mlp,linear` (see `toprank models auto`).
+    /// Members of --model auto, in their order, instead of a budget: `trees,mlp,linear` (see `toprank models`).
     "members" => members: String { "LIST", Range::Checked(check_members), [Rank "by model: by budget for auto"] }
     /// Optimiser, with parameters: sgd, momentum, adam, adamw, storm.
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }

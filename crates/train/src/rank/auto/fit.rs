@@ -109,14 +109,14 @@ impl Fit {
         }
         let value = |record: &crate::fit::curve::Record| record.metrics.first().copied().flatten();
         let curve = learner.records().iter().map(|record| value(record).unwrap_or(f64::NAN)).collect();
-        let header = job.model(&*learner)?.header().about.clone();
+        let about = job.about();
         let states = match learner.present()? {
             Scoring::Network(network, _) => States::Network(network, kept),
             Scoring::Trees(trees) => States::Trees(trees.ensemble().clone()),
             Scoring::Blend(_) => unreachable!("a member is one kind of model"),
         };
         let seconds = started.elapsed().as_secs_f64();
-        Ok(Fit { transforms: header.transforms, curve, outputs: header.outputs, states, seconds })
+        Ok(Fit { transforms: about.transforms, curve, outputs: about.outputs, states, seconds })
     }
 
     /// Epochs whose model is kept.

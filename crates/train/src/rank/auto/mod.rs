@@ -525,7 +525,7 @@ impl<'a> Task<'a> {
                 scoring: fit.scoring(epochs)?,
                 scale: Vec::new(),
             };
-            let found = part.score(examples, &self.judged.columns, true)?;
+            let found = part.score(examples, &self.judged.columns, !lists.are_labels())?;
             part.scale = scales(lists, &found).into_iter().map(Affine::standardising).collect();
             let mut standard = vec![0.0; found.len()];
             rescale(lists, &found, &part.scale, &mut standard);
