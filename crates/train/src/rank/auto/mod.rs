@@ -313,17 +313,20 @@ fn planned_config(config: &Config, train: &Dataset, validated: bool) -> Result<C
 /// Folds, at most: so many that each can hold relevant and other items.
 fn most_folds(lists: &Lists) -> u32 {
     const MOST: usize = 5;
-    let relevant = Policy::default().relevant;
-    let fewer = |q: usize| {
-        let labels = &lists.labels[lists.range(q)];
-        let count = |is: bool| labels.iter().filter(|y| !y.is_nan() && relevant.is(**y) == is).count();
-        count(true).min(count(false))
-    };
+    let fewer = |q: usize| of_the_rarer_class(lists, q);
     let enough = match lists.are_labels() {
         true => (0..lists.len()).map(fewer).max().unwrap_or(0),
         false => (0..lists.len()).filter(|&q| fewer(q) > 0).count(),
     };
     enough.min(MOST) as u32
+}
+
+/// Relevant or other items of a list, whichever are fewer.
+fn of_the_rarer_class(lists: &Lists, list: usize) -> usize {
+    let relevant = Policy::default().relevant;
+    let labels = &lists.labels[lists.range(list)];
+    let count = |is: bool| labels.iter().filter(|y| !y.is_nan() && relevant.is(**y) == is).count();
+    count(true).min(count(false))
 }
 
 fn too_few(lists: &Lists) -> TrainError {
@@ -347,6 +350,10 @@ fn check_data(train: &Dataset, valid: Option<&Dataset>, measure: &Measure) -> Re
             "no features",
             "rows with features: a model learns from them",
         ));
+    }
+    if (0..train.lists.len()).all(|q| of_the_rarer_class(&train.lists, q) == 0) {
+        let expected = "relevant and other items in a list: a model learns their order";
+        return Err(TrainError::unsuitable(Input::Data, "labels of one class", expected));
     }
     let mut chance = 0.0;
     for (input, data) in [(Input::Data, Some(train)), (Input::Valid, valid)] {
