@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::Names;
 use toprank::metrics::{Measure, evaluate};
+use toprank::train::rank::auto::BlendAbout;
+use toprank::train::rank::models;
 use toprank::train::{Calibrate, Config, Model, Outcome, Run, Trained, TrainerKind};
 
 use self::flags::{Rank, SettingFlags};
@@ -17,7 +19,7 @@ use self::run::{Begun, Origin, RunFlags, result_json, result_text};
 use crate::evaluate::write_per_list;
 use crate::failure::Failure;
 use crate::reading::Reading;
-use crate::table::counted;
+use crate::table::{Style, counted};
 use crate::{Common, interrupt, note, print, print_json};
 
 const EXAMPLES: &str = "\
@@ -100,7 +102,8 @@ impl Train {
         };
         begun.config = begun.config.suited_to(train.lists())?;
         let (config, origin) = (&begun.config, &begun.origin);
-        if valid.is_none() && config.folds() == 0 {
+        let auto = models::is_auto(config.model());
+        if valid.is_none() && config.folds() == 0 && !auto {
             if matches!(Calibrate::parse(config.calibrate())?, Calibrate::By(_)) {
                 return Err(Failure::usage(
                     "--calibrate is fitted to scores of rows that the model was not trained on: expected --valid or --folds",
@@ -187,7 +190,13 @@ fn report(common: &Common, begun: &Begun, trained: &Trained, seconds: f64) -> Re
             ("calibrated".into(), json!(!header.calibration.is_empty())),
             ("folds".into(), trained.folds.as_ref().map_or(Value::Null, folds::json)),
         ]);
+        if let Some(blend) = &header.blend {
+            result.insert("blend".into(), crate::inspect::blend_json(blend));
+        }
         return print_json(&result);
+    }
+    if let Some(blend) = &header.blend {
+        return report_blend(begun, trained, blend, seconds);
     }
     let trees = model.scoring().trees();
     let work = match trees {
@@ -220,6 +229,27 @@ fn report(common: &Common, begun: &Begun, trained: &Trained, seconds: f64) -> Re
     }
     let probability =
         if header.calibration.is_empty() { "" } else { ", calibrated: gives probabilities too" };
+    text += &format!("model: {}{probability}\n", output.display());
+    print(&text)
+}
+
+/// What a portfolio came to.
+fn report_blend(begun: &Begun, trained: &Trained, blend: &BlendAbout, seconds: f64) -> Result<(), Failure> {
+    let (model, output) = (&trained.model, begun.origin.output());
+    let reached = &model.header().reached;
+    let mut text = trained.folds.as_ref().map(folds::table).unwrap_or_default();
+    text += &crate::inspect::members(blend).render(Style::Table);
+    text += &format!(
+        "{} trained on {}, {}: {seconds:.1} s\n",
+        counted(blend.members.len(), "member"),
+        counted(reached.lists, "list"),
+        counted(reached.rows, "row"),
+    );
+    if trained.folds.is_some() {
+        let [scores, results] = folds::files(output);
+        text += &format!("out-of-fold scores: {}\nresults: {}\n", scores.display(), results.display());
+    }
+    let probability = if model.gives_probabilities() { ", calibrated: gives probabilities too" } else { "" };
     text += &format!("model: {}{probability}\n", output.display());
     print(&text)
 }

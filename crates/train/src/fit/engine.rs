@@ -268,6 +268,16 @@ pub fn score(
         let plain = lists.rows.is_none() && lists.output.is_none() && outputs == 1;
         return Ok(if plain { by_row } else { lists.scores_of_entries(&by_row, outputs) });
     }
+    score_by_list(model, parameters, examples)
+}
+
+/// The same with every list scored by itself: the bytes do not depend on which lists are scored together.
+pub(crate) fn score_by_list(
+    model: &dyn Differentiable,
+    parameters: &[f32],
+    examples: Examples,
+) -> Result<Vec<f64>, TrainError> {
+    let (lists, outputs) = (examples.lists, model.outputs());
     let mut scores = vec![0.0; lists.entries()];
     let mut parts: Vec<(usize, &mut [f64])> = Vec::with_capacity(lists.len());
     let mut rest = scores.as_mut_slice();

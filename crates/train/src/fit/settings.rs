@@ -417,6 +417,10 @@ settings! {
     "dimensions" => dimensions: u32 { "N", Range::Integers(1, 65_536), [Embed "32"], main }
     /// How near two vectors are: cosine, for vectors of length 1, or euclidean (minus the squared distance), for vectors of any length.
     "similarity" => similarity: String { "NAME", Range::OneOf(&["cosine", "euclidean"]), [Embed "cosine"] }
+    /// Time that --model auto may take: `90s`, `10m`, `1h`. It is turned into a list of members before the first is trained.
+    "budget" => budget: String { "TIME", Range::Checked(check_budget), [Rank "by model: 5m for auto"], main }
+    /// Members of --model auto, in their order, instead of a budget: `trees,mlp,linear` (see `toprank models`).
+    "members" => members: String { "LIST", Range::Checked(check_members), [Rank "by model: by budget for auto"] }
     /// Optimiser, with parameters: sgd, momentum, adam, adamw, storm.
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }
     /// Learning rate.
@@ -503,6 +507,14 @@ settings! {
     "no-scale" => no_scale: bool { "", Range::Any, [Walk "false"] }
     /// Seed of everything random.
     "seed" => seed: u64 { "N", Range::Any, [Rank "1", Recommend "1", Embed "1", Walk "1"], main }
+}
+
+fn check_budget(text: &str) -> Result<(), ParamError> {
+    if text.is_empty() { Ok(()) } else { rank::auto::seconds(text).map(drop) }
+}
+
+fn check_members(text: &str) -> Result<(), ParamError> {
+    if text.is_empty() { Ok(()) } else { rank::auto::check_members(text) }
 }
 
 fn check_optimiser(text: &str) -> Result<(), ParamError> {
@@ -661,6 +673,13 @@ impl Config {
     #[must_use]
     pub(crate) fn with(&self, other: Settings) -> Config {
         Config { trainer: self.trainer, settings: other.over(self.settings.clone()), given: None }
+    }
+
+    /// The same without what is set for this key.
+    #[must_use]
+    pub(crate) fn without(mut self, key: &str) -> Config {
+        self.settings.unset(key);
+        self
     }
 
     /// The objective that is trained with.

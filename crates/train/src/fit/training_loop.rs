@@ -44,12 +44,32 @@ pub trait Callbacks {
         false
     }
 
+    /// A member of `--model auto` is done.
+    fn leaderboard(&mut self, _board: &Leaderboard) {}
+
     /// Something a person should know.
     fn note(&mut self, _text: &str) {}
 }
 
 /// No callbacks.
 impl Callbacks for () {}
+
+/// How far a run of `--model auto` is.
+#[derive(Clone, Debug)]
+pub struct Leaderboard<'a> {
+    /// The member that is done now.
+    pub name: &'a str,
+    /// The metric, and its value on the member's scores of held-out data.
+    pub metric: &'a str,
+    /// `None`: the member is left out.
+    pub value: Option<f64>,
+    /// The best member so far, and its value.
+    pub best: Option<(&'a str, f64)>,
+    /// Members done and planned.
+    pub members: (usize, usize),
+    /// Seconds since the run began.
+    pub seconds: f64,
+}
 
 /// Where a part of the work begins.
 #[derive(Clone, Copy, Debug)]

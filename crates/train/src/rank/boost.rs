@@ -279,6 +279,10 @@ impl Learner for Boost<'_> {
         Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
     }
 
+    fn present(&self) -> Result<Scoring, TrainError> {
+        Scoring::of_trees(self.booster.ensemble().clone())
+    }
+
     fn take_kept_scores(&mut self) -> Option<Vec<f64>> {
         let outputs = self.booster.ensemble().outputs;
         let valid = self.valid.as_mut()?;

@@ -82,16 +82,17 @@ impl Config {
         let files = [&given.data, &given.valid].into_iter().flatten().flat_map(|files| &files.0);
         let mapped = files.into_iter().any(MappedDataset::is_one);
         let model = given.model.as_deref().unwrap_or("mlp");
+        let auto = models::is_auto(model);
         let trees = models::is_trees(model);
-        let network = models::network(model)?;
+        let network = if auto { None } else { models::network(model)? };
         let network = network.as_deref();
         let graphs = network.is_some_and(Architecture::reads_graphs);
-        if (labels || mapped) && !trees && !graphs && given.transforms.is_none() {
+        if (labels || mapped) && !trees && !auto && !graphs && given.transforms.is_none() {
             let of_labels = network.and_then(|network| network.defaults().labels).filter(|_| labels);
             let transforms = of_labels.map_or(ROW_WISE_TRANSFORMS, |defaults| defaults.transforms);
             settings.transforms = Some(transforms.into());
         }
-        if settings.early_stopping.is_none() && !mapped {
+        if settings.early_stopping.is_none() && !mapped && !auto {
             settings.early_stopping = where_epochs_are_chosen(&given, lists).map(String::from);
         }
         // The labels of multi-label data share their rows: each has all of them in its list.
@@ -122,7 +123,7 @@ impl Config {
             let by = if trees { ModelKind::Trees } else { ModelKind::Network };
             let Choice { algorithm, metric } = choose(objective, given.algorithm.as_deref(), by)?;
             let valid_metric = given.valid_metric.clone().or(metric);
-            if !trees {
+            if !trees && !auto {
                 settings_of_labels(&given, settings, network, &algorithm)?;
                 if given.valid.is_none() && settings.early_stopping.is_none() {
                     settings.epochs = given.epochs.or(Some(EPOCHS_WITHOUT_VALIDATION));

@@ -126,6 +126,16 @@ impl Fold {
         }
     }
 
+    /// What is held out, as a data set of its own.
+    pub(crate) fn held_out(&self, data: &Dataset) -> Dataset {
+        self.test.take(data)
+    }
+
+    /// The entries that are held out.
+    pub(crate) fn entries(&self) -> &[u64] {
+        &self.entries
+    }
+
     /// Held-out items, and how many of them are relevant.
     pub fn size(&self) -> (usize, usize) {
         (self.entries.len(), self.lists.labels.iter().filter(|label| **label > 0.0).count())
@@ -342,7 +352,7 @@ pub struct FoldResults {
 }
 
 /// Metrics that folds are evaluated by where the user names none: that of validation and those usual for the data.
-fn usual_metrics(config: &Config, lists: &Lists) -> String {
+pub(super) fn usual_metrics(config: &Config, lists: &Lists) -> String {
     let usual = if lists.are_labels() { "auroc,auprc,pauc:fpr=0.1,p:recall=0.8" } else { "ndcg@10,map,mrr" };
     format!("{},{usual}", config.valid_metric())
 }

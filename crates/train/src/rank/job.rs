@@ -54,6 +54,12 @@ pub trait Learner: TrainingLoop {
     /// If there is none yet.
     fn kept(&self) -> Result<Scoring, TrainError>;
 
+    /// The model as it is now, whatever validation says of it.
+    ///
+    /// # Errors
+    /// If there is none yet.
+    fn present(&self) -> Result<Scoring, TrainError>;
+
     /// The scores that [`Learner::kept`] gives the validation data, from the epoch that measured the best; `None`: there was none
     /// in this process, as where a resumed run had passed it, so they are to be computed. They can be taken once.
     fn take_kept_scores(&mut self) -> Option<Vec<f64>>;
@@ -425,28 +431,39 @@ impl Job {
         columns.filter_map(|(place, column)| Some((place, words(column.levels.as_ref()?)))).collect()
     }
 
+    /// What a model of it says of its features and outputs.
+    pub(crate) fn about(&self) -> About {
+        let names = self.train.output_names();
+        let outputs = self.train.outputs();
+        About {
+            width: self.width,
+            features: self.columns.iter().map(|column| column.name.clone()).collect(),
+            levels: self.levels(),
+            outputs,
+            output_names: names
+                .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
+                .unwrap_or_default(),
+            transforms: self.transforms.clone(),
+            probes: Vec::new(),
+            graphs: self.graphs.clone(),
+            position_bias: None,
+            blend: None,
+            calibration: Vec::new(),
+        }
+    }
+
+    /// Items for a self-test, as they were read.
+    pub(crate) fn probes(&self) -> &Probes {
+        &self.probes
+    }
+
     /// The model that the learner has now.
     pub fn model(&self, learner: &dyn Learner) -> Result<Model, TrainError> {
-        let outputs = self.train.outputs();
-        let names = self.train.output_names();
         let (lists, rows) = (self.train.lists().len(), self.train.features().rows());
         let header = Header {
             config: self.config.clone(),
             reached: Reached::by(as_loop(learner), lists, rows),
-            about: About {
-                width: self.width,
-                features: self.columns.iter().map(|column| column.name.clone()).collect(),
-                levels: self.levels(),
-                outputs,
-                output_names: names
-                    .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
-                    .unwrap_or_default(),
-                transforms: self.transforms.clone(),
-                probes: Vec::new(),
-                graphs: self.graphs.clone(),
-                position_bias: learner.position_bias(),
-                calibration: Vec::new(),
-            },
+            about: About { position_bias: learner.position_bias(), ..self.about() },
         };
         Ok(Model::new(header, learner.kept()?, &self.probes))
     }

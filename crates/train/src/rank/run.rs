@@ -14,9 +14,11 @@ use toprank_core::{Lists, ParamError};
 use toprank_data::Dataset;
 use toprank_data::split::{self, Part};
 
+use super::auto;
 use super::calibration::Calibrate;
 use super::folds::{CrossValidation, FoldFiles, FoldResults, examples};
 use super::job::{Data, Job};
+use super::models;
 use crate::error::TrainError;
 use crate::fit::curve::Record;
 use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, is_final, run_to_end, save_finished};
@@ -58,7 +60,7 @@ pub struct Trained {
     /// The validation data, and the scores that the model gives them.
     pub valid: Option<(Data, Vec<f64>)>,
     /// The folder of folds, which [`Trained::finish`] removes.
-    fold_files: Option<FoldFiles>,
+    pub(super) fold_files: Option<FoldFiles>,
 }
 
 impl Trained {
@@ -90,6 +92,9 @@ impl Run<'_> {
     /// # Errors
     /// What stopped the run: settings that do not suit the data, a loss that is not finite, an interruption, a file.
     pub fn train(self, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
+        if models::is_auto(self.config.model()) {
+            return auto::train(self, callbacks);
+        }
         let Run { config, mut train, mut valid, from, fold_metrics, files } = self;
         let calibrate = Calibrate::parse(config.calibrate())?;
         let chooses_epochs = from.is_none() && chooses_epochs(config, &train, valid.as_ref());

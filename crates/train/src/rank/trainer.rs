@@ -294,6 +294,10 @@ impl Learner for Trainer<'_> {
         Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
     }
 
+    fn present(&self) -> Result<Scoring, TrainError> {
+        Ok(Scoring::Network(Arc::clone(&self.model), Trainer::present(self)))
+    }
+
     fn take_kept_scores(&mut self) -> Option<Vec<f64>> {
         Some(std::mem::take(&mut self.best_scores)).filter(|scores| !scores.is_empty())
     }
