@@ -37,7 +37,9 @@ use self::fit::{Fit, Name, best_epoch};
 use self::parts::{Affine, Part, PartAbout, merged, rescale, scales};
 use self::portfolio::Chosen;
 use super::calibration::Calibrate;
-use super::folds::{Fold, FoldFiles, FoldResults, Scale, evaluate_folds, examples, folds, usual_metrics};
+use super::folds::{
+    Fold, FoldFiles, FoldResults, Scale, Watched, evaluate_folds, examples, folds, usual_metrics,
+};
 use super::job::{Data, Job};
 use super::models;
 use super::run::{Run, Trained};
@@ -65,7 +67,7 @@ pub static MODELS: &[Entry<()>] = &[Entry {
 /// The budget where the user names none.
 const BUDGET: &str = "5m";
 /// Settings that every member has its own of.
-const OF_MEMBERS: [&str; 16] = [
+const OF_MEMBERS: [&str; 19] = [
     "algorithm",
     "optimiser",
     "learning-rate",
@@ -77,7 +79,10 @@ const OF_MEMBERS: [&str; 16] = [
     "min-rows",
     "transforms",
     "patience",
+    "early-stopping",
     "warm-up",
+    "warm-up-objective",
+    "after-warm-up",
     "warm-up-learning-rate",
     "clip",
     "parts",
@@ -502,7 +507,7 @@ impl<'a> Task<'a> {
                 folds => format!("{}, fold {} of {folds}", chosen.text, name.fold),
             };
             let job = match self.folds.get(place) {
-                Some(fold) => fold.job(&config, &self.train, Some(held))?,
+                Some(fold) => fold.job(&config, &self.train, Watched::Valid(held))?,
                 None => Job::new(
                     &config,
                     Data::Memory(Arc::clone(&self.train)),
