@@ -105,7 +105,8 @@ pub fn members(blend: &BlendAbout) -> Table {
         0 => format!("{} on validation", blend.metric),
         _ => format!("{} out of fold", blend.metric),
     };
-    let mut table = Table::new(["member".to_string(), on, "weight".into(), "epochs".into(), "model".into()]);
+    let head = ["member".to_string(), on, "weight".into(), "epochs".into(), "model".into()];
+    let mut table = Table::new(head).words(4);
     let show = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.4}"));
     for member in &blend.members {
         let weight = match &member.left_out {

@@ -2,7 +2,7 @@
 What a member costs, and which members a budget pays for: a stored table, so that the list of fits is a function of settings and data.
 
 A plan must not depend on the machine, its load or the number of threads, or the same command would train something else tomorrow. So
-seconds are those of one thread of one machine (`toprank-bench auto-cost` measures them again); on a slower machine a run stops at its
+seconds are those of one thread of one machine (`bench/auto/cost.py` measures them again); on a slower machine a run stops at its
 budget and records the shorter list.
 
 ```text
