@@ -195,10 +195,10 @@ fn an_embedding_is_exported_with_its_vectors() {
         ));
         let run = onnxruntime();
         let done = json(&shell.ok(&format!(
-            "export e.toprank --to onnx --probes 100 {run} -o e.onnx --json --quiet --force"
+            "export e.toprank --to onnx --probes 100 {run} -o {similarity}.onnx --json --quiet"
         )));
         assert_verified(&done, &run, "embedding");
-        let probes = shell.read("e.onnx.probe.csv");
+        let probes = shell.read(&format!("{similarity}.onnx.probe.csv"));
         assert!(probes.starts_with("score1,score2,score3,"));
         let first = probes.lines().nth(1).unwrap();
         first.split(',').take(3).map(|x| x.parse::<f64>().unwrap().powi(2)).sum::<f64>()
