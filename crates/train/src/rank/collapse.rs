@@ -78,7 +78,7 @@ mod tests {
     /// What is said at the end of a run on two features, the first of which follows the label if it is to help.
     fn said(text: &str, helps: bool) -> Vec<String> {
         let rows = 60;
-        let label = |row: usize| f32::from(u8::from(row % 3 == 0));
+        let label = |row: usize| f32::from(u8::from(row.is_multiple_of(3)));
         let values = (0..rows).flat_map(|row| [if helps { label(row) } else { 1.0 }, 2.0]).collect();
         let data = Dataset {
             lists: Lists::from_lengths(&[rows], (0..rows).map(label).collect()),

@@ -296,7 +296,9 @@ mod tests {
             draw(&seen, &held, items, 3, &mut Stream::new(seed, "test").open(), &mut to);
             assert!(to.windows(2).all(|pair| pair[0] < pair[1]), "{to:?}");
             assert_eq!(to.len(), 2 + 3);
-            to.iter().for_each(|item| counts[*item as usize] += 1);
+            for item in to {
+                counts[item as usize] += 1;
+            }
         }
         for (item, &count) in counts.iter().enumerate() {
             let item = item as u32;
