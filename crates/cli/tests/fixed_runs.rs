@@ -131,12 +131,12 @@ const RUNS: [(&str, &str, &str); 12] = [
     ),
     (
         "trees-categorical",
-        "train --data table.csv --label label --features a,b,c,colour --categorical colour --objective logistic --model trees --trees 20 --leaves 7 --seed 6",
+        "train --data table.csv --label label --features a,b,c,colour --categorical colour --objective logistic --model trees:min-rows=20:l2=0:node-features=1:rows=1 --learning-rate 0.1 --trees 20 --leaves 7 --seed 6",
         "predict m --data other.csv --label label --features a,b,c,colour --categorical colour -o s",
     ),
     (
         "trees-multilabel",
-        "train --data table.csv --labels label,second --features a,b,c --objective auroc --model trees:goss=0.3-0.2 --trees 15 --leaves 7 --seed 7",
+        "train --data table.csv --labels label,second --features a,b,c --objective auroc --algorithm auroc --model trees:goss=0.3-0.2:min-rows=20:l2=0:node-features=1 --learning-rate 0.1 --trees 15 --leaves 7 --seed 7",
         "predict m --data other.csv --labels label,second --features a,b,c -o s",
     ),
     (
