@@ -6,7 +6,7 @@ seconds are those of one thread of one machine (`bench/auto/cost.py` measures th
 budget and records the shorter list.
 
 ```text
-one fit       = trees:    rounds · outputs · (rows · (features · cell + row) + leaves · features · bin)
+one fit       = trees:    rounds · outputs · (rows · (features · levels · cell + row) + leaves · features · bin)
                 networks: epochs · rows · (parameters · weight + row)      + attention over the items of a list
 one member    = folds fits, each on (folds − 1)/folds of the rows
 the list      = the longest prefix of the portfolio that fits in the budget, on as many folds as still leave three members
@@ -21,18 +21,24 @@ use super::portfolio::Chosen;
 use crate::fit::settings::Config;
 use crate::rank::models::{self, Model};
 
-/// Seconds per row, feature and boosting round.
-const CELL: f64 = 1.2e-9;
-/// Seconds per row and round: gradient, partition, validation.
-const ROW: f64 = 1.2e-7;
+// One thread of the machine of bench/README.md. Trees: 100 trees of 31 leaves over 179,250 × 136 rows in 9.9 s (bench/trees), an
+// objective over all rows at most 250 ns an item (bench/objectives). Networks: a context ranker over lists of 100 and of 1,000 items in 11
+// and 33 µs a row (bench/training); batches of some hundred rows, in which a step over all weights counts, are an estimate.
+
+/// Seconds per row, feature, boosting round and level of a tree.
+const CELL: f64 = 7e-10;
+/// Seconds per row and round: objective, partition, validation.
+const ROW: f64 = 3e-7;
 /// Seconds per leaf and feature of a tree: histogram and search.
-const BIN: f64 = 4e-7;
-/// Seconds per row and weight of a network in an epoch: forward and backward pass.
-const WEIGHT: f64 = 1.2e-9;
-/// Seconds per row of a network in an epoch: objective, optimiser, validation.
-const STEP: f64 = 1.5e-6;
-/// Seconds per pair of items of a list and number of an item, for networks over whole lists.
-const ATTENTION: f64 = 4e-9;
+const BIN: f64 = 2.5e-7;
+/// Seconds per row and weight of a network in an epoch: forward and backward pass, sum of the parts, optimiser.
+const WEIGHT: f64 = 2e-10;
+/// Seconds per row of a network in an epoch: draw, objective, validation.
+const STEP: f64 = 2e-6;
+/// Seconds per row, item of its list and hidden number of an item, for networks over whole lists.
+const ATTENTION: f64 = 2e-10;
+/// Hidden numbers of an item.
+const HIDDEN: f64 = 128.0;
 /// Seconds per fit: copies, bins, transforms.
 const FIT: f64 = 0.01;
 /// What is left for reading, scoring and blending.
@@ -78,12 +84,14 @@ pub fn of_fit(config: &Config, size: &Size) -> Result<f64, ParamError> {
             Model::Trees(forest) => {
                 let width = width * forest.boosting.growth.features;
                 let leaves = (forest.boosting.growth.leaves as f64).min(rows);
-                epochs * outputs * (rows * (width * CELL + ROW) + leaves * width * BIN)
+                epochs
+                    * outputs
+                    * (rows * (width * leaves.max(2.0).log2() * CELL + ROW) + leaves * width * BIN)
             }
             Model::Network(network) => {
                 let weights = network.parameters(size.width, size.outputs).unwrap_or(0) as f64;
                 let pairs =
-                    if Architecture::couples_items(&*network) { size.list * 128.0 * ATTENTION } else { 0.0 };
+                    if Architecture::couples_items(&*network) { size.list * HIDDEN * ATTENTION } else { 0.0 };
                 epochs * rows * (weights * WEIGHT + STEP + pairs)
             }
         })
