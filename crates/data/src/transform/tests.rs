@@ -71,7 +71,10 @@ fn each_step_follows_its_formula() {
         ("minmax", [4.0 / 11.0, 0.0, NAN, 1.0]),
         // Quartiles −1, 1 and 4.5 of −3, 1, 8.
         ("robust", [0.0, -4.0 / 5.5, NAN, 7.0 / 5.5]),
-        ("smooth-clip", [1.0 / (10.0f32 / 9.0).sqrt(), -3.0 / 2f32.sqrt(), NAN, 8.0 / (73.0f32 / 9.0).sqrt()]),
+        (
+            "smooth-clip",
+            [1.0 / (10.0f32 / 9.0).sqrt(), -3.0 / 2f32.sqrt(), NAN, 8.0 / (73.0f32 / 9.0).sqrt()],
+        ),
         ("smooth-clip:bound=1", [1.0 / 2f32.sqrt(), -3.0 / 10f32.sqrt(), NAN, 8.0 / 65f32.sqrt()]),
         ("clip:min=0", [1.0, 0.0, NAN, 8.0]),
         ("clip:min=-2:max=5", [1.0, -2.0, NAN, 5.0]),
@@ -108,7 +111,9 @@ fn per_list_looks_at_one_list_only() {
 fn constant_and_empty_features_do_not_divide_by_0() {
     // 0.1 three times: the mean rounds, yet the deviation is 0.
     let train = dense(2, vec![0.1, NAN, 0.1, NAN, 0.1, NAN], &[3]);
-    for text in ["standardise", "minmax", "robust", "per-list", "clip", "log1p", "smooth-clip", "missing:to=median"] {
+    for text in
+        ["standardise", "minmax", "robust", "per-list", "clip", "log1p", "smooth-clip", "missing:to=median"]
+    {
         let mut data = train.clone();
         Pipeline::fit_apply(&mut data, &steps(text)).unwrap();
         for row in rows(&data) {
@@ -131,7 +136,11 @@ fn a_feature_of_mostly_equal_values_is_scaled_by_its_range() {
         assert!(close(&rows(&test), &[0.0, 1.0 / (10.0f32 / 9.0).sqrt(), 3.0, -3.0, 0.0].map(|x| vec![x])));
         let (mut kept, stays) = (train.clone(), matches!(train.features, Matrix::Sparse(_)));
         pipeline.apply(&mut kept).unwrap();
-        assert_eq!(matches!(kept.features, Matrix::Sparse(_)), stays, "a median of 0 keeps sparse data sparse");
+        assert_eq!(
+            matches!(kept.features, Matrix::Sparse(_)),
+            stays,
+            "a median of 0 keeps sparse data sparse"
+        );
     }
 }
 

@@ -32,7 +32,11 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         Some("balanced") => None,
         _ => Some(spec.args.positive("relevant-weight", 1.0)?),
     };
-    Ok(Box::new(CrossEntropy { relevant_weight, sum: spec.args.flag("sum", false)?, smoothing: smoothing(spec)? }))
+    Ok(Box::new(CrossEntropy {
+        relevant_weight,
+        sum: spec.args.flag("sum", false)?,
+        smoothing: smoothing(spec)?,
+    }))
 }
 
 /// Weighted cross-entropy; formula, source and cost are in the [module](self).

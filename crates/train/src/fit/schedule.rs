@@ -88,7 +88,8 @@ const EPOCHS: Param = Param {
 
 fn with(spec: &Spec, shape: Shape) -> Result<Box<Schedule>, ParamError> {
     let warmup = spec.args.number("warmup", 0.0, WARMUP.range, |x| (0.0..1.0).contains(&x))?;
-    let epochs = spec.args.get(EPOCHS.name).map(|_| spec.args.count(EPOCHS.name, 1, u32::MAX as usize)).transpose()?;
+    let epochs =
+        spec.args.get(EPOCHS.name).map(|_| spec.args.count(EPOCHS.name, 1, u32::MAX as usize)).transpose()?;
     Ok(Box::new(Schedule { shape, warmup, epochs: epochs.map(|epochs| epochs as u32) }))
 }
 
@@ -247,7 +248,10 @@ mod tests {
         for entry in SCHEDULES {
             let (_, of_the_run) = parse(entry.name).unwrap();
             let (_, planned) = parse(&planned_for(entry.name, 8).unwrap()).unwrap();
-            assert_eq!((of_the_run.planned(5, 20), planned.planned(5, 20), planned.planned(5, 100)), (20, 40, 40));
+            assert_eq!(
+                (of_the_run.planned(5, 20), planned.planned(5, 20), planned.planned(5, 100)),
+                (20, 40, 40)
+            );
         }
         assert_eq!(parse("cosine:epochs=0").unwrap_err().param, "epochs");
     }

@@ -95,7 +95,10 @@ mod tests {
         let examples = Examples { lists, features: &features };
         start_at_best_constant(&goal, examples, &*model, &mut parameters).unwrap();
         let (others, offsets) = parameters.split_at(parameters.len() - outputs);
-        assert!(others.iter().all(|parameter| *parameter == 0.0), "{objective}: only offsets of outputs change");
+        assert!(
+            others.iter().all(|parameter| *parameter == 0.0),
+            "{objective}: only offsets of outputs change"
+        );
         offsets.to_vec()
     }
 
@@ -113,7 +116,10 @@ mod tests {
 
     #[test]
     fn each_output_starts_at_the_constant_of_its_own_lists() {
-        let lists = Lists { output: Some(vec![1, 0]), ..Lists::from_lengths(&[4, 2], vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0]) };
+        let lists = Lists {
+            output: Some(vec![1, 0]),
+            ..Lists::from_lengths(&[4, 2], vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+        };
         let found = offsets("cross-entropy", "linear", &lists, 2);
         assert!(found[0].abs() < 1e-6 && (found[1] + 3f32.ln()).abs() < 1e-6, "{found:?}");
     }
