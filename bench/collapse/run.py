@@ -3,7 +3,8 @@
 python bench/collapse/run.py TOPRANK SHARED/data bench/collapse/result.csv [--rows 3000] [--sets a,b] [--objectives a,b]
     [--models mlp,trees] [--minutes 20]
 
-Every objective of the catalog and every metric of a region or point of a curve × {mlp, trees} at their defaults × the binary sets,
+Every objective of the catalog (as --algorithm, so that a metric of the same name does not choose another) and every metric of a region
+or point of a curve (as --objective) × {mlp, trees} at their defaults × the binary sets,
 each cut to ROWS rows with the fraction of relevant rows that the set has. Half of the rows train, the other half is scored. One row of the CSV per
 run; runs that the CSV has are not repeated. A run has collapsed if the other half has one distinct score, or an AUROC of exactly 0.5.
 """
@@ -20,7 +21,7 @@ import time
 
 FIELDS = ["set", "rows", "model", "objective", "auroc", "distinct", "seconds", "error"]
 # What a user asks for instead of an objective.
-METRICS = ["auprc", "pauc:fpr=0.1", "pauc:fpr=0.3:tpr=0.5", "p@20", "p:recall=0.8"]
+METRICS = ["auprc", "pauc:fpr=0.1", "pauc:fpr=0.3:tpr=0.5", "p@20", "p:recall=0.8", "top-push (metric)"]
 RARE_OF_KDD = set(
     "buffer_overflow. loadmodule. perl. rootkit. ftp_write. guess_passwd. imap. multihop. phf. spy. warezclient. warezmaster.".split()
 )
@@ -95,7 +96,9 @@ def call(program, *args):
 def one(program, folder, model, objective):
     """AUROC and number of distinct scores of one run, or the error's first line."""
     kept = str(folder / "model.toprank")
-    done = call(program, "train", "--data", str(folder / "train.csv"), "--label", "label", "--objective", objective,
+    metric = objective in METRICS
+    wanted = ["--objective", objective.removesuffix(" (metric)")] if metric else ["--objective", "auroc", "--algorithm", objective]
+    done = call(program, "train", "--data", str(folder / "train.csv"), "--label", "label", *wanted,
                 "--model", model, "--seed", "1", "--quiet", "--force", "-o", kept)  # fmt: skip
     if done.returncode:
         return None, None, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"

@@ -152,7 +152,7 @@ fn train(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
                 *x /= length;
             }
         }
-        (Vectors { width, values }, "none".to_string())
+        (Vectors { width, values, ..Vectors::default() }, "none".to_string())
     } else {
         let settings = Settings {
             objective: Some(objective.into()),

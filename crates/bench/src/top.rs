@@ -29,7 +29,7 @@ use toprank::core::Policy;
 use toprank::data::{Dataset, ReadOptions, Source, formats};
 use toprank::metrics::{Measure, significance::studentised_range_sf};
 use toprank::objectives::Goal;
-use toprank::train::rank::folds::{Scale, evaluate_folds, folds, out_of_fold};
+use toprank::train::rank::folds::{Scale, Watched, evaluate_folds, folds, out_of_fold};
 use toprank::train::{Settings, TrainerKind};
 
 use crate::common::resumable;
@@ -185,7 +185,7 @@ fn cross_validate(run: &Run, folder: &Path) -> Outcome<(Value, String)> {
     let folds = folds(&config, &data)?;
     let mut held = Vec::new();
     for fold in &folds {
-        let job = fold.job(&config, &data, None)?;
+        let job = fold.job(&config, &data, Watched::SetAside)?;
         let views = job.views()?;
         let mut trainer = job.trainer(&views)?;
         trainer.run(&mut (), None)?;

@@ -84,6 +84,7 @@ impl Models {
         let mut lines: Vec<Line> =
             train::rank::models::NETWORKS.iter().map(|entry| Line::new(entry, &[])).collect();
         lines.extend(train::rank::models::TREES.iter().map(|entry| Line::new(entry, &[])));
+        lines.extend(train::rank::models::AUTO.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(embeddings::MODELS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SAMPLERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::OPTIMISERS.iter().map(|entry| Line::new(entry, &[])));

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toprank::core::{Policy, catalog};
+use toprank::core::{Features, Policy, catalog};
 use toprank::data::{Dataset, sink};
 use toprank::metrics::{Better, Measure, evaluate};
 use toprank::train::{Model, TrainError, rank::predict};
 use toprank::trees::Ensemble;
 use toprank::trees::explain::{
-    Cover, Importance, Shap, gain_importance, grid, partial_dependence, permutation_importance,
+    Cover, Importance, Shap, gain_importance, grid, partial_dependence, permutation_importance, shuffled,
     split_importance,
 };
 
@@ -99,6 +99,9 @@ impl Explain {
     /// Loads, computes, prints and writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         let model = Model::load(&self.model)?;
+        if model.header().blend.is_some() && model.scoring().trees().is_none() {
+            return self.blend(&model, common);
+        }
         let ensemble = of_trees(&model, &self.model)?.ensemble();
         if self.shap && self.output.is_none() {
             return Err(Failure::usage(
@@ -168,6 +171,84 @@ impl Explain {
         print(&text)
     }
 
+    /// The metric of permutation importance.
+    fn measure(&self, model: &Model) -> Result<Measure, Failure> {
+        let name = self.metric.as_ref().map_or(model.header().config.valid_metric(), String::as_str);
+        let mut measures = Measure::parse_all(name, &Policy::default())?;
+        match (measures.pop(), measures.is_empty()) {
+            (Some(measure), true) => Ok(measure),
+            _ => Err(Failure::usage(format!("--metric must be one metric, but is {name}"))),
+        }
+    }
+
+    /// A blend of more than trees: its features as they were read, by permutation importance.
+    fn blend(&self, model: &Model, common: &Common) -> Result<(), Failure> {
+        let file = self.model.display();
+        if self.shap || !self.dependence.is_empty() {
+            return Err(Failure::usage(format!(
+                "{file}: a blend of more than trees has permutation importance only: expected neither --shap nor --dependence, or a \
+                 model of trees (--model trees, or --model auto with --members of trees)"
+            )));
+        }
+        if self.data.is_empty() {
+            return Err(Failure::usage(format!(
+                "{file}: a blend of more than trees is explained on data: expected --data"
+            )));
+        }
+        let read = self.reading.read_all(&self.data, Vec::new(), common.quiet)?;
+        let absent = if self.reading.absent_is_missing { f32::NAN } else { 0.0 };
+        let data = predict::as_seen(model, &self.data.join(", "), read, absent)?;
+        let measure = self.measure(model)?;
+        let sign = if measure.metric().better() == Better::Higher { 1.0 } else { -1.0 };
+        let lists = &data.lists;
+        let value = |features: &dyn Features| {
+            let scores = model.score_transformed(lists, features)?;
+            let found = evaluate(lists, &scores, std::slice::from_ref(&measure)).map_err(Failure::data)?;
+            let undefined = || {
+                Failure::data(format!(
+                    "{} is not defined on these data: every list is excluded",
+                    measure.name()
+                ))
+            };
+            Ok::<f64, Failure>(sign * found.results[0].mean.ok_or_else(undefined)?)
+        };
+        let all: Vec<usize> = (0..data.features.width()).collect();
+        let whole = [0, data.rows() as u64];
+        let offsets = if lists.rows.is_some() { &whole[..] } else { &lists.offsets };
+        let spinner = Progress::spinner(common.quiet, "shuffling features");
+        let lost = shuffled(&data, &all, offsets, value, usize::from(self.rounds), self.seed)?;
+        drop(spinner);
+        let mut order = all;
+        order.sort_by(|&a, &b| lost[b].mean.total_cmp(&lost[a].mean).then(a.cmp(&b)));
+        let metric = measure.name();
+        let table = |top: usize| {
+            let mut table =
+                Table::new(["feature".to_string(), format!("loss of {metric}"), "± deviation".into()]);
+            for &feature in order.iter().take(top) {
+                let Importance { mean, deviation } = lost[feature];
+                table.row([feature_name(model, feature), format!("{mean:.5}"), format!("{deviation:.5}")]);
+            }
+            table
+        };
+        if let Some(folder) = &self.output {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+            save(&folder.join("importance.csv"), &table(usize::MAX).render(Style::Csv))?;
+            note(common, format!("wrote {}", folder.display()));
+        }
+        if common.json {
+            let features = order.iter().map(|&feature| {
+                let Importance { mean, deviation } = lost[feature];
+                json!({
+                    "feature": feature_name(model, feature),
+                    "permutation": {"metric": metric, "loss": mean, "deviation": deviation},
+                })
+            });
+            return print_json(&json!({"features": features.collect::<Vec<_>>(), "dependence": []}));
+        }
+        print(&table(self.top.unwrap_or(20)).render(Style::Table))
+    }
+
     /// What the metric loses without each feature.
     fn permuted(
         &self,
@@ -175,11 +256,8 @@ impl Explain {
         ensemble: &Ensemble,
         data: &Dataset,
     ) -> Result<(String, Vec<Importance>), Failure> {
-        let name = self.metric.as_ref().map_or(model.header().config.valid_metric(), String::as_str);
-        let measures = Measure::parse_all(name, &Policy::default())?;
-        let [measure] = measures.as_slice() else {
-            return Err(Failure::usage(format!("--metric must be one metric, but is {name}")));
-        };
+        let measure = &self.measure(model)?;
+        let name = measure.name();
         let lists = &data.lists;
         let evaluated = |scores: &[f64]| {
             let entries = lists.scores_of_entries(scores, ensemble.outputs);

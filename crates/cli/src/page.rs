@@ -336,6 +336,7 @@ gamma      0.5      how much of the old
         pages.extend(objectives::OBJECTIVES.iter().map(|line| (line.entry.name, line.entry.page)));
         pages.extend(train::rank::models::NETWORKS.iter().map(|entry| (entry.name, entry.page)));
         pages.extend(train::rank::models::TREES.iter().map(|entry| (entry.name, entry.page)));
+        pages.extend(train::rank::models::AUTO.iter().map(|entry| (entry.name, entry.page)));
         pages.extend(embeddings::MODELS.iter().map(|entry| (entry.name, entry.page)));
         pages.extend(train::SAMPLERS.iter().map(|entry| (entry.name, entry.page)));
         pages.extend(train::OPTIMISERS.iter().map(|entry| (entry.name, entry.page)));

@@ -182,19 +182,26 @@ fn models_of_graphs_are_exported_and_proved() {
 }
 
 #[test]
-fn an_embedding_is_exported_with_its_unit_vectors() {
+fn an_embedding_is_exported_with_its_vectors() {
     let shell = Toprank::new();
     let line = |i: usize| {
         format!("{},{},{},{}\n", i % 7, (i * 37 % 11) as f32 / 3.0, i % 5, ["a", "b", "c", "d"][i % 4])
     };
     shell.file("rows.csv", &format!("x,y,z,class\n{}", (0..80).map(line).collect::<String>()));
-    shell.ok(
-        "embed train --data rows.csv --class class --model mlp:hidden=8 --dimensions 3 --objective triplet --split 100/0/0 \
-         --epochs 2 -o e.toprank --quiet",
-    );
-    let run = onnxruntime();
-    let done =
-        json(&shell.ok(&format!("export e.toprank --to onnx --probes 100 {run} -o e.onnx --json --quiet")));
-    assert_verified(&done, &run, "embedding");
-    assert!(shell.read("e.onnx.probe.csv").starts_with("score1,score2,score3,"));
+    let lengths = ["cosine", "euclidean"].map(|similarity| {
+        shell.ok(&format!(
+            "embed train --data rows.csv --class class --model mlp:hidden=8 --dimensions 3 --objective triplet --split 100/0/0 \
+             --similarity {similarity} --epochs 2 -o e.toprank --quiet --force",
+        ));
+        let run = onnxruntime();
+        let done = json(&shell.ok(&format!(
+            "export e.toprank --to onnx --probes 100 {run} -o {similarity}.onnx --json --quiet"
+        )));
+        assert_verified(&done, &run, "embedding");
+        let probes = shell.read(&format!("{similarity}.onnx.probe.csv"));
+        assert!(probes.starts_with("score1,score2,score3,"));
+        let first = probes.lines().nth(1).unwrap();
+        first.split(',').take(3).map(|x| x.parse::<f64>().unwrap().powi(2)).sum::<f64>()
+    });
+    assert!((lengths[0] - 1.0).abs() < 1e-5 && (lengths[1] - 1.0).abs() > 1e-3, "{lengths:?}");
 }

@@ -52,6 +52,25 @@ fn classes_are_learned_together_and_predicted_as_probabilities() {
     shell.ok("train --data train.csv --class kind --model trees --trees 5 --objective multiclass --folds 3 -o f.toprank --quiet");
 }
 
+#[cfg(feature = "neural")]
+#[test]
+fn networks_learn_classes_together_too_and_are_exported_with_their_probabilities() {
+    let shell = shell();
+    let run = "train --data train.csv --valid valid.csv --class kind --model mlp:hidden=16 --epochs 40 --objective multiclass";
+    let value = json(&shell.ok(&format!("{run} --quiet -o m.toprank --json")));
+    assert!(value["best"]["value"].as_f64().unwrap() > 0.9, "{value}");
+    for threads in [1, 2] {
+        shell.ok(&format!("{run} --quiet --threads {threads} -o {threads}.toprank"));
+        assert_eq!(shell.bytes("m.toprank"), shell.bytes(&format!("{threads}.toprank")));
+    }
+    let predicted = shell.ok("predict m.toprank --data valid.csv --probability --quiet");
+    let sum: f64 = predicted.split_whitespace().map(|value| value.parse::<f64>().unwrap()).sum();
+    assert!((sum - 300.0).abs() < 1e-2, "{sum}");
+    shell.ok("export m.toprank --to onnx -o m.onnx --quiet");
+    assert!(String::from_utf8_lossy(&shell.bytes("m.onnx")).contains("probabilities"));
+    shell.ok("train --data train.csv --class kind --model linear --epochs 3 --objective multiclass --folds 3 -o f.toprank --quiet");
+}
+
 #[test]
 fn what_cannot_be_learned_from_classes_is_said() {
     let shell = shell();

@@ -96,6 +96,15 @@ fn vectors_come_in_the_order_of_the_file_and_the_nearest_rows_are_listed() {
         assert_eq!(nearest["items"][0]["item"], format!("r{query}").as_str(), "{nearest}");
         assert_eq!(nearest["items"].as_array().unwrap().len(), 3);
     }
+    // Distances: 0 to itself, below 0 to the others, vectors of any length.
+    shell.ok(&format!("{RUN} --objective nca --similarity euclidean {SMALL} -o far.toprank"));
+    let found = json(&shell.ok(&format!("{} --json", search.replace("emb.", "far."))));
+    for (query, nearest) in found["nearest"].as_array().unwrap().iter().enumerate() {
+        let items = nearest["items"].as_array().unwrap();
+        assert_eq!(items[0]["item"], format!("r{query}").as_str(), "{nearest}");
+        let scores: Vec<f64> = items.iter().map(|item| item["score"].as_f64().unwrap()).collect();
+        assert!(scores[0].abs() < 1e-4 && scores[2] < scores[0] && scores[2] < 0.0, "{scores:?}");
+    }
     shell.ok(&format!("{search} -o near.csv"));
     assert_eq!(shell.read("near.csv").lines().count(), 1 + 5 * 3);
     assert_eq!(shell.ok(search).lines().count(), 1 + 5 * 3);

@@ -8,6 +8,7 @@
 //! model    rows ─▶ scores of the entries;  ∂loss/∂score ─▶ ∂loss/∂rows, ∂loss/∂weights
 //!          mf · neumf · two-tower (catalog.rs; one file and one page each)
 //! rank     blocks of users × all items ─▶ the best unseen items of each user
+//! pairs    users × a few items of each ─▶ scores, without a look at the other items
 //! ```
 //!
 //! Invariants:
@@ -22,6 +23,7 @@ mod layers;
 mod mf;
 mod model;
 mod neumf;
+mod pairs;
 mod panels;
 mod params;
 mod plan;
@@ -35,6 +37,7 @@ mod two_tower;
 
 pub use catalog::{MODELS, find, parse};
 pub use model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
+pub use pairs::PairScorer;
 pub use plan::Plan;
 pub use rank::{Best, BestItems, Ranker, pick};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};

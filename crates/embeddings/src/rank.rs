@@ -42,6 +42,42 @@ impl BestItems {
     }
 }
 
+/// The precomputed vectors of all items, row after row.
+pub(crate) fn ready_items(
+    model: &dyn EmbeddingModel,
+    shape: &Shape,
+    weights: &[f32],
+    items: &[f32],
+) -> Vec<f32> {
+    let [width, ready] = [model.widths()[1], model.ready_widths()[1]];
+    let mut all = vec![0.0; items.len() / width * ready];
+    let blocks = all.par_chunks_mut(ITEMS_AT_ONCE * ready).zip(items.par_chunks(ITEMS_AT_ONCE * width));
+    blocks.enumerate().for_each(|(block, (all, rows))| {
+        let first = (block * ITEMS_AT_ONCE) as u32;
+        let ids: Vec<u32> = (first..).take(rows.len() / width).collect();
+        model.ready(1, shape, weights, &ids, rows, all);
+    });
+    all
+}
+
+/// The precomputed vectors of the users `ids`, whose table is `users`.
+pub(crate) fn ready_users(
+    model: &dyn EmbeddingModel,
+    shape: &Shape,
+    weights: &[f32],
+    users: &[f32],
+    ids: &[u32],
+) -> Vec<f32> {
+    let width = model.widths()[0];
+    let mut rows = Vec::with_capacity(ids.len() * width);
+    for &user in ids {
+        rows.extend_from_slice(&users[user as usize * width..][..width]);
+    }
+    let mut ready = vec![0.0; ids.len() * model.ready_widths()[0]];
+    model.ready(0, shape, weights, ids, &rows, &mut ready);
+    ready
+}
+
 /// A model with the precomputed vectors of all items.
 pub struct Ranker<'a> {
     model: &'a dyn EmbeddingModel,
@@ -69,15 +105,8 @@ impl<'a> Ranker<'a> {
         users: &'a [f32],
         items: &[f32],
     ) -> Ranker<'a> {
-        let [width, ready] = [model.widths()[1], model.ready_widths()[1]];
-        let count = items.len() / width;
-        let mut all = vec![0.0; count * ready];
-        let blocks = all.par_chunks_mut(ITEMS_AT_ONCE * ready).zip(items.par_chunks(ITEMS_AT_ONCE * width));
-        blocks.enumerate().for_each(|(block, (all, rows))| {
-            let first = (block * ITEMS_AT_ONCE) as u32;
-            let ids: Vec<u32> = (first..).take(rows.len() / width).collect();
-            model.ready(1, &shape, weights, &ids, rows, all);
-        });
+        let (count, ready) = (items.len() / model.widths()[1], model.ready_widths()[1]);
+        let all = ready_items(model, &shape, weights, items);
         let items =
             if model.is_product() { Items::Panels(Panels::new(&all, ready)) } else { Items::Rows(all) };
         Ranker { model, shape, weights, users, items, count }
@@ -91,19 +120,13 @@ impl<'a> Ranker<'a> {
     /// Calls `each` with every user of `users` and its scores of all items, blocks of users in parallel; what it returns
     /// comes back in the order of `users`.
     pub fn each<R: Send>(&self, users: &[u32], each: impl Fn(usize, &mut [f32]) -> R + Sync) -> Vec<R> {
-        let [width, ready_width] = [self.model.widths()[0], self.model.ready_widths()[0]];
         let [least, most] = USERS_AT_ONCE;
         let at_once = (SCORES_AT_ONCE / self.count.max(1)).clamp(least, most) / least * least;
         let blocks: Vec<Vec<R>> = users
             .par_chunks(at_once)
             .enumerate()
             .map_init(Vec::new, |scores: &mut Vec<f32>, (block, ids)| {
-                let mut rows = Vec::with_capacity(ids.len() * width);
-                for &user in ids {
-                    rows.extend_from_slice(&self.users[user as usize * width..][..width]);
-                }
-                let mut ready = vec![0.0; ids.len() * ready_width];
-                self.model.ready(0, &self.shape, self.weights, ids, &rows, &mut ready);
+                let ready = ready_users(self.model, &self.shape, self.weights, self.users, ids);
                 let stride = self.scores(&ready, ids.len(), scores);
                 let parts = scores.chunks_exact_mut(stride.max(1)).take(ids.len()).enumerate();
                 parts.map(|(d, scores)| each(block * at_once + d, &mut scores[..self.count])).collect()

@@ -22,7 +22,10 @@ pub fn catalog() -> String {
     json!({
         "metrics": metrics::METRICS.iter().map(metric).collect::<Vec<_>>(),
         "objectives": objectives::OBJECTIVES.iter().map(objective).collect::<Vec<_>>(),
-        "models": table(train::rank::models::NETWORKS).chain(table(train::rank::models::TREES)).collect::<Vec<_>>(),
+        "models": table(train::rank::models::NETWORKS)
+            .chain(table(train::rank::models::TREES))
+            .chain(table(train::rank::models::AUTO))
+            .collect::<Vec<_>>(),
         "samplers": table(train::SAMPLERS).collect::<Vec<_>>(),
         "optimisers": table(train::OPTIMISERS).collect::<Vec<_>>(),
         "schedules": table(train::SCHEDULES).collect::<Vec<_>>(),

@@ -83,7 +83,14 @@ fn trees_resumed_after_any_round_are_those_of_an_uninterrupted_run() {
     {
         compare(objective, "trees", &data);
     }
-    for model in ["trees:lists=0.7:features=0.5", "trees:goss=0.2-0.2", "trees:method=gradient"] {
+    for model in [
+        "trees:lists=0.7:features=0.5",
+        "trees:goss=0.2-0.2",
+        "trees:method=gradient",
+        "trees:rows=0.7:node-features=0.5",
+        "trees:extra=yes:smooth=2",
+        "trees:max-delta=0.5:l2=1",
+    ] {
         compare("logistic", model, &data);
         compare("auroc", model, &data);
     }

@@ -20,8 +20,8 @@ use toprank_train::recommend::{self, Interactions, Known, Part};
 use toprank_train::store::checkpoint;
 use toprank_train::walk::{self, PreparedGraphs};
 use toprank_train::{
-    Callbacks, Checkpoints, Config, Embedder, Job, Model, Recommender, Settings, TrainError, TrainerKind,
-    TrainingLoop, WalkFile,
+    Callbacks, Checkpoints, Config, Embedder, Job, Model, Recommender, Run, Settings, TrainError,
+    TrainerKind, TrainingLoop, WalkFile,
 };
 
 #[global_allocator]
@@ -300,6 +300,26 @@ fn fold() -> Kind {
     }
 }
 
+/// Two kinds of model on two folds each, blended.
+fn blend() -> Kind {
+    let text = "model = \"auto\"\nobjective = \"auroc\"\nmembers = \"linear:epochs=3,trees-deep:epochs=3\"\nfolds = 2";
+    let data = table();
+    let config = settings(text, TrainerKind::Rank).suited_to(&data.lists).unwrap();
+    let run =
+        Run { config: &config, train: data.into(), valid: None, from: None, fold_metrics: None, files: None };
+    let model = run.train(&mut ()).unwrap().model;
+    Kind {
+        name: "blend",
+        bytes: saved(|path| model.save(path).unwrap()),
+        open: Box::new(|path| {
+            let model = Model::load(path)?;
+            let mut scores = model.score(table())?;
+            model.to_probabilities(&table().lists, &mut scores);
+            Ok(scores)
+        }),
+    }
+}
+
 const TREES: &str =
     "model = \"trees\"\ntrees = 4\nleaves = 3\nmin-rows = 1\npatience = 0\ncalibrate = \"none\"";
 
@@ -336,7 +356,7 @@ fn kinds() -> Vec<Kind> {
         learned_walk("method = \"adam\"\nobjective = \"listnet\"\nsteps = 6"),
         learned_walk("method = \"gbn\"\nsteps = 6"),
     ];
-    pairs.into_iter().flatten().chain([fold()]).collect()
+    pairs.into_iter().flatten().chain([fold(), blend()]).collect()
 }
 
 /// Runs `work` on every kind, some at a time, each with a file of its own.

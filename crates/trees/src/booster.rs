@@ -24,7 +24,7 @@ use crate::binning::Binned;
 use crate::ensemble::Ensemble;
 use crate::growth::quantise::pack;
 use crate::growth::{Growth, GrowthScratch, Part, Spent, Task, grow};
-use crate::sampling::{Sampling, draw};
+use crate::sampling::{Sampling, draw, draw_rows};
 
 /// How trees are added up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Boosting {
     pub rate: f64,
     /// Whether leaf values use the Hessian.
     pub method: Method,
-    /// Which lists each tree learns from.
+    /// Which lists or rows each tree learns from.
     pub sampling: Sampling,
     /// How each tree grows.
     pub growth: Growth,
@@ -203,9 +203,14 @@ impl<'a> Booster<'a> {
                 Method::Gradient => Cow::Owned(vec![1.0; self.data.rows()]),
             };
             self.scratch.rows.clear();
-            match &chosen {
-                None => self.scratch.rows.extend(0..self.data.rows() as u32),
-                Some(chosen) => {
+            match (&chosen, self.settings.sampling) {
+                (None, Sampling::Rows { fraction }) => {
+                    let tree = round * outputs as u64 + output as u64;
+                    let stream = Stream::new(self.settings.seed, "rows of a tree").at_step(tree);
+                    draw_rows(fraction, &gradient, stream, &mut self.scratch.rows);
+                }
+                (None, _) => self.scratch.rows.extend(0..self.data.rows() as u32),
+                (Some(chosen), _) => {
                     for &(list, weight) in chosen {
                         let rows = self.rows_of(list as usize);
                         self.scratch.rows.extend(rows.start as u32..rows.end as u32);
@@ -216,7 +221,7 @@ impl<'a> Booster<'a> {
                     }
                 }
             }
-            self.tree(&gradient, &hessian, round, output, chosen.is_none())?;
+            self.tree(&gradient, &hessian, round, output)?;
         }
         Ok(())
     }
@@ -260,7 +265,6 @@ impl<'a> Booster<'a> {
         hessian: &[f64],
         round: u64,
         output: usize,
-        all_rows: bool,
     ) -> Result<(), ModelError> {
         let Booster { data, settings, ensemble, scores, packed, scratch, .. } = self;
         let outputs = ensemble.outputs;
@@ -280,10 +284,11 @@ impl<'a> Booster<'a> {
             units,
             allowed: &allowed,
             rate: settings.rate,
+            nodes: Stream::new(settings.seed, "draws of a node").at_step(tree),
         };
         let grown = grow(&task, scratch);
         let start = Instant::now();
-        if all_rows {
+        if scratch.rows.len() == data.rows() {
             for (rows, value) in grown.ranges.iter().zip(&grown.tree.leaves) {
                 for &row in &scratch.rows[rows.clone()] {
                     scores[row as usize * outputs + output] += value;

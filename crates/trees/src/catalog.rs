@@ -54,7 +54,27 @@ const PARAMS: &[Param] = &[
     param("l2", "0", "[0, ∞)", "penalty on ½·leaf²"),
     param("method", "newton", "newton or gradient", "leaf values by Newton's step or by the mean gradient"),
     param("features", "1", "(0, 1]", "fraction of the features drawn for each tree"),
+    param("node-features", "1", "(0, 1]", "fraction of these drawn for each node"),
+    param(
+        "extra",
+        "no",
+        "yes or no",
+        "whether a node tries one random threshold of each feature instead of all (extra trees)",
+    ),
+    param(
+        "smooth",
+        "0",
+        "[0, ∞)",
+        "Hessian sum at which a leaf counts as much as the nodes above it (path smoothing)",
+    ),
+    param("max-delta", "0", "[0, ∞)", "maximum of |leaf| before the learning rate; 0: no limit"),
     param("lists", "1", "(0, 1]", "fraction of the lists drawn for each tree"),
+    param(
+        "rows",
+        "1",
+        "(0, 1]",
+        "fraction of the rows drawn for each tree, of those with a gradient below 0 as of the others",
+    ),
     param(
         "goss",
         "none",
@@ -142,17 +162,22 @@ fn monotone(spec: &Spec) -> Result<Vec<i8>, ParamError> {
 }
 
 fn sampling(spec: &Spec) -> Result<Sampling, ParamError> {
-    let fraction = fraction(spec, "lists")?;
+    let (lists, rows) = (fraction(spec, "lists")?, fraction(spec, "rows")?);
     let Some(text) = spec.args.get("goss") else {
-        return Ok(if fraction < 1.0 { Sampling::Lists { fraction } } else { Sampling::All });
+        return match (lists < 1.0, rows < 1.0) {
+            (true, true) => Err(ParamError::new("rows", &rows.to_string(), "omitted where lists are drawn")),
+            (true, false) => Ok(Sampling::Lists { fraction: lists }),
+            (false, true) => Ok(Sampling::Rows { fraction: rows }),
+            (false, false) => Ok(Sampling::All),
+        };
     };
     let wrong = || ParamError::new("goss", text, "TOP-OTHER, two fractions above 0 that add up to at most 1");
     let (top, other) = text.split_once('-').ok_or_else(wrong)?;
     let sampling =
         Sampling::Goss { top: top.parse().map_err(|_| wrong())?, other: other.parse().map_err(|_| wrong())? };
     sampling.check().map_err(|_| wrong())?;
-    if fraction < 1.0 {
-        return Err(ParamError::new("lists", &fraction.to_string(), "omitted where goss draws the lists"));
+    if let Some((name, fraction)) = [("lists", lists), ("rows", rows)].into_iter().find(|(_, f)| *f < 1.0) {
+        return Err(ParamError::new(name, &fraction.to_string(), "omitted where goss draws the lists"));
     }
     Ok(sampling)
 }
@@ -175,6 +200,10 @@ fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
         l1: from_zero(spec, "l1", 0.0)?,
         l2: from_zero(spec, "l2", 0.0)?,
         features: fraction(spec, "features")?,
+        node_features: fraction(spec, "node-features")?,
+        extra: word(spec, "extra", &[("no", false), ("yes", true)])?,
+        smooth: from_zero(spec, "smooth", 0.0)?,
+        max_delta: from_zero(spec, "max-delta", 0.0)?,
         monotone: monotone(spec)?,
         ..Growth::default()
     };
@@ -223,6 +252,11 @@ mod tests {
             "method=gradient",
             "features=0.5",
             "lists=0.5",
+            "rows=0.5",
+            "node-features=0.5",
+            "extra=yes",
+            "smooth=1",
+            "max-delta=1",
             "goss=0.2-0.1",
             "increasing=2",
             "decreasing=1-2",

@@ -1,9 +1,9 @@
-//! Which lists a tree learns from.
+//! Which lists and rows a tree learns from.
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{ModelError, Stream};
 
-/// Which lists a tree learns from. A list is drawn whole or not at all: half a list has another order.
+/// Which lists or rows a tree learns from. Gradients are those of whole lists, whatever is drawn.
 ///
 /// ```
 /// use toprank_trees::Sampling;
@@ -18,6 +18,12 @@ pub enum Sampling {
     All,
     /// A fraction of them, drawn anew for each round (bagging).
     Lists {
+        /// The fraction, in (0, 1].
+        fraction: f64,
+    },
+    /// A fraction of the rows, drawn anew for each tree. Rows that are to go up (gradient below 0: the relevant ones of binary
+    /// data) and the others are drawn apart, so that no tree is without rare relevant rows.
+    Rows {
         /// The fraction, in (0, 1].
         fraction: f64,
     },
@@ -42,6 +48,9 @@ impl Sampling {
             Sampling::Lists { fraction } if !(fraction > 0.0 && fraction <= 1.0) => {
                 wrong(format!("a fraction of lists of {fraction}"), "a number in (0, 1]")
             }
+            Sampling::Rows { fraction } if !(fraction > 0.0 && fraction <= 1.0) => {
+                wrong(format!("a fraction of rows of {fraction}"), "a number in (0, 1]")
+            }
             Sampling::Goss { top, other } if !(top > 0.0 && other > 0.0 && top + other <= 1.0) => wrong(
                 format!("goss with top {top} and other {other}"),
                 "two fractions above 0 that add up to at most 1",
@@ -50,7 +59,7 @@ impl Sampling {
         }
     }
 
-    /// The lists of a round; `None`: all. `gradient` gives Σ|gradient| of a list.
+    /// The lists of a round; `None`: all of them. `gradient` gives Σ|gradient| of a list.
     pub(crate) fn choose(
         &self,
         lists: usize,
@@ -59,7 +68,7 @@ impl Sampling {
     ) -> Option<Chosen> {
         let number = |fraction: f64| ((fraction * lists as f64).round() as usize).clamp(1, lists.max(1));
         match *self {
-            Sampling::All => None,
+            Sampling::All | Sampling::Rows { .. } => None,
             Sampling::Lists { fraction } => {
                 let all = (0..lists as u32).collect();
                 Some(draw(all, number(fraction), stream).into_iter().map(|list| (list, 1.0)).collect())
@@ -78,6 +87,23 @@ impl Sampling {
                 Some(chosen)
             }
         }
+    }
+}
+
+/// Draws this fraction of the rows whose gradient is below 0 and of the others, at least one of each, ascending.
+pub(crate) fn draw_rows(fraction: f64, gradient: &[f64], stream: Stream, rows: &mut Vec<u32>) {
+    let up = gradient.iter().filter(|g| **g < 0.0).count();
+    let mut left = [gradient.len() - up, up];
+    let mut wanted = left.map(|rows| ((fraction * rows as f64).round() as usize).max(1).min(rows));
+    let mut random = stream.open();
+    // Selection sampling: a row is taken with probability wanted/left of its kind, which ends in exactly the number wanted.
+    for (row, gradient) in gradient.iter().enumerate() {
+        let kind = usize::from(*gradient < 0.0);
+        if random.unit() * (left[kind] as f64) < wanted[kind] as f64 {
+            rows.push(row as u32);
+            wanted[kind] -= 1;
+        }
+        left[kind] -= 1;
     }
 }
 
@@ -108,6 +134,25 @@ mod tests {
         assert!(first.is_sorted_by(|a, b| a.0 < b.0));
         assert_eq!(sampling.choose(1, |_| 0.0, stream).unwrap().len(), 1);
         assert_eq!(sampling.choose(0, |_| 0.0, stream).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn rows_are_drawn_evenly_and_rare_relevant_ones_are_always_among_them() {
+        let gradient: Vec<f64> = (0..1000).map(|row| if row % 100 == 3 { -5.0 } else { 0.01 }).collect();
+        let mut drawn = vec![0; 1000];
+        for step in 0..400 {
+            let mut rows = Vec::new();
+            draw_rows(0.3, &gradient, Stream::new(5, "test").at_step(step), &mut rows);
+            assert_eq!(rows.len(), 300);
+            assert_eq!(rows.iter().filter(|row| *row % 100 == 3).count(), 3);
+            assert!(rows.is_sorted_by(|a, b| a < b));
+            rows.iter().for_each(|&row| drawn[row as usize] += 1);
+        }
+        // 120 expected, standard deviation 9.
+        assert!(drawn.iter().all(|&times| (75..165).contains(&times)), "{drawn:?}");
+        let mut rows = Vec::new();
+        draw_rows(0.01, &[-1.0, 1.0, 1.0], Stream::new(5, "test"), &mut rows);
+        assert_eq!(rows.len(), 2, "one of each at least");
     }
 
     #[test]

@@ -103,11 +103,15 @@ fn read_files(task: Task, set: &Set, files: &[&str]) -> Outcome<Dataset> {
         smiles: set.smiles.clone(),
         list: set.list.clone(),
         regroup: task == Task::Embed,
-        unlabelled: task == Task::Embed && set.list.is_some(),
+        unlabelled: task == Task::Embed && (set.list.is_some() || set.classes.is_some()),
         ..ReadOptions::default()
     };
     if let ([file], false) = (files, set.headerless) {
-        return Ok(formats::read(&Source::path(real_data(file)?), &options)?);
+        let mut data = formats::read(&Source::path(real_data(file)?), &options)?;
+        if let Some(table) = &set.classes {
+            data.lists.labels = first_column(table, data.rows())?;
+        }
+        return Ok(data);
     }
     let mut text = String::new();
     for file in files {
@@ -120,4 +124,16 @@ fn read_files(task: Task, set: &Set, files: &[&str]) -> Outcome<Dataset> {
     }
     let name = files[0].trim_end_matches(".gz");
     Ok(formats::read(&Source::bytes(name, text.into_bytes()), &options)?)
+}
+
+/// The numbers in the first column of a table with a line of names, one for each row of data.
+fn first_column(table: &str, rows: usize) -> Outcome<Vec<f32>> {
+    let mut text = String::new();
+    Source::path(real_data(table)?).open()?.read_to_string(&mut text)?;
+    let cells = text.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default().parse());
+    let numbers: Vec<f32> = cells.collect::<Result<_, _>>()?;
+    match numbers.len() {
+        found if found == rows => Ok(numbers),
+        found => Err(format!("{table}: {found} rows; expected {rows}, one for each row of the data").into()),
+    }
 }

@@ -95,6 +95,8 @@ pub struct Set {
     pub smiles: Option<String>,
     /// The column of lists; of classes where an embedding is trained.
     pub list: Option<String>,
+    /// A table whose first column has the classes of the rows, for images whose labels are not beside them.
+    pub classes: Option<String>,
     /// Whether the file has no line of column names: they become f1, f2, …, and the last is `label`.
     #[serde(default)]
     pub headerless: bool,

@@ -18,7 +18,7 @@ Examples:
   toprank embed apply emb.toprank --data new.csv -o vectors.npy
   toprank embed apply emb.toprank --data new.csv --item name -o vectors.csv
 
-The output has one vector of length 1 for every row, in the order of the file: an array of 32-bit floats, rows × dimensions, if
+The output has one vector for every row (of length 1, unless the embedding has --similarity euclidean), in the order of the file: an array of 32-bit floats, rows × dimensions, if
 the file ends in .npy (numpy.load reads it), otherwise CSV with the columns item,v1,v2,… Features are found by their names; other
 columns are ignored.";
 

@@ -20,7 +20,7 @@ Examples:
   toprank embed apply emb.toprank --data letters.csv -o vectors.npy
   toprank retrieve emb.toprank --queries letters.csv --class letter --part test
 
-A network maps the features of a row (any table of numbers, also pixels) to a vector of length 1. In training every row of a
+A network maps the features of a row (any table of numbers, also pixels) to a vector, of length 1 if similarity is the cosine. In training every row of a
 batch is a query over the other rows, those of its class are relevant, and any objective of `toprank objectives` can be used.
 The embedding is meant for classes that were not in the training data, which is why the split divides classes.";
 

@@ -37,6 +37,9 @@ query over the other rows. --memory N adds the last N vectors of earlier batches
 learns without classes: each row is shown twice, with noise and masked features, and is to find its other view; candidates=across
 compares first views with second views only (the two-way form). Classes serve validation alone then.
 
+--similarity euclidean compares vectors of any length by minus their squared distance (nca, log-nca and sup-con are then the printed
+forms of the X-risk paper); objectives with bounds made for cosines need their own, or are refused. Searches and exports follow.
+
 --from MODEL starts from the network of another embedding of the same kind and dimension; its features are found by their names, and
 its transforms are kept.
 

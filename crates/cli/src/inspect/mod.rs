@@ -2,7 +2,7 @@
 
 mod model;
 
-pub use model::feature_name;
+pub use model::{blend_json, feature_name, members};
 
 use serde_json::json;
 use toprank::core::Features;

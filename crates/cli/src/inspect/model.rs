@@ -1,6 +1,7 @@
 //! Describes a model: its settings, its training, its parameters.
 
 use serde_json::json;
+use toprank::train::rank::auto::BlendAbout;
 use toprank::train::rank::scoring::Trees;
 use toprank::train::{Model, Scoring};
 use toprank::trees::explain::{gain_importance, show as show_tree, split_importance};
@@ -31,14 +32,19 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
                 value["blocks"] = blocks.collect();
             }
             Scoring::Trees(trees) => value["trees"] = json!(trees.ensemble()),
+            Scoring::Blend(_) => {}
+        }
+        if let Some(blend) = &header.blend {
+            value["blend"] = blend_json(blend);
         }
         return print_json(&value);
     }
     let reached = &header.reached;
     // A tree is one boosting round, and has no other steps.
     let (epoch, work) = match model.scoring() {
+        _ if header.blend.is_some() => ("epoch", counted(reached.epochs as usize, "epoch")),
         Scoring::Trees(_) => ("round", counted(reached.epochs as usize, "boosting round")),
-        Scoring::Network(..) => {
+        Scoring::Network(..) | Scoring::Blend(_) => {
             let epochs = counted(reached.epochs as usize, "epoch");
             ("epoch", format!("{epochs}, {}", counted(reached.steps as usize, "step")))
         }
@@ -67,7 +73,19 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
     text += "\n";
     text += &settings(&json!(header.config)).render(Style::Table);
     text += "\n";
+    if let Some(blend) = &header.blend {
+        text += &members(blend).render(Style::Table);
+        text += "\n";
+    }
     match model.scoring() {
+        Scoring::Blend(blend) => {
+            let mut table = Table::new(["part", "transforms", "parameters"]).words(2);
+            for part in blend.parts() {
+                let steps = part.transforms.steps.len().to_string();
+                table.row([part.model.clone(), steps, part.scoring.parameters().to_string()]);
+            }
+            text += &table.render(Style::Table);
+        }
         Scoring::Network(network, _) => {
             let mut table = Table::new(["block", "shape", "parameters"]).words(1);
             for block in network.blocks() {
@@ -79,6 +97,41 @@ pub fn show(file: &str, tree: u32, top: Option<usize>, common: &Common) -> Resul
         Scoring::Trees(trees) => text += &of_trees(&model, trees, tree, top)?,
     }
     print(&text)
+}
+
+/// What each member of a blend was worth.
+pub fn members(blend: &BlendAbout) -> Table {
+    let on = match blend.folds {
+        0 => format!("{} on validation", blend.metric),
+        _ => format!("{} out of fold", blend.metric),
+    };
+    let head = ["member".to_string(), on, "weight".into(), "epochs".into(), "model".into()];
+    let mut table = Table::new(head).words(4);
+    let show = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.4}"));
+    for member in &blend.members {
+        let weight = match &member.left_out {
+            Some(why) if member.weight == 0.0 => format!("0: {why}"),
+            _ => format!("{:.2}", member.weight),
+        };
+        let config = &member.config;
+        let model = format!("{} with {}", config.model(), config.algorithm());
+        table.row([member.name.clone(), show(member.value), weight, member.epochs.to_string(), model]);
+    }
+    let folds = if blend.folds == 0 { String::new() } else { counted(blend.folds as usize, "fold") };
+    table.row(["blend".to_string(), show(Some(blend.value)), "1.00".into(), String::new(), folds]);
+    table.row(["chance".to_string(), show(Some(blend.chance)), String::new(), String::new(), String::new()]);
+    table
+}
+
+/// The same as JSON.
+pub fn blend_json(blend: &BlendAbout) -> serde_json::Value {
+    json!({
+        "metric": blend.metric,
+        "value": blend.value,
+        "chance": blend.chance,
+        "folds": blend.folds,
+        "members": blend.members,
+    })
 }
 
 /// The name of a feature, or its number from 1.

@@ -38,7 +38,8 @@ Examples:
 Splits: leave-last (each user's last item by time is test, the one before it validation), random (each user's items by fractions),
 none; or parts given by --valid and --test. Early stopping ranks, after every epoch, all items the user has not interacted with in
 training, and keeps the model that is best by --valid-metric. The test part is not looked at. --valid-items N ranks the held-out items
-among N drawn unseen ones instead; such values are not those of full rankings, and the report says so.
+among N drawn unseen ones instead, the same ones after every epoch, and looks at no other: it is faster where there are many items.
+Such values are not those of full rankings, and the report says so.
 
 --from MODEL starts from the vectors and weights of another recommender of the same kind, dimension and features. Users and items are
 found by their names; those that it does not know start at random, and are counted.

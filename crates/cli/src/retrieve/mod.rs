@@ -23,7 +23,8 @@ Examples:
   toprank retrieve emb.toprank --queries letters.csv --class letter --part test --metrics map,success@1,success@10
   toprank retrieve emb.toprank --queries q.csv --gallery g.csv --k 10 -o nearest.csv
 
-The search is exact: the cosine similarity of every query with every row of the gallery. Without --gallery each query is
+The search is exact: every query with every row of the gallery, by the similarity that the embedding was trained with (cosine, or
+minus the squared distance, which is the score then). Without --gallery each query is
 searched among all other rows of its own file.
 
 Where the rows have classes (--class, or a label), rows of a query's class are relevant and the ranking is evaluated: map is the

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use toprank::core::Policy;
 use toprank::data::Names;
 use toprank::metrics::{Measure, evaluate};
+use toprank::train::rank::auto::BlendAbout;
+use toprank::train::rank::models;
 use toprank::train::{Calibrate, Config, Model, Outcome, Run, Trained, TrainerKind};
 
 use self::flags::{Rank, SettingFlags};
@@ -17,7 +19,7 @@ use self::run::{Begun, Origin, RunFlags, result_json, result_text};
 use crate::evaluate::write_per_list;
 use crate::failure::Failure;
 use crate::reading::Reading;
-use crate::table::counted;
+use crate::table::{Style, counted};
 use crate::{Common, interrupt, note, print, print_json};
 
 const EXAMPLES: &str = "\
@@ -45,14 +47,15 @@ override it.
 
 While it trains, MODEL.checkpoint beside the model holds everything that is needed to resume: Ctrl-C stops after the present step,
 --resume continues, and the model is the same to the byte as if the run had never been interrupted. With --valid the model of the
-best epoch is kept, otherwise that of the last. With --model trees a boosting round is an epoch. All inputs must be what they were;
+best epoch is kept. Otherwise the number of epochs is chosen by five folds of the training data (above 20,000 rows, on a fifth of them),
+and the model is then trained on all rows; with --epochs or --trees it is trained for just so many. With --model trees a boosting round is an epoch. All inputs must be what they were;
 files outside the folder of the model need --trust-paths. A new run does not overwrite the checkpoint of another one without
 --force, and MODEL.lock keeps two runs from writing the same model at once.
 
 With --smiles (molecules) or --graph, --nodes and --edges, items are graphs, which --model gin scores. A table without a list
 column is one list: binary data. Several label columns (--labels) or a Mulan ARFF file are multi-label data: one list and one
 output per label. --class names a column of classes: one list and one output per class, each against the rest, and with
---objective multiclass trees learn all classes together, by softmax cross-entropy.
+--objective multiclass trees, linear models and perceptrons learn all classes together, by softmax cross-entropy.
 
 With --pairs FILE a pairwise objective (ranknet, ranksvm, squared-hinge, margin, bpr) learns from preference pairs instead of
 labels, which the training data need not have: a table with the columns list, better, worse and, if pairs are weighted, weight.
@@ -99,13 +102,27 @@ impl Train {
         };
         begun.config = begun.config.suited_to(train.lists())?;
         let (config, origin) = (&begun.config, &begun.origin);
-        if valid.is_none() && config.folds() == 0 {
+        let auto = models::is_auto(config.model());
+        if valid.is_none() && config.folds() == 0 && !auto {
             if matches!(Calibrate::parse(config.calibrate())?, Calibrate::By(_)) {
                 return Err(Failure::usage(
                     "--calibrate is fitted to scores of rows that the model was not trained on: expected --valid or --folds",
                 ));
             }
-            note(common, "no --valid: the model of the last epoch is kept");
+            let chosen = ["folds", "part"].contains(&config.early_stopping()) && config.patience() > 0;
+            let epochs = if config.model().starts_with("trees") { "boosting rounds" } else { "epochs" };
+            note(
+                common,
+                match (chosen, config.early_stopping()) {
+                    (true, "folds") => format!(
+                        "no --valid: the number of {epochs} is chosen by five folds of the training data"
+                    ),
+                    (true, _) => format!(
+                        "no --valid: the number of {epochs} is chosen on a fifth of the training data"
+                    ),
+                    (false, _) => "no --valid: the model of the last epoch is kept".to_string(),
+                },
+            );
         }
         let metrics: Option<String> = serde_json::from_value(origin.own.clone()).unwrap_or_default();
         let (names, valid_names) =
@@ -173,7 +190,13 @@ fn report(common: &Common, begun: &Begun, trained: &Trained, seconds: f64) -> Re
             ("calibrated".into(), json!(!header.calibration.is_empty())),
             ("folds".into(), trained.folds.as_ref().map_or(Value::Null, folds::json)),
         ]);
+        if let Some(blend) = &header.blend {
+            result.insert("blend".into(), crate::inspect::blend_json(blend));
+        }
         return print_json(&result);
+    }
+    if let Some(blend) = &header.blend {
+        return report_blend(begun, trained, blend, seconds);
     }
     let trees = model.scoring().trees();
     let work = match trees {
@@ -206,6 +229,27 @@ fn report(common: &Common, begun: &Begun, trained: &Trained, seconds: f64) -> Re
     }
     let probability =
         if header.calibration.is_empty() { "" } else { ", calibrated: gives probabilities too" };
+    text += &format!("model: {}{probability}\n", output.display());
+    print(&text)
+}
+
+/// What a portfolio came to.
+fn report_blend(begun: &Begun, trained: &Trained, blend: &BlendAbout, seconds: f64) -> Result<(), Failure> {
+    let (model, output) = (&trained.model, begun.origin.output());
+    let reached = &model.header().reached;
+    let mut text = trained.folds.as_ref().map(folds::table).unwrap_or_default();
+    text += &crate::inspect::members(blend).render(Style::Table);
+    text += &format!(
+        "{} trained on {}, {}: {seconds:.1} s\n",
+        counted(blend.members.len(), "member"),
+        counted(reached.lists, "list"),
+        counted(reached.rows, "row"),
+    );
+    if trained.folds.is_some() {
+        let [scores, results] = folds::files(output);
+        text += &format!("out-of-fold scores: {}\nresults: {}\n", scores.display(), results.display());
+    }
+    let probability = if model.gives_probabilities() { ", calibrated: gives probabilities too" } else { "" };
     text += &format!("model: {}{probability}\n", output.display());
     print(&text)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use toprank::train::{Callbacks, Config, Progress as Step, Record, Start, TrainerKind};
+use toprank::train::{Callbacks, Config, Leaderboard, Progress as Step, Record, Start, TrainerKind};
 
 use crate::Common;
 use crate::curves::Curves;
@@ -112,6 +112,16 @@ impl Callbacks for Screen {
 
     fn stop(&mut self) -> bool {
         interrupt::asked() || self.failure.is_some()
+    }
+
+    fn leaderboard(&mut self, board: &Leaderboard) {
+        self.progress = None;
+        let value = board.value.map_or("left out".into(), |value| format!("{} {value:.4}", board.metric));
+        let best = board.best.map_or(String::new(), |(name, value)| format!(", best {name} {value:.4}"));
+        let (done, planned) = board.members;
+        let text =
+            format!("{done} of {planned} members, {:.0} s: {} {value}{best}", board.seconds, board.name);
+        crate::note(&self.common, text);
     }
 
     fn note(&mut self, text: &str) {

@@ -91,6 +91,34 @@ fn blocks_of_users_are_ranked_as_each_alone() {
 }
 
 #[test]
+fn chosen_items_have_the_scores_that_they_have_among_all() {
+    for text in TEXTS {
+        let shape = crate::Shape { users: 150, items: 70, ..crate::Shape::default() };
+        let scene = Scene::new(text, shape);
+        let [users, items] = &scene.tables;
+        let ranker = Ranker::new(&*scene.model, shape, &scene.weights, users, items);
+        let scorer = crate::PairScorer::new(&*scene.model, shape, &scene.weights, users, items);
+        let users: Vec<u32> = (0..150).rev().collect();
+        let all = ranker.each(&users, |_, scores| scores.to_vec());
+        // None for the first user, one, two … 40.
+        let choose = |d: usize, items: &mut Vec<u32>| {
+            items.extend((0..d as u32 % 41).map(|i| (i * 37 + d as u32) % 70))
+        };
+        let chosen = scorer.each(&users, choose, |d, items, scores| (d, items.to_vec(), scores.to_vec()));
+        for (expected, (d, items, scores)) in chosen.into_iter().enumerate() {
+            assert_eq!((d, items.len()), (expected, expected % 41));
+            for (item, score) in items.iter().zip(&scores) {
+                let known = all[d][*item as usize];
+                match scene.model.is_product() {
+                    true => assert_eq!(*score, known, "{text}, place {d}, item {item}"),
+                    false => assert!((score - known).abs() < 1e-5, "{text}: {score} {known}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn seen_items_never_come_and_unknown_users_get_other_scores() {
     let scene = Scene::new("mf:width=5", plain());
     let ranker = Ranker::new(&*scene.model, plain(), &scene.weights, &scene.tables[0], &scene.tables[1]);

@@ -120,13 +120,14 @@ impl<S: Side> Upper for Items<S> {
         let (offset, factor) = self.side.scale(&scene.strata);
         let sign = if relevant { -1.0 } else { 1.0 };
         let surrogate = self.surrogate.unwrap_or(Surrogate::Sigmoid { temperature: scene.widths[0] });
-        let (mut mean, mut slope_sum) = (0.0, 0.0);
+        let (mut mean, mut slope_sum, mut curve_sum) = (0.0, 0.0, 0.0);
         for j in members() {
             let x = sign * scene.now.above(0, input.list.scores[j])?;
             let w = input.weight(j) / total;
             let (value, slope, second) = surrogate.with_second_derivative(x);
             mean += w * value;
             slope_sum += w * slope;
+            curve_sum += w * second;
             out.gradient[j] += factor * sign * w * slope;
             if let Some(h) = &mut out.hessian {
                 h[j] += factor * w * second;
@@ -136,6 +137,7 @@ impl<S: Side> Upper for Items<S> {
             loss: offset + factor * mean,
             by_threshold: [-factor * sign * slope_sum, 0.0],
             by_threshold_previous: [0.0; 2],
+            curve_by_threshold: [factor * curve_sum, 0.0],
         })
     }
 }

@@ -4,7 +4,7 @@ use toprank_core::{Param, ParamError, Spec};
 
 use super::ranks::{self, GatedRanks, RankGated, WithinRank};
 use super::{Bilevel, FORM, Lower, SHARPNESS, Step};
-use crate::compositional::song::Ndcg;
+use crate::compositional::song::{Ndcg, SMOOTHED};
 use crate::compositional::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
 use crate::compositional::tracker::{
     BETA, BETA_S, BETA_Z, GAMMA, GAMMA_Z, GAMMA_Z_FASTER, LAGGED, LIST_RATE, PRESET, RATE, TAU,
@@ -17,9 +17,9 @@ use crate::params::{CUT, GAIN, RELEVANT, join};
 const PLACES: Param = Param { default: "10", ..CUT };
 
 /// Parameters of the ranks.
-const RANKS: [Param; 7] = [SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+const RANKS: [Param; 8] = [SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
 
-pub(crate) const PARAMS: &[Param] = &join::<18>(&[&[PLACES], &ranks::PARAMS, &[GAMMA_Z], &RANKS]);
+pub(crate) const PARAMS: &[Param] = &join::<19>(&[&[PLACES], &ranks::PARAMS, &[GAMMA_Z], &RANKS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "k-song@3",
     "k-song@1",
@@ -36,6 +36,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "k-song:gamma-z=0.9",
     "k-song:surrogate=sigmoid",
     "k-song:margin=2",
+    "k-song:surrogate=exponential:smoothing=0.3",
     "k-song:surrogate=logistic:temperature=0.5",
     "k-song:margin=0.5:self=one",
     "k-song:lagged=true",
@@ -63,7 +64,7 @@ pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
     use super::{BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, join, ranks, with};
 
-    pub(crate) const PARAMS: &[Param] = &join::<24>(&[&[PLACES], &ranks::PARAMS, &[BETA], &FASTER, &RANKS]);
+    pub(crate) const PARAMS: &[Param] = &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA], &FASTER, &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v1@3",
         "k-song-v1:form=practical",
@@ -84,6 +85,7 @@ pub mod v1 {
         "k-song-v1:preset=code",
         "k-song-v1:surrogate=hinge",
         "k-song-v1:margin=2",
+        "k-song-v1:surrogate=exponential:smoothing=0.3",
         "k-song-v1:surrogate=logistic:temperature=0.5",
         "k-song-v1:margin=0.5:self=one",
         "k-song-v1:lagged=true",
@@ -104,7 +106,7 @@ pub mod v2 {
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU], &FASTER, &RANKS]);
+        &join::<26>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU], &FASTER, &RANKS]);
     const BETA_V2: Param = Param { default: "0.9", ..BETA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v2@3",
@@ -127,6 +129,7 @@ pub mod v2 {
         "k-song-v2:preset=paper",
         "k-song-v2:surrogate=hinge",
         "k-song-v2:margin=2",
+        "k-song-v2:surrogate=exponential:smoothing=0.3",
         "k-song-v2:surrogate=logistic:temperature=0.5",
         "k-song-v2:margin=0.5:self=one",
         "k-song-v2:lagged=true",
@@ -153,7 +156,7 @@ pub mod by_rank {
         about: "whether the gradient flows through the gate (theoretical) or stops there (practical)",
         ..FORM
     };
-    pub(crate) const PARAMS: &[Param] = &join::<11>(&[&[PLACES, THROUGH, BY_RANK, GAMMA], &RANKS]);
+    pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[PLACES, THROUGH, BY_RANK, GAMMA], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-rank@3",
         "k-song-rank@1000",
@@ -162,6 +165,7 @@ pub mod by_rank {
         "k-song-rank:gamma=0.5",
         "k-song-rank:surrogate=hinge",
         "k-song-rank:margin=2",
+        "k-song-rank:surrogate=exponential:smoothing=0.3",
         "k-song-rank:surrogate=logistic:temperature=0.5",
         "k-song-rank:margin=0.5:self=one",
         "k-song-rank:lagged=true",

@@ -155,6 +155,8 @@ pub struct Outcome {
     pub by_threshold: [f64; 2],
     /// The same at the previous scores.
     pub by_threshold_previous: [f64; 2],
+    /// ∂²F/∂λ² per block, where the scores that make λ have no other Hessian; at least 0.
+    pub curve_by_threshold: [f64; 2],
 }
 
 /// What an objective of this family defines.
@@ -318,7 +320,7 @@ impl<U: Upper> Bilevel<U> {
         present: &PresentBlock,
         mut cells: Cells,
         visit: Visit,
-        slopes: [f64; 2],
+        (slopes, curve): ([f64; 2], f64),
         out: &mut Out,
         work: &mut Work,
     ) {
@@ -335,6 +337,10 @@ impl<U: Upper> Bilevel<U> {
         );
         if self.lower.through_gate {
             problem.add_implicit(lambda, multiplier, out.gradient);
+            // Gradient and Hessian of an item are in the ratio of those of λ: Newton's step moves it as λ should move.
+            if let Some(hessian) = out.hessian.as_mut().filter(|_| curve > 0.0 && slope != 0.0) {
+                problem.add_implicit(lambda, (multiplier / slope).abs() * curve, hessian);
+            }
             if let (Some((problem, lambda)), Some(gradient)) = (previous, &mut out.gradient_previous) {
                 problem.add_implicit(lambda, multiplier_previous, gradient);
             }
@@ -499,7 +505,8 @@ impl<U: Upper> Objective for Bilevel<U> {
         for (b, present) in present_blocks.iter().enumerate() {
             let Some(present) = present else { continue };
             let slopes = [outcome.by_threshold[b], outcome.by_threshold_previous[b]];
-            self.update_block(present, memory.block(b), visit, slopes, out, work);
+            let curve = outcome.curve_by_threshold[b];
+            self.update_block(present, memory.block(b), visit, (slopes, curve), out, work);
         }
         *memory.origin = origin;
         *memory.spread_before = unit;

@@ -148,7 +148,12 @@ impl<R: Region> Upper for Pairs<R> {
         let loss = a[..m].iter().zip(&*means.value).map(|(a, row)| a * row).sum();
         let mut by_threshold = [0.0; 2];
         if !scene.through_gate {
-            return Some(Outcome { loss, by_threshold, by_threshold_previous: [0.0; 2] });
+            return Some(Outcome {
+                loss,
+                by_threshold,
+                by_threshold_previous: [0.0; 2],
+                curve_by_threshold: [0.0; 2],
+            });
         }
         let mut pass = |j: usize, scale: f64, sum: f64, side: bool| {
             for (b, slope) in self.open(scene, j, side).1.into_iter().enumerate() {
@@ -175,6 +180,6 @@ impl<R: Region> Upper for Pairs<R> {
                 pass(j as usize, each_other * input.stands_for(j as usize), *column, false);
             }
         }
-        Some(Outcome { loss, by_threshold, by_threshold_previous: [0.0; 2] })
+        Some(Outcome { loss, by_threshold, by_threshold_previous: [0.0; 2], curve_by_threshold: [0.0; 2] })
     }
 }

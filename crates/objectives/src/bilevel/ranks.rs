@@ -56,6 +56,7 @@ impl<O: Outer> Upper for GatedRanks<O> {
             loss,
             by_threshold: [gate.slope, 0.0],
             by_threshold_previous: [gate.slope_previous, 0.0],
+            curve_by_threshold: [0.0; 2],
         })
     }
 }

@@ -8,10 +8,8 @@ use super::tracker::{GAMMA, LAGGED};
 use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, Strata, Surrogate, Tracker,
 };
-use crate::objective::{Hessian, Input, Needs, Objective, Out};
-use crate::params::{GAIN, RELEVANT, SMOOTHING, smoothing};
-use crate::state::{Column, ListState};
-use crate::work::Work;
+use crate::objective::Objective;
+use crate::params::{GAIN, RELEVANT, SMOOTHING};
 
 pub(crate) const PARAMS: &[Param] = &[
     GAMMA,
@@ -42,11 +40,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
     let inner = Inner::Of(Surrogate::Exponential { temperature });
     let by_gain = spec.args.one_of("target", "uniform", &[("uniform", false), ("gain", true)])?;
     let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
-    let plain = Compositional::from_spec(CrossEntropy { by_gain }, inner, tracker, spec)?;
-    Ok(match smoothing(spec)? {
-        0.0 => Box::new(plain),
-        epsilon => Box::new(Smoothed { plain, factor: epsilon / temperature }),
-    })
+    Compositional::boxed(CrossEntropy { by_gain }, inner, tracker, spec)
 }
 
 /// f(g) = P ln(N g).
@@ -73,82 +67,8 @@ impl Outer for CrossEntropy {
     }
 
     fn at(&self, anchor: &Anchor, u: [f64; 2], _: bool) -> Outcome {
-        let probability = self.probability(anchor.gain, anchor.list);
+        let probability = if self.by_gain { anchor.gain / anchor.list } else { 1.0 / anchor.list };
         Outcome { value: probability * (anchor.items.ln() + u[0]), slope: [probability, 0.0] }
-    }
-}
-
-impl CrossEntropy {
-    /// P of a relevant item of this gain, in a list whose unnormalised P sum to `total`.
-    fn probability(self, gain: f64, total: f64) -> f64 {
-        if self.by_gain { gain / total } else { 1.0 / total }
-    }
-}
-
-/// The same with label smoothing.
-///
-/// ln Z − Σ_j t_j s_j/τ with t = (1−ε)P + ε/N is the plain loss plus (ε/τ) Σ_i P_i (s_i − mean of all s): linear in the scores, so
-/// the tracker stays as it is, and a sample is unbiased with the weights of its strata.
-#[derive(Clone, Copy, Debug)]
-struct Smoothed {
-    plain: Compositional<CrossEntropy>,
-    /// ε/τ.
-    factor: f64,
-}
-
-impl Objective for Smoothed {
-    fn needs(&self) -> Needs {
-        self.plain.needs()
-    }
-
-    fn columns(&self) -> &'static [Column] {
-        self.plain.columns()
-    }
-
-    fn prepare(&self, whole: &List, policy: &Policy, state: &mut ListState, work: &mut Work) {
-        self.plain.prepare(whole, policy, state, work);
-    }
-
-    fn hessian(&self) -> Hessian {
-        self.plain.hessian()
-    }
-
-    fn takes_uneven_draws(&self) -> bool {
-        self.plain.takes_uneven_draws()
-    }
-
-    fn list(&self, input: &Input, state: &mut ListState, work: &mut Work, out: &mut Out) -> Option<f64> {
-        let loss = self.plain.list(input, state, work, out)?;
-        let (strata, total) = (Strata::of(input, state), state.values[0]);
-        let weights = strata.weights(Reference::All, true);
-        let scale = self.factor * strata.relevant as f64 / strata.drawn_relevant as f64;
-        // (ε/τ) P of an item, 0 if it is not relevant; its weight ω in the mean.
-        let of = |j: usize| match input.is_relevant(j) {
-            true => {
-                let probability = self.plain.outer.probability(input.gain(j), total);
-                (scale * input.weight(j) * probability, weights.relevant)
-            }
-            false => (0.0, weights.others * input.stands_for(j)),
-        };
-        let s = input.list.scores;
-        let (mut part, mut whole, mut by_part, mut mean) = (0.0, 0.0, 0.0, 0.0);
-        for j in 0..s.len() {
-            // Relative to the first score: an offset of all scores costs no digits.
-            let ((p, weight), score) = (of(j), s[j] - s[0]);
-            part += p;
-            whole += weight;
-            by_part += p * score;
-            mean += weight * score;
-        }
-        // Σ_i P_i Σ_j ω_j (s_i − s_j), its derivative, and the same derivative at the scores of the previous step.
-        let gradients = [Some(&mut *out.gradient), out.gradient_previous.as_deref_mut()];
-        for gradient in gradients.into_iter().flatten() {
-            for (j, gradient) in gradient.iter_mut().enumerate() {
-                let (p, weight) = of(j);
-                *gradient += p * whole - part * weight;
-            }
-        }
-        Some(loss + by_part * whole - part * mean)
     }
 }
 
@@ -157,7 +77,9 @@ mod tests {
     use toprank_core::{Lists, Policy, Spec};
 
     use super::*;
+    use crate::objective::{Input, Out};
     use crate::state::State;
+    use crate::work::Work;
     use crate::{Batch, Draws, Goal, Gradients};
 
     /// Every draw of 2 of 3 relevant and 2 of 4 other items, with trackers that hold the exact means.

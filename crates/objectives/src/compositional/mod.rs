@@ -19,6 +19,9 @@ gradient. The mechanism does the rest, in stages:
    by its gate ψ(s_i − λ) and adds the gate's own derivative to the gradient;
 5. **spread**: the adjoint of stage 2.
 
+Label smoothing ε (exponential surrogates) multiplies g_i by e^{ε(s_i − mean s)/τ} where f looks at it: with f = ln it is that of the
+softmax cross-entropy, with SONG's f each relevant item has a target below 1 in the same way.
+
 With whole lists and γ = 1 the gradient is exactly that of F. The Hessian diagonal is the pairwise Gauss–Newton bound: each
 pair adds |f'_i| ω_j ℓ'' to both its items.
 */
@@ -50,6 +53,7 @@ use crate::catalog::family;
 use crate::kernels::KernelWork;
 use crate::kernels::hinge::Omega;
 use crate::objective::{Input, Needs, Objective, Out};
+use crate::params::{SMOOTHING, smoothing};
 use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
@@ -152,6 +156,8 @@ pub struct Compositional<O> {
     pub tracker: Tracker,
     /// The self pair counts as one item instead of as ℓ(0).
     pub self_is_one: bool,
+    /// ε/τ of label smoothing, 0 without; means that are logarithms, of one component, with relevant anchors.
+    pub smoothing: f64,
 }
 
 /// The parameter `self`.
@@ -172,7 +178,7 @@ impl<O: Outer + 'static> Compositional<O> {
         Ok(Box::new(Compositional::from_spec(outer, inner, tracker, spec)?))
     }
 
-    /// Reads `self`.
+    /// Reads `self` and `smoothing`.
     pub(crate) fn from_spec(
         outer: O,
         inner: Inner,
@@ -180,7 +186,15 @@ impl<O: Outer + 'static> Compositional<O> {
         spec: &Spec,
     ) -> Result<Compositional<O>, ParamError> {
         let self_is_one = spec.args.one_of("self", SELF.default, &[("surrogate", false), ("one", true)])?;
-        Ok(Compositional { outer, inner, tracker, self_is_one })
+        let smoothing = match (smoothing(spec)?, inner) {
+            (0.0, _) => 0.0,
+            (epsilon, Inner::Of(Surrogate::Exponential { temperature })) => epsilon / temperature,
+            (epsilon, _) => {
+                let expected = "0, or given with surrogate=exponential";
+                return Err(ParamError::new(SMOOTHING.name, &epsilon.to_string(), expected));
+            }
+        };
+        Ok(Compositional { outer, inner, tracker, self_is_one, smoothing })
     }
 }
 
@@ -315,6 +329,49 @@ impl<O: Outer> Compositional<O> {
 impl<'a> Drawn<'a> {
     fn terms(&self, c: usize, scores: &'a [f64]) -> Terms<'a> {
         Terms { scores, omega: self.omega[c], own: self.own[c], anchors: self.anchors }
+    }
+}
+
+/// Label smoothing of one draw: ln g of an anchor becomes ln g + ε/τ Σ_j ω_j (s_i − s_j), and the gradient follows.
+///
+/// Linear in the scores, so that it needs no tracker and a sample is unbiased with the weights of its strata.
+struct Smoothing {
+    /// ε/τ.
+    factor: f64,
+    /// Σ ω, and Σ ω s relative to the first score: an offset of all scores costs no digits.
+    weight: f64,
+    mean: f64,
+    first: f64,
+    /// Σ over anchors of f'.
+    slopes: f64,
+}
+
+impl Smoothing {
+    /// `None`: there is none.
+    fn of(factor: f64, scores: &[f64], omega: Omega) -> Option<Smoothing> {
+        let first = *scores.first().filter(|_| factor > 0.0)?;
+        let each = |j: usize| (omega.at(j), omega.at(j) * (scores[j] - first));
+        let add = |sums: (f64, f64), j: usize| (sums.0 + each(j).0, sums.1 + each(j).1);
+        let (weight, mean) = (0..scores.len()).fold((0.0, 0.0), add);
+        Some(Smoothing { factor, weight, mean, first, slopes: 0.0 })
+    }
+
+    /// What it adds to ln g of an anchor with this score.
+    fn shift(&self, score: f64) -> f64 {
+        self.factor * (self.weight * (score - self.first) - self.mean)
+    }
+
+    /// The anchor's own part of the gradient, given f'.
+    fn own(&mut self, slope: f64) -> f64 {
+        self.slopes += slope;
+        self.factor * slope * self.weight
+    }
+
+    /// The part of all items, after all anchors.
+    fn spread(&self, omega: Omega, gradient: &mut [f64]) {
+        for (j, gradient) in gradient.iter_mut().enumerate() {
+            *gradient -= self.factor * self.slopes * omega.at(j);
+        }
     }
 }
 
@@ -472,6 +529,14 @@ impl<O: Outer> Compositional<O> {
         let at_zero = self.at_zero();
         let self_terms = drawn.own.map(|own| if log { at_zero + own.ln() } else { at_zero * own });
         let mut columns = Columns::of(state, self.tracker.rule);
+        let mut smoothing = Smoothing::of(self.smoothing, now.scores, drawn.omega[0]);
+        let mut smoothing_previous =
+            old.as_ref().and_then(|old| Smoothing::of(self.smoothing, old.scores, drawn.omega[0]));
+        // Label smoothing moves ln g where the outer function looks at it; trackers follow g itself.
+        let shifted = |u: [f64; 2], smoothing: &Option<Smoothing>, score: f64| match smoothing {
+            Some(smoothing) => [u[0] + smoothing.shift(score), u[1]],
+            None => u,
+        };
         let mut loss = 0.0;
         for (i, &j) in anchors.iter().enumerate() {
             let j = j as usize;
@@ -486,8 +551,9 @@ impl<O: Outer> Compositional<O> {
             let [after, u, u_previous] =
                 self.follow(rates, &mut columns, slots[i] as usize, estimate, self_terms);
             let anchor = Anchor { gain: input.gain(j), label: input.list.labels[j], items, list: own_number };
-            let at_after = self.outer.at(&anchor, after, log);
-            let outcome = if self.tracker.lagged { self.outer.at(&anchor, u, log) } else { at_after };
+            let at = |u| self.outer.at(&anchor, shifted(u, &smoothing, now.scores[j]), log);
+            let at_after = at(after);
+            let outcome = if self.tracker.lagged { at(u) } else { at_after };
             let factor = input.weight(j) * scale;
             let rank = |u: [f64; 2]| {
                 let u = u[Self::COMPONENTS - 1];
@@ -504,8 +570,9 @@ impl<O: Outer> Compositional<O> {
             if slope != 0.0 {
                 out.gradient[j] += slope * factor * outcome.value;
             }
-            let at_previous = old.is_some().then(|| {
-                let outcome = self.outer.at(&anchor, u_previous, log);
+            let at_previous = old.as_ref().map(|old| {
+                let at = shifted(u_previous, &smoothing_previous, old.scores[j]);
+                let outcome = self.outer.at(&anchor, at, log);
                 let at = if by_draw {
                     estimate.map(|(now, previous)| previous.unwrap_or(now))
                 } else {
@@ -517,6 +584,14 @@ impl<O: Outer> Compositional<O> {
                 }
                 (open, outcome)
             });
+            if let Some(smoothing) = &mut smoothing {
+                out.gradient[j] += smoothing.own(open * factor * outcome.slope[0]);
+            }
+            if let (Some(smoothing), Some((open, outcome)), Some(gradient)) =
+                (&mut smoothing_previous, at_previous, &mut out.gradient_previous)
+            {
+                gradient[j] += smoothing.own(open * factor * outcome.slope[0]);
+            }
             for c in 0..Self::COMPONENTS {
                 let k = c * m + i;
                 // In logs the slope is u f'(u); the estimate's own mean turns it into ĝ f'(u).
@@ -534,6 +609,12 @@ impl<O: Outer> Compositional<O> {
         }
 
         // Stage 5: spread.
+        let gradients = [Some(&mut *out.gradient), out.gradient_previous.as_deref_mut()];
+        for (smoothing, gradient) in [smoothing, smoothing_previous].into_iter().zip(gradients) {
+            if let (Some(smoothing), Some(gradient)) = (smoothing, gradient) {
+                smoothing.spread(drawn.omega[0], gradient);
+            }
+        }
         let turn_back = |gradient: &mut [f64]| {
             if !push_relevant {
                 for g in gradient {

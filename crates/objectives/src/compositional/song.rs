@@ -10,9 +10,16 @@ use super::{
     Tracker,
 };
 use crate::objective::Objective;
-use crate::params::{GAIN, RELEVANT};
+use crate::params::{GAIN, RELEVANT, SMOOTHING};
 
-pub(crate) const PARAMS: &[Param] = &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+/// ε of the exponential surrogate.
+pub(crate) const SMOOTHED: Param = Param {
+    about: "ε: label smoothing with surrogate=exponential; an item's rank N g becomes N g e^{ε(s − mean of all s)/τ}",
+    ..SMOOTHING
+};
+
+pub(crate) const PARAMS: &[Param] =
+    &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "song:gamma=0.5",
     "song:gamma=0.9t-0.67",
@@ -20,6 +27,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
     "song:surrogate=hinge",
     "song:surrogate=square",
     "song:surrogate=exponential",
+    "song:surrogate=exponential:smoothing=0.3",
     "song:surrogate=logistic2",
     "song:surrogate=barrier-hinge",
     "song:surrogate=logistic:temperature=0.5",
@@ -83,11 +91,11 @@ pub mod v1 {
     #![doc = include_str!("../pages/song-v1.md")]
     use super::{
         BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
-        SURROGATE, Spec, TEMPERATURE, Tracker, with,
+        SMOOTHED, SURROGATE, Spec, TEMPERATURE, Tracker, with,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &[GAMMA, BETA, RATE, PRESET, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+        &[GAMMA, BETA, RATE, PRESET, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-v1:gamma=0.5",
         "song-v1:beta=0.2",
@@ -95,6 +103,7 @@ pub mod v1 {
         "song-v1:beta=theory:rate=0.8",
         "song-v1:preset=code",
         "song-v1:surrogate=exponential",
+        "song-v1:surrogate=exponential:smoothing=0.3",
         "song-v1:margin=2",
         "song-v1:surrogate=logistic:temperature=0.5",
         "song-v1:margin=0.5:self=one",
@@ -113,11 +122,24 @@ pub mod v2 {
     #![doc = include_str!("../pages/song-v2.md")]
     use super::{
         BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
-        SURROGATE, Spec, TAU, TEMPERATURE, Tracker, with,
+        SMOOTHED, SURROGATE, Spec, TAU, TEMPERATURE, Tracker, with,
     };
 
-    pub(crate) const PARAMS: &[Param] =
-        &[GAMMA, BETA_V2, TAU, RATE, PRESET, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+    pub(crate) const PARAMS: &[Param] = &[
+        GAMMA,
+        BETA_V2,
+        TAU,
+        RATE,
+        PRESET,
+        SURROGATE,
+        MARGIN,
+        TEMPERATURE,
+        SMOOTHED,
+        SELF,
+        LAGGED,
+        GAIN,
+        RELEVANT,
+    ];
     const BETA_V2: Param = Param { default: "0.9", ..BETA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-v2:gamma=0.5",
@@ -126,6 +148,7 @@ pub mod v2 {
         "song-v2:rate=0.3",
         "song-v2:preset=paper",
         "song-v2:surrogate=exponential",
+        "song-v2:surrogate=exponential:smoothing=0.3",
         "song-v2:margin=2",
         "song-v2:surrogate=logistic:temperature=0.5",
         "song-v2:margin=0.5:self=one",
@@ -139,7 +162,7 @@ pub mod v2 {
     }
 }
 
-const SHAPE: &[Param] = &[SURROGATE, MARGIN, TEMPERATURE, SELF, GAIN, RELEVANT];
+const SHAPE: &[Param] = &[SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, GAIN, RELEVANT];
 
 /// The ablation without a tracker.
 pub mod mini_batch {
@@ -149,6 +172,7 @@ pub mod mini_batch {
     pub(crate) const PARAMS: &[Param] = SHAPE;
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-minibatch:surrogate=hinge",
+        "song-minibatch:surrogate=exponential:smoothing=0.3",
         "song-minibatch:margin=2",
         "song-minibatch:surrogate=logistic:temperature=0.5",
         "song-minibatch:margin=0.5:self=one",
@@ -165,14 +189,15 @@ pub mod mini_batch {
 pub mod storm {
     #![doc = include_str!("../pages/song-storm.md")]
     use super::{
-        GAIN, GAMMA, LAGGED, MARGIN, Objective, Param, ParamError, RELEVANT, Rule, SELF, SURROGATE, Schedule,
-        Spec, TEMPERATURE, Tracker, with,
+        GAIN, GAMMA, LAGGED, MARGIN, Objective, Param, ParamError, RELEVANT, Rule, SELF, SMOOTHED, SURROGATE,
+        Schedule, Spec, TEMPERATURE, Tracker, with,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SELF, LAGGED, GAIN, RELEVANT];
+        &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-storm:gamma=0.5",
+        "song-storm:surrogate=exponential:smoothing=0.3",
         "song-storm:surrogate=hinge",
         "song-storm:margin=2",
         "song-storm:surrogate=logistic:temperature=0.5",
@@ -185,5 +210,33 @@ pub mod storm {
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
         let tracker = Tracker::from_spec(spec, Rule::Msvr)?;
         with(spec, Tracker { beta: Schedule::Complement, ..tracker })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::{List, Policy};
+
+    use crate::Goal;
+
+    #[test]
+    fn a_smoothed_list_by_hand() {
+        // The relevant item is second: N g = (3 + 2 + 1)/2, and the mean score is ln 6 / 3.
+        let (scores, labels) = ([3f64.ln(), 2f64.ln(), 0.0], [0.0, 1.0, 0.0]);
+        let goal = Goal::parse("song:surrogate=exponential:smoothing=0.3", &Policy::default()).unwrap();
+        let (loss, gradient) = goal.of_list(&List::new(&scores, &labels)).unwrap();
+        let rank = 3.0 * (0.3 * (2f64.ln() - 6f64.ln() / 3.0)).exp();
+        assert!((loss - (1.0 - 1.0 / (rank + 1.0).log2())).abs() < 1e-15, "{loss}");
+        // By ln of the rank, then as softmax cross-entropy with the target 0.1, 0.7 + 0.1, 0.1.
+        let slope = rank / ((rank + 1.0) * 2f64.ln() * (rank + 1.0).log2().powi(2));
+        let expected = [3.0 / 6.0 - 0.1, 2.0 / 6.0 - 0.8, 1.0 / 6.0 - 0.1].map(|g| slope * g);
+        assert!(gradient.iter().zip(expected).all(|(g, e)| (g - e).abs() < 1e-15), "{gradient:?}");
+    }
+
+    #[test]
+    fn smoothing_is_for_the_exponential_surrogate() {
+        let error = Goal::parse("song:smoothing=0.3", &Policy::default()).unwrap_err().to_string();
+        assert!(error.contains("surrogate=exponential"), "{error}");
+        assert!(Goal::parse("k-song@5:surrogate=exponential:smoothing=0.3", &Policy::default()).is_ok());
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
             ..Tracker::from_spec(&Spec::parse("smooth-ap")?, Rule::MovingAverage)?
         },
         self_is_one: true,
+        smoothing: 0.0,
     })))
 }
 

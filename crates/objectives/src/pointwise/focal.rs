@@ -55,12 +55,13 @@ impl Objective for Focal {
             // q: the probability of the wrong class; −ln(1 − q) = softplus.
             let (z, q) = (sign * s, sigmoid(sign * s));
             let (log, factor) = (softplus(z), q.powf(self.focus));
-            let right = sigmoid(-z);
+            let (right, focus) = (sigmoid(-z), self.focus);
             OfItem {
                 loss: w * factor * log,
                 slope: w * sign * factor * (self.focus * right * log + q),
-                // The Hessian of the logistic loss, with the present focal weight.
-                curve: w * factor * q * right,
+                // The second derivative without its one negative term: where it is much smaller than the true one, Newton's
+                // steps are as much too long.
+                curve: w * factor * right * ((1.0 + 2.0 * focus) * q + focus * focus * right * log),
             }
         })
     }
@@ -68,9 +69,9 @@ impl Objective for Focal {
 
 #[cfg(test)]
 mod tests {
-    use toprank_core::{List, Policy};
+    use toprank_core::{List, Lists, Policy};
 
-    use crate::Goal;
+    use crate::{Batch, Goal, Gradients};
 
     fn of(text: &str, scores: &[f64], labels: &[f32]) -> (f64, Vec<f64>) {
         Goal::parse(text, &Policy::default()).unwrap().of_list(&List::new(scores, labels)).unwrap()
@@ -83,6 +84,25 @@ mod tests {
         let relevant = 0.25 * 0.25f64.powi(2) * -(0.75f64.ln());
         let other = 0.75 * 0.75f64.powi(2) * -(0.25f64.ln());
         assert!((loss - f64::midpoint(relevant, other)).abs() < 1e-15, "{loss}");
+    }
+
+    #[test]
+    fn the_hessian_is_at_least_the_second_derivative() {
+        for focus in [0.0, 0.5, 2.0, 5.0] {
+            let goal = Goal::parse(&format!("focal:focus={focus}"), &Policy::default()).unwrap();
+            for (score, label) in (-60..=60).flat_map(|s| [0.0, 1.0].map(|label| (f64::from(s) / 5.0, label)))
+            {
+                let slope = |s: f64| goal.of_list(&List::new(&[s], &[label])).unwrap().1[0];
+                let second = (slope(score + 1e-4) - slope(score - 1e-4)) / 2e-4;
+                let lists = Lists::from_lengths(&[1], vec![label]);
+                let mut out = Gradients { want_hessian: true, ..Gradients::default() };
+                let mut state = goal.state(&lists).unwrap();
+                goal.step(&Batch::all(&lists, &[score]), &mut state, &mut out).unwrap();
+                let hessian = out.hessian[0];
+                assert!(hessian >= second - 1e-7, "{focus} {score} {label}: {hessian} {second}");
+                assert!(hessian > 0.0 && (focus > 0.0 || (hessian - second).abs() < 1e-7));
+            }
+        }
     }
 
     #[test]

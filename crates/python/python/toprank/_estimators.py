@@ -353,7 +353,9 @@ class Classifier(ClassifierMixin, _Estimator):
             V, v = _one_pair(eval_set)
             valid = self._labelled(V, self._as_labels(v), None)[1]
         folds = self.folds
-        if folds is None and valid is None and self.calibrate != "none" and from_model is None:
+        # The folds of a portfolio follow from its budget.
+        auto = str(self.model).split(":")[0] == "auto"
+        if folds is None and valid is None and self.calibrate != "none" and from_model is None and not auto:
             folds = 5
         run = _Run(from_model, checkpoint, resume)
         return self._fit(features, table, valid, as_json(self, SETTINGS, folds=folds), run)

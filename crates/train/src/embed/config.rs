@@ -1,10 +1,11 @@
 //! What an embedding is trained with, where the user is silent, and checks across settings.
 
-use toprank_core::ParamError;
+use toprank_core::{ParamError, Spec};
 
+use super::similarity::Similarity;
 use super::views::Views;
-use crate::fit::optimiser;
 use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::stages::check_warm_up;
 use crate::rank::choice::{Choice, ModelKind, choose};
 use crate::rank::models;
 
@@ -29,16 +30,45 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
         let expected = "omitted, or 2: a row has two views";
         return Err(ParamError::new("class-rows", &config.class_rows().to_string(), expected));
     }
-    if optimiser::parse(config.optimiser())?.1.open(1).needs_previous() {
-        let expected = "one that looks at one step: sgd, momentum, adam or adamw";
-        return Err(ParamError::new("optimiser", config.optimiser(), expected));
-    }
     if models::is_trees(config.model()) {
         let expected = "a network: linear or mlp; trees give no vector that gradients pass through";
         return Err(ParamError::new("model", config.model(), expected));
     }
     models::parse(config.model())?;
+    check_similarity(&config)?;
+    check_warm_up(&config)?;
     Ok(config)
+}
+
+/// Objectives that know where cosines lie, and the parameters that say where other similarities lie instead.
+const MADE_FOR_COSINES: &[(&str, &[&str])] = &[
+    ("fast-ap", &[]),
+    ("dir", &["low", "high"]),
+    ("contrastive", &["near", "far"]),
+    ("multi-similarity", &["base"]),
+];
+
+/// Refuses objectives that look at distances as if they were cosines.
+fn check_similarity(config: &Config) -> Result<(), ParamError> {
+    if Similarity::of(config) == Similarity::Cosine {
+        return Ok(());
+    }
+    let spec = Spec::parse(config.algorithm())?;
+    let made = MADE_FOR_COSINES
+        .iter()
+        .find(|(name, _)| *name == config.goal().map_or("", |g| g.listing().entry.name));
+    let expected = match made {
+        None => return Ok(()),
+        Some((name, [])) => {
+            format!("cosine for the objective {name}, which counts similarities between -1 and 1")
+        }
+        Some((_, needed)) if needed.iter().all(|key| spec.args.get(key).is_some()) => return Ok(()),
+        Some((name, needed)) => format!(
+            "cosine for the objective {name} at its defaults; for distances it needs its own {}",
+            needed.join(" and ")
+        ),
+    };
+    Err(ParamError::new("similarity", config.similarity(), &expected))
 }
 
 /// The sampler of batches: so many rows of every drawn class, every row before any comes again.

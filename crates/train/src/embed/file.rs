@@ -13,8 +13,8 @@ use toprank_core::{Differentiable, Lists};
 use toprank_data::transform::Pipeline;
 use toprank_data::{Dataset, Matrix};
 
-use super::cosines::normalise;
 use super::search::Vectors;
+use super::similarity::Similarity;
 use crate::error::TrainError;
 use crate::fit::engine::score_rows;
 use crate::fit::flat::block_tensors;
@@ -26,7 +26,7 @@ use crate::store::header::{self, Header};
 use crate::store::model_file::Probes;
 
 const KIND: &str = "embedder";
-/// Difference of a number of a unit vector that another processor may make.
+/// Difference of a number of a vector that another processor may make.
 const TOLERANCE: f64 = 1e-4;
 
 /// What the header of an embedding says beside config and result.
@@ -108,7 +108,7 @@ impl Embedder {
         self.parameters.len()
     }
 
-    /// The vector of every row, of length 1, in the order of the rows of `data`. Columns are found by name; `file` is the name
+    /// The vector of every row, of length 1 unless similarities are distances, in the order of the rows of `data`. Columns are found by name; `file` is the name
     /// of the data in errors, `absent` what a numbered feature is worth that a text never states.
     ///
     /// # Errors
@@ -117,7 +117,12 @@ impl Embedder {
         let rows = data.rows();
         let mut data = by_name(file, &self.header.features, self.header.width, data, absent)?;
         self.header.transforms.apply(&mut data)?;
-        vectors(&*self.model, &self.parameters, &data, rows)
+        vectors(&*self.model, &self.parameters, &data, rows, self.similarity())
+    }
+
+    /// How near two of its vectors are.
+    pub fn similarity(&self) -> Similarity {
+        Similarity::of(&self.header.config)
     }
 
     fn self_test(&self) -> Result<Vectors, TrainError> {
@@ -129,7 +134,7 @@ impl Embedder {
             ..Dataset::default()
         };
         self.header.transforms.apply(&mut data)?;
-        vectors(&*self.model, &self.parameters, &data, rows)
+        vectors(&*self.model, &self.parameters, &data, rows, self.similarity())
     }
 
     /// Writes it; the old file stays until the new one is whole.
@@ -189,10 +194,11 @@ pub(super) fn vectors(
     parameters: &[f32],
     data: &Dataset,
     rows: usize,
+    similarity: Similarity,
 ) -> Result<Vectors, TrainError> {
     let width = model.outputs();
     let raw = score_rows(model, parameters, &data.features, rows)?;
-    let mut found = Vectors { width, values: Vec::with_capacity(raw.len()) };
-    normalise(&raw, width, &mut found.values, &mut Vec::new());
+    let mut found = Vectors { width, values: Vec::with_capacity(raw.len()), similarity };
+    similarity.vectors(&raw, width, &mut found.values, &mut Vec::new());
     Ok(found)
 }

@@ -3,12 +3,13 @@ Embeddings: a network gives every row a vector, rows of a class lie together, an
 
 ```text
 rows and classes ─▶ split of the classes ─▶ transforms                                       Classes, Prepared
-rows of some classes ─▶ unit vectors ─▶ cosines: every row is a list over the others ─▶ objective   Trainer
+rows of some classes ─▶ vectors ─▶ similarities: every row is a list over the others ─▶ objective   Trainer
 vectors of new rows; the nearest rows of a query, exactly; mAUPRC and Recall@k                 Embedder, Search
 ```
 
 **Every row of a batch is a query** over the other rows of the batch (and over the memory of past ones), label 1 for those of
 its class, itself left out. What an objective keeps refers to the list of all training rows, which a batch is a sample of.
+A similarity is the cosine of two vectors, which then have length 1, or minus their squared distance ([`Similarity`]).
 Batches hold the same number of rows of every drawn class: the sampler `strata` over classes as lists.
 
 ```
@@ -39,22 +40,23 @@ assert!(evaluation.results[0].mean.unwrap() > 0.9);
 
 mod classes;
 pub(crate) mod config;
-mod cosines;
 mod file;
 mod memory;
 mod pairing;
 mod prepared;
 mod search;
+mod similarity;
 #[cfg(test)]
 mod tests;
 mod trainer;
 mod views;
 
 pub use classes::Classes;
-pub(crate) use cosines::LEAST;
 pub use file::{About, Embedder, Parts};
 pub use prepared::{Prepared, TuningClasses};
 pub use search::{Search, Vectors};
+pub(crate) use similarity::LEAST;
+pub use similarity::Similarity;
 pub use toprank_embeddings::Best;
 pub use trainer::Trainer;
 pub use views::Views;

@@ -6,10 +6,11 @@ Cost: rows × rows × dimensions for the products; memory for a block of queries
 
 use rayon::prelude::*;
 use toprank_core::Lists;
-use toprank_core::matrix::{View, product};
+use toprank_core::matrix::View;
 use toprank_embeddings::{Best, pick};
 use toprank_metrics::{Counts, Evaluation, ItemWeights, Measure, MeasureResult, evaluate};
 
+use super::similarity::Similarity;
 use crate::error::TrainError;
 
 /// Queries of a block: their scores stay in the cache of a small gallery.
@@ -17,13 +18,15 @@ const QUERIES_AT_ONCE: usize = 32;
 /// Entries of the lists that are evaluated at once.
 const ENTRIES_AT_ONCE: usize = 1 << 22;
 
-/// Vectors of length 1, row after row.
+/// Vectors, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vectors {
     /// Numbers per row.
     pub width: usize,
     /// The numbers.
     pub values: Vec<f32>,
+    /// How near two of them are: by their cosine, if they have length 1, or by their distance.
+    pub similarity: Similarity,
 }
 
 impl Vectors {
@@ -52,8 +55,8 @@ impl Search<'_> {
         self.gallery.unwrap_or(self.queries)
     }
 
-    /// Calls `each` with every query of a range and its cosines with the whole gallery, blocks of queries in parallel; what
-    /// it returns comes back in the order of queries. The cosine of a query with itself is −∞ where it is searched among
+    /// Calls `each` with every query of a range and its similarities with the whole gallery, blocks of queries in parallel; what
+    /// it returns comes back in the order of queries. The similarity of a query with itself is −∞ where it is searched among
     /// the others.
     fn each<R: Send>(
         &self,
@@ -61,7 +64,10 @@ impl Search<'_> {
         each: impl Fn(usize, &[f32]) -> R + Sync,
     ) -> Vec<R> {
         let (gallery, width) = (self.in_gallery(), self.queries.width);
-        let count = gallery.rows();
+        let (count, kind) = (gallery.rows(), self.queries.similarity);
+        let (mut of_queries, mut of_gallery) = (Vec::new(), Vec::new());
+        kind.squares(&self.queries.values[range.start * width..range.end * width], width, &mut of_queries);
+        kind.squares(&gallery.values, width, &mut of_gallery);
         let starts: Vec<usize> = range.clone().step_by(QUERIES_AT_ONCE).collect();
         let blocks: Vec<Vec<R>> = starts
             .into_par_iter()
@@ -69,7 +75,8 @@ impl Search<'_> {
                 let end = (start + QUERIES_AT_ONCE).min(range.end);
                 scores.resize((end - start) * count, 0.0);
                 let queries = View::new(&self.queries.values[start * width..end * width], width);
-                product(queries, View::new(&gallery.values, width).transposed(), scores, false);
+                let own = of_queries.get(start - range.start..end - range.start).unwrap_or_default();
+                kind.block(queries, View::new(&gallery.values, width), [own, &of_gallery], scores);
                 let rows = scores.chunks_exact_mut(count.max(1)).zip(start..end);
                 rows.map(|(scores, query)| {
                     if self.gallery.is_none() {
@@ -87,7 +94,7 @@ impl Search<'_> {
     ///
     /// ```
     /// use toprank_train::embed::{Search, Vectors};
-    /// let all = Vectors { width: 2, values: vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.8] };
+    /// let all = Vectors { width: 2, values: vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.8], ..Vectors::default() };
     /// let found = Search { queries: &all, gallery: None }.nearest(1);
     /// let best: Vec<u32> = found.iter().map(|best| best[0].item).collect();
     /// assert_eq!(best, [2, 2, 1]);

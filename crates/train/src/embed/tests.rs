@@ -89,12 +89,15 @@ fn a_class_has_one_distribution_of_scores() {
 
 #[test]
 fn the_gradient_of_a_step_is_the_derivative_of_its_loss() {
-    for (objective, memory, views) in [
-        ("listnet", 0, "none"),
-        ("ap:gamma=1", 30, "none"),
-        ("listwise-ce:gamma=1", 20, "two:candidates=across"),
+    for (objective, memory, views, similarity) in [
+        ("listnet", 0, "none", "cosine"),
+        ("ap:gamma=1", 30, "none", "cosine"),
+        ("listwise-ce:gamma=1", 20, "two:candidates=across", "cosine"),
+        ("log-nca:gamma=1", 30, "none", "euclidean"),
+        ("listwise-ce:gamma=1", 20, "two:candidates=across", "euclidean"),
     ] {
         let config = Settings {
+            similarity: Some(similarity.into()),
             objective: Some(objective.into()),
             memory: Some(memory),
             views: Some(views.into()),
@@ -147,10 +150,16 @@ impl Callbacks for StopAfter {
 fn a_run_resumed_again_and_again_ends_in_the_same_bytes_on_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, pieces) = (folder.path().join("whole.toprank"), folder.path().join("pieces.toprank"));
-    for (objective, views, memory) in
-        [("song-v2", "none", 40), ("soprc", "none", 0), ("listwise-ce", "two:noise=0.1", 25)]
-    {
+    for (objective, views, memory, similarity, optimiser) in [
+        ("song-v2", "none", 40, "cosine", "adam"),
+        ("soprc", "none", 0, "cosine", "adam"),
+        ("listwise-ce", "two:noise=0.1", 25, "euclidean", "adam"),
+        ("song-v1", "none", 30, "euclidean", "storm"),
+    ] {
         let config = Settings {
+            similarity: Some(similarity.into()),
+            optimiser: Some(optimiser.into()),
+            warm_up: Some(u32::from(memory > 0)),
             objective: Some(objective.into()),
             views: Some(views.into()),
             class_rows: (views != "none").then_some(2),
@@ -256,7 +265,16 @@ fn settings_that_cannot_work_are_refused_by_name() {
         (Settings { views: text("two"), ..small() }, "class-rows must be omitted, or 2"),
         (Settings { views: text("too"), ..small() }, "unknown views \"too\"; did you mean \"two\"?"),
         (Settings { views: text("two:mask=1"), class_rows: None, ..small() }, "mask must be in [0, 1)"),
-        (Settings { optimiser: text("storm"), ..small() }, "optimiser must be one that looks at one step"),
+        (Settings { warm_up_learning_rate: Some(0.1), ..small() }, "warm-up-learning-rate must be omitted"),
+        (Settings { similarity: text("dot"), ..small() }, "similarity must be one of cosine, euclidean"),
+        (
+            Settings { similarity: text("euclidean"), objective: text("fast-ap"), ..small() },
+            "similarity must be cosine for the objective fast-ap",
+        ),
+        (
+            Settings { similarity: text("euclidean"), objective: text("dir:low=-9"), ..small() },
+            "it needs its own low and high",
+        ),
         (Settings { objective: text("smoth-ap"), ..small() }, "did you mean \"smooth-ap\"?"),
         (Settings { valid_metric: text("map,mrr"), ..small() }, "one metric"),
     ] {
@@ -275,17 +293,28 @@ fn settings_that_cannot_work_are_refused_by_name() {
 
 #[test]
 fn search_equals_its_twin_and_ties_go_by_row() {
+    for similarity in [Similarity::Cosine, Similarity::Euclidean] {
+        check_search(similarity);
+    }
+}
+
+fn check_search(similarity: Similarity) {
     let mut random = Stream::new(4, "test").open();
-    let mut unit = |rows: usize| {
+    let mut some = |rows: usize| {
         let raw: Vec<f64> = (0..rows * 3).map(|_| random.unit() - 0.5).collect();
         let mut values = Vec::new();
-        super::cosines::normalise(&raw, 3, &mut values, &mut Vec::new());
-        Vectors { width: 3, values }
+        similarity.vectors(&raw, 3, &mut values, &mut Vec::new());
+        Vectors { width: 3, values, similarity }
     };
-    let (mut queries, gallery) = (unit(70), unit(45));
+    let (mut queries, gallery) = (some(70), some(45));
     queries.values.copy_within(0..3, 3);
-    let twin =
-        |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum() };
+    let twin = |a: &[f32], b: &[f32]| -> f64 {
+        let pairs = a.iter().zip(b).map(|(a, b)| (f64::from(*a), f64::from(*b)));
+        match similarity {
+            Similarity::Cosine => pairs.map(|(a, b)| a * b).sum(),
+            Similarity::Euclidean => -pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>(),
+        }
+    };
     let classes: Vec<u32> = (0..70).map(|q| q % 4).collect();
     for other in [None, Some(&gallery)] {
         let search = Search { queries: &queries, gallery: other };
@@ -308,4 +337,92 @@ fn search_equals_its_twin_and_ties_go_by_row() {
         assert_eq!(judged.results[0].counts.used, 70);
     }
     assert_eq!(Search { queries: &queries, gallery: None }.nearest(1)[0][0].item, 1, "its copy is nearest");
+}
+
+#[test]
+fn distances_rank_by_where_vectors_lie_and_cosines_by_where_they_point() {
+    let values = vec![1.0, 0.0, 9.0, 0.0, 0.8, 0.7];
+    let first = |similarity| {
+        let all = Vectors { width: 2, values: values.clone(), similarity };
+        Search { queries: &all, gallery: None }.nearest(1)[0][0]
+    };
+    assert_eq!(first(Similarity::Cosine), Best { item: 1, score: 9.0 });
+    let near = first(Similarity::Euclidean);
+    assert_eq!(near.item, 2);
+    assert!((f64::from(near.score) + (0.2 * 0.2 + 0.7 * 0.7)).abs() < 1e-6);
+}
+
+#[test]
+fn distances_are_learned_and_kept_with_the_embedding() {
+    let folder = tempfile::tempdir().unwrap();
+    for objective in ["nca", "log-nca", "sup-con", "map", "triplet"] {
+        let settings =
+            Settings { similarity: Some("euclidean".into()), objective: Some(objective.into()), ..small() };
+        let config = settings.resolve(TrainerKind::Embed).unwrap();
+        let data = prepared(&config);
+        let mut trainer = Trainer::new(&config, &data).unwrap();
+        let before = trainer.valid_metric().unwrap().unwrap();
+        trainer.run(&mut (), None).unwrap();
+        let (best, _) = trainer.best().unwrap();
+        assert!(best > before + 0.1, "{objective}: {before} {best}");
+        let path = folder.path().join("e.toprank");
+        trainer.embedder().save(&path).unwrap();
+        let loaded = Embedder::load(&path).unwrap();
+        assert_eq!(loaded.similarity(), Similarity::Euclidean);
+        let vectors = loaded.embed("t", rows(3, 4, 9), 0.0).unwrap();
+        let lengths: Vec<f32> =
+            (0..vectors.rows()).map(|row| vectors.row(row).iter().map(|x| x * x).sum()).collect();
+        assert!(lengths.iter().any(|length| (length - 1.0).abs() > 0.1), "{lengths:?}");
+        assert_eq!(vectors.similarity, Similarity::Euclidean);
+    }
+}
+
+#[test]
+fn a_warm_up_has_its_own_objective_and_rate_and_its_memory_and_last_layer_start_anew() {
+    let run = |settings: Settings| {
+        let config = settings.resolve(TrainerKind::Embed).unwrap();
+        let data = prepared(&config);
+        let mut trainer = Trainer::new(&config, &data).unwrap();
+        assert_eq!(trainer.run(&mut (), None).unwrap(), Outcome::Finished);
+        (trainer.parameters.values.clone(), trainer.records().to_vec())
+    };
+    let warm = Settings { warm_up: Some(2), epochs: Some(3), memory: Some(40), ..small() };
+    let (values, records) = run(warm.clone());
+    assert_eq!(records.len(), 2 + 3);
+    assert_ne!(values, run(Settings { warm_up: Some(0), ..warm.clone() }).0);
+    assert_ne!(values, run(Settings { warm_up_learning_rate: Some(0.03), ..warm.clone() }).0);
+    // A first stage that moves nothing leaves the rest as it would be without it, but for the new last layer and the draws.
+    let still = Settings { warm_up_learning_rate: Some(1e-30), ..warm };
+    assert_eq!(run(still).1.len(), 5);
+}
+
+#[test]
+fn storm_sees_the_same_batch_at_two_steps() {
+    let settings = |objective: &str| Settings {
+        optimiser: Some("storm".into()),
+        objective: Some(objective.into()),
+        memory: Some(20),
+        ..small()
+    };
+    for objective in ["smooth-ap", "song-v1", "softmax"] {
+        let config = settings(objective).resolve(TrainerKind::Embed).unwrap();
+        let data = prepared(&config);
+        let mut trainer = Trainer::new(&config, &data).unwrap();
+        let before = trainer.valid_metric().unwrap().unwrap();
+        for _ in 0..2 {
+            trainer.step(&mut (), std::time::Instant::now()).unwrap();
+        }
+        // With equal parameters at both steps, both gradients are the same.
+        trainer.parameters.previous.clone_from(&trainer.parameters.values);
+        trainer.gradient().unwrap();
+        assert_eq!(trainer.parameters.gradient, trainer.gradient_previous, "{objective}");
+        let mut trainer = Trainer::new(&config, &data).unwrap();
+        trainer.run(&mut (), None).unwrap();
+        let (best, _) = trainer.best().unwrap();
+        assert!(best > before, "{objective}: {before} {best}");
+    }
+    let config = settings("ap").resolve(TrainerKind::Embed).unwrap();
+    let data = prepared(&config);
+    let error = Trainer::new(&config, &data).err().unwrap().to_string();
+    assert!(error.contains("objective must be one of the Faster forms"), "{error}");
 }

@@ -2,8 +2,9 @@
 The trainer of embeddings, in the [`TrainingLoop`].
 
 ```text
-each step: draw rows of some classes ─▶ network ─▶ unit vectors ─▶ cosines ─▶ every row is a list over the others
-           ─▶ objective ─▶ slopes of cosines ─▶ slopes of vectors ─▶ network ─▶ clip ─▶ optimiser ─▶ memory
+warm-up (listwise cross-entropy) ─▶ last layer reinitialised ─▶ epochs with the objective ─▶ the best on validation
+each step: draw rows of some classes ─▶ network ─▶ vectors ─▶ similarities ─▶ every row is a list over the others
+           ─▶ objective ─▶ slopes of similarities ─▶ slopes of vectors ─▶ network ─▶ clip ─▶ optimiser ─▶ memory
 each epoch: every row of the validation classes is searched among the others
 ```
 
@@ -16,12 +17,12 @@ use toprank_core::{Differentiable, Features, Lists, ParamError, Stream, Tape};
 use toprank_objectives::{Batch, Draws, Goal, Gradients, Per, State};
 
 use super::config;
-use super::cosines::Cosines;
 use super::file::{About, Embedder, vectors};
 use super::memory::Memory;
 use super::pairing::{Groups, Pairing};
 use super::prepared::{Prepared, fingerprint};
 use super::search::Search;
+use super::similarity::{Similarities, Similarity};
 use super::views::{Viewed, Views};
 use crate::error::TrainError;
 use crate::fit::engine::{backward, forward};
@@ -55,19 +56,28 @@ struct Work {
     /// What the network gave.
     raw: Vec<f64>,
     raw_before: Vec<f64>,
-    cosines: Cosines,
-    cosines_before: Cosines,
+    near: Similarities,
+    near_before: Similarities,
     /// Rows and vectors of the memory that are not in the batch.
     far_rows: Vec<u32>,
     far: Vec<f32>,
     scores: Vec<f64>,
     scores_before: Vec<f64>,
     gradients: Gradients,
-    /// Slopes of the cosines among the batch and with the memory.
+    /// State for the gradient at the previous parameters of an objective that keeps none.
+    aside: Option<State>,
+    /// Slopes of the similarities among the batch and with the memory.
     slopes: Vec<f32>,
     far_slopes: Vec<f32>,
     down: Vec<f64>,
     shards: Vec<Vec<f32>>,
+}
+
+impl Work {
+    fn for_similarity(kind: Similarity) -> Work {
+        let [near, near_before] = [Similarities::new(kind), Similarities::new(kind)];
+        Work { near, near_before, ..Work::default() }
+    }
 }
 
 /// An embedding in training.
@@ -75,12 +85,13 @@ pub struct Trainer<'a> {
     common: LoopState,
     data: &'a Prepared,
     model: Arc<dyn Differentiable>,
-    goal: Goal,
     groups: Groups,
     views: Option<Views>,
     stages: Stages,
     pub(super) parameters: FlatParameters,
     pub(super) state: State,
+    /// The gradient of the batch at the parameters of the step before, for an optimiser that asks for it.
+    pub(super) gradient_previous: Vec<f32>,
     memory: Memory,
     work: Work,
 }
@@ -93,7 +104,7 @@ impl<'a> Trainer<'a> {
     pub fn new(config: &Config, data: &'a Prepared) -> Result<Trainer<'a>, TrainError> {
         let mut common = LoopState::new(config)?;
         let views = Views::parse(config.views())?;
-        let dimensions = config.dimensions() as usize;
+        let (dimensions, similarity) = (config.dimensions() as usize, Similarity::of(config));
         let Model::Network(architecture) = models::parse(config.model())? else {
             return Err(ParamError::new("model", config.model(), "a network").into());
         };
@@ -112,13 +123,14 @@ impl<'a> Trainer<'a> {
             across: views.is_some_and(|views| views.across),
         };
         let (_, kind) = sampler::parse(&config::sampler(config))?;
-        let stages = Stages::new(config, false, |policy, seed| kind.open(&lists, policy, seed))?;
-        let drawn = groups.rates(stages.get(0).sampler.rates(), config.memory() as usize);
-        let goal = config.goal()?.at_rates(drawn)?;
-        let relevant = groups.relevant();
-        check_size(&goal, &relevant)?;
-        let state = goal.state_of_classes(groups.items(), &relevant, &groups.starts)?;
         let mut parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
+        let two_steps = parameters.optimiser.needs_previous();
+        let rates = |drawn| groups.rates(drawn, config.memory() as usize);
+        let open = |policy: &_, seed| kind.open(&lists, policy, seed);
+        let stages = Stages::with_rates(config, two_steps, open, rates)?;
+        stages.check_two_steps(two_steps)?;
+        stages.goals().try_for_each(|goal| check_size(goal, &groups.relevant()))?;
+        let state = state_of(&stages.get(0).goal, &groups)?;
         if let Some(from) = &data.from {
             let (network, start) = from.network();
             let theirs = (from.header().config.model(), network.blocks());
@@ -127,14 +139,14 @@ impl<'a> Trainer<'a> {
             common.more_inputs = from.fingerprint();
         }
         Ok(Trainer {
+            gradient_previous: if two_steps { vec![0.0; parameters.values.len()] } else { Vec::new() },
             parameters,
             memory: Memory::new(config.memory() as usize, dimensions, groups.rows()),
-            work: Work::default(),
+            work: Work::for_similarity(similarity),
             state,
             stages,
             views,
             groups,
-            goal,
             model,
             data,
             common,
@@ -161,7 +173,8 @@ impl<'a> Trainer<'a> {
     /// Draws the rows of a step, ascending.
     fn draw(&mut self) {
         let Work { drawn, batch, .. } = &mut self.work;
-        self.stages.get_mut(0).sampler.draw(self.common.position.step, drawn);
+        let Position { stage, step, .. } = self.common.position;
+        self.stages.get_mut(stage).sampler.draw(step, drawn);
         batch.clear();
         for (d, &class) in drawn.lists.iter().enumerate() {
             let start = self.groups.starts[class as usize];
@@ -172,9 +185,24 @@ impl<'a> Trainer<'a> {
         batch.sort_unstable();
     }
 
+    /// True if the next step looks at the parameters as they are now.
+    fn remembers(&self) -> bool {
+        let goal = &self.stages.get(self.common.position.stage).goal;
+        goal.objective().needs().previous_scores || self.parameters.optimiser.needs_previous()
+    }
+
+    /// The state of the objective of this stage starts anew.
+    fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
+        self.common.position.stage = stage;
+        self.work.aside = None;
+        self.state = state_of(&self.stages.get(stage).goal, &self.groups)?;
+        Ok(())
+    }
+
     /// Loss and lists without gradient; the gradient of the parameters stays in `self.parameters`.
     pub(super) fn gradient(&mut self) -> Result<(f64, usize), TrainError> {
         self.draw();
+        let remembers = self.remembers();
         let stream = Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total);
         let purpose = |words| Stream { purpose: Stream::purpose(words), ..stream };
         let plain: &dyn Features = &self.data.train.data.features;
@@ -191,69 +219,79 @@ impl<'a> Trainer<'a> {
             pairing,
             raw,
             raw_before,
-            cosines,
-            cosines_before,
+            near,
+            near_before,
             far_rows,
             far,
             scores,
             scores_before,
             gradients,
+            aside,
             slopes,
             far_slopes,
             down,
             shards,
             ..
         } = &mut self.work;
+        let goal = &self.stages.get(self.common.position.stage).goal;
         plan.lay_rows(batch, features, width, self.common.config.parts() as usize);
         let parameters = &self.parameters;
         forward(model, &parameters.values, plan, features, noise, tapes, by_row)?;
         plan.entries_from_rows(by_row, raw);
         self.memory.beside(batch, far_rows, far);
         pairing.lay(&self.groups, batch, far_rows);
-        cosines.forward(raw, width, far);
-        read(pairing, cosines, batch.len(), scores);
-        let before = self.common.position.has_previous && self.goal.objective().needs().previous_scores;
+        near.forward(raw, width, far);
+        read(pairing, near, batch.len(), scores);
+        let before = self.common.position.has_previous && remembers;
         if before {
             forward(model, &parameters.previous, plan, features, noise, tapes_before, by_row)?;
             plan.entries_from_rows(by_row, raw_before);
-            cosines_before.forward(raw_before, width, far);
-            read(pairing, cosines_before, batch.len(), scores_before);
+            near_before.forward(raw_before, width, far);
+            read(pairing, near_before, batch.len(), scores_before);
         }
         let lists = Batch {
             previous: before.then_some(scores_before.as_slice()),
             stream: purpose("objective"),
             ..Batch::of_choices(&pairing.draws, &pairing.labels, scores)
         };
-        self.goal.step(&lists, &mut self.state, gradients)?;
-        let (rows, kept) = (batch.len(), far_rows.len());
-        for (values, length) in [(&mut *slopes, rows * rows), (&mut *far_slopes, rows * kept)] {
-            values.clear();
-            values.resize(length, 0.0);
-        }
-        for d in 0..rows {
-            for entry in pairing.entries(d) {
-                // Exponential forms give most pairs next to nothing: products with that would be slow.
-                let slope = gradients.gradient[entry] as f32;
-                if slope.abs() < NEGLIGIBLE {
-                    continue;
-                }
-                match pairing.candidates[entry] as usize {
-                    near if near < rows => slopes[d * rows + near] = slope,
-                    far => far_slopes[d * kept + far - rows] = slope,
-                }
-            }
-        }
-        cosines.backward(slopes, far_slopes, far, width, down);
-        plan.rows_from_entries(down, by_row);
-        let (values, gradient) = (&self.parameters.values, &mut self.parameters.gradient);
+        goal.step(&lists, &mut self.state, gradients)?;
+        let (loss, without_gradient) = (gradients.loss, gradients.counts.idle);
+        let mut to_vectors = |dscore: &[f64], near: &mut Similarities, by_row: &mut Vec<f64>| {
+            spread(pairing, dscore, [batch.len(), far_rows.len()], [&mut *slopes, &mut *far_slopes]);
+            near.backward(slopes, far_slopes, far, width, down);
+            plan.rows_from_entries(down, by_row);
+        };
+        to_vectors(&gradients.gradient, near, by_row);
+        let FlatParameters { values, previous, gradient, optimiser, .. } = &mut self.parameters;
         backward(model, values, plan, tapes, by_row, shards, gradient)?;
-        Ok((gradients.loss, gradients.counts.idle))
+        if before && optimiser.needs_previous() {
+            if gradients.gradient_previous.is_empty() {
+                // Checked at the start: an objective without memory, so the same rule holds at both places.
+                let state = aside.get_or_insert_with(|| self.state.clone());
+                goal.step(
+                    &Batch { scores: scores_before.as_slice(), previous: None, ..lists },
+                    state,
+                    gradients,
+                )?;
+                to_vectors(&gradients.gradient, near_before, by_row);
+            } else {
+                to_vectors(&gradients.gradient_previous, near_before, by_row);
+            }
+            backward(model, previous, plan, tapes_before, by_row, shards, &mut self.gradient_previous)?;
+        }
+        Ok((loss, without_gradient))
     }
 
     /// The metric of validation: every row of its classes is searched among all others.
     pub(super) fn valid_metric(&self) -> Result<Option<f64>, TrainError> {
         let Some(valid) = &self.data.valid else { return Ok(None) };
-        let found = vectors(&*self.model, &self.parameters.values, &valid.data, valid.rows())?;
+        let found = vectors(
+            &*self.model,
+            &self.parameters.values,
+            &valid.data,
+            valid.rows(),
+            Similarity::of(&self.common.config),
+        )?;
         let search = Search { queries: &found, gallery: None };
         let evaluation =
             search.evaluate(&valid.of_rows(), &[], std::slice::from_ref(&self.common.measure))?;
@@ -261,15 +299,46 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// The cosine that each entry of the lists reads.
-fn read(pairing: &Pairing, cosines: &Cosines, rows: usize, scores: &mut Vec<f64>) {
+/// What an objective keeps about rows, each a list over the others.
+fn state_of(goal: &Goal, groups: &Groups) -> Result<State, TrainError> {
+    Ok(goal.state_of_classes(groups.items(), &groups.relevant(), &groups.starts)?)
+}
+
+/// The slope of every entry of the lists, where its similarity stands: among the batch, or with the memory.
+fn spread(
+    pairing: &Pairing,
+    dscore: &[f64],
+    [rows, kept]: [usize; 2],
+    [slopes, far_slopes]: [&mut Vec<f32>; 2],
+) {
+    for (values, length) in [(&mut *slopes, rows * rows), (&mut *far_slopes, rows * kept)] {
+        values.clear();
+        values.resize(length, 0.0);
+    }
+    for d in 0..rows {
+        for entry in pairing.entries(d) {
+            // Exponential forms give most pairs next to nothing: products with that would be slow.
+            let slope = dscore[entry] as f32;
+            if slope.abs() < NEGLIGIBLE {
+                continue;
+            }
+            match pairing.candidates[entry] as usize {
+                near if near < rows => slopes[d * rows + near] = slope,
+                far => far_slopes[d * kept + far - rows] = slope,
+            }
+        }
+    }
+}
+
+/// The similarity that each entry of the lists reads.
+fn read(pairing: &Pairing, near: &Similarities, rows: usize, scores: &mut Vec<f64>) {
     scores.clear();
-    let kept = cosines.memory.len() / rows.max(1);
+    let kept = near.memory.len() / rows.max(1);
     for d in 0..rows {
         scores.extend(pairing.candidates[pairing.entries(d)].iter().map(|&candidate| {
             f64::from(match candidate as usize {
-                near if near < rows => cosines.own[d * rows + near],
-                far => cosines.memory[d * kept + far - rows],
+                place if place < rows => near.own[d * rows + place],
+                far => near.memory[d * kept + far - rows],
             })
         }));
     }
@@ -297,7 +366,7 @@ impl TrainingLoop for Trainer<'_> {
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let (loss, without_gradient) = self.gradient()?;
         let norm = self.parameters.prepare(self.common.config.clip());
-        let keeps_previous = self.goal.objective().needs().previous_scores;
+        let keeps_previous = self.remembers();
         Ok(Computed { loss, norm, without_gradient, keeps_previous })
     }
 
@@ -306,10 +375,12 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
-        let remember = self.goal.objective().needs().previous_scores;
+        let remember = self.remembers();
+        let both = self.parameters.optimiser.needs_previous() && self.common.position.has_previous;
         let step = (self.common.position.step, learning_rate);
-        self.parameters.commit(&*self.model, step, remember, None);
-        self.memory.push(&self.work.batch, &self.work.cosines.units);
+        let previous = both.then_some(self.gradient_previous.as_slice());
+        self.parameters.commit(&*self.model, step, remember, previous);
+        self.memory.push(&self.work.batch, &self.work.near.vectors);
         Ok(())
     }
 
@@ -321,6 +392,17 @@ impl TrainingLoop for Trainer<'_> {
         check_finite(self.common.position.total, &self.parameters.values)?;
         let FlatParameters { best, values, .. } = &mut self.parameters;
         best.clone_from(values);
+        Ok(())
+    }
+
+    /// From the warm-up to the objective itself: last layer, optimiser, memory and state start anew.
+    fn next_stage(&mut self) -> Result<(), TrainError> {
+        let (config, rows) = (&self.common.config, self.groups.rows());
+        self.parameters.restart(&*self.model, config)?;
+        self.memory = Memory::new(config.memory() as usize, self.model.outputs(), rows);
+        self.enter_stage(self.common.position.stage + 1)?;
+        self.common.position.step = 0;
+        self.common.position.has_previous = false;
         Ok(())
     }
 
@@ -342,6 +424,7 @@ impl TrainingLoop for Trainer<'_> {
     }
 
     fn restore(&mut self, stored: &Stored, position: &Position) -> Result<(), TrainError> {
+        self.enter_stage(position.stage)?;
         self.parameters.restore(stored, position.has_previous)?;
         let rows = stored.numbers("memory.rows")?;
         let vectors = stored.f32("memory.vectors")?.1;

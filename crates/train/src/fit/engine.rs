@@ -113,7 +113,11 @@ impl Engine {
     ) -> Result<Seen, TrainError> {
         let Task { model, goal, examples } = task;
         let (lists, features) = (examples.lists, examples.features);
-        self.plan.lay(lists, features, draws, model, self.parts);
+        match goal.objective().over_outputs() {
+            false => self.plan.lay(lists, features, draws, model, self.parts),
+            // A list is a row, its items are all outputs of that row.
+            true => self.plan.lay_rows(&draws.lists, features, model.outputs(), self.parts),
+        }
         let noise = Stream { purpose: Stream::purpose("network"), ..stream };
         let plan = &self.plan;
         forward(model, at.parameters, plan, features, noise, &mut self.tapes, &mut self.by_row)?;
@@ -264,6 +268,16 @@ pub fn score(
         let plain = lists.rows.is_none() && lists.output.is_none() && outputs == 1;
         return Ok(if plain { by_row } else { lists.scores_of_entries(&by_row, outputs) });
     }
+    score_by_list(model, parameters, examples)
+}
+
+/// The same with every list scored by itself: the bytes do not depend on which lists are scored together.
+pub(crate) fn score_by_list(
+    model: &dyn Differentiable,
+    parameters: &[f32],
+    examples: Examples,
+) -> Result<Vec<f64>, TrainError> {
+    let (lists, outputs) = (examples.lists, model.outputs());
     let mut scores = vec![0.0; lists.entries()];
     let mut parts: Vec<(usize, &mut [f64])> = Vec::with_capacity(lists.len());
     let mut rest = scores.as_mut_slice();

@@ -6,6 +6,8 @@ use toprank_core::{Block, Differentiable, ParamError, Role, Stream};
 
 use super::clip::clip;
 use super::optimiser::{self, Optimiser, OptimiserStep};
+use super::settings::Config;
+use super::stages::continues_after_warm_up;
 use crate::error::TrainError;
 use crate::store::container::{Stored, Tensor};
 
@@ -47,17 +49,14 @@ impl FlatParameters {
         })
     }
 
-    /// After a warm-up: the last layer is reinitialised, the optimiser forgets.
-    pub fn restart(
-        &mut self,
-        model: &dyn Differentiable,
-        optimiser: &str,
-        seed: u64,
-    ) -> Result<(), ParamError> {
-        reinitialise_last_layer(model.blocks(), &mut self.values, |fresh| {
-            model.init(Stream::new(seed, "init after warm-up"), fresh);
-        });
-        self.optimiser = optimiser::parse(optimiser)?.1.open(self.values.len());
+    /// After a warm-up: the last layer is reinitialised, unless the config says otherwise, and the optimiser forgets.
+    pub fn restart(&mut self, model: &dyn Differentiable, config: &Config) -> Result<(), ParamError> {
+        if !continues_after_warm_up(config) {
+            reinitialise_last_layer(model.blocks(), &mut self.values, |fresh| {
+                model.init(Stream::new(config.seed(), "init after warm-up"), fresh);
+            });
+        }
+        self.optimiser = optimiser::parse(config.optimiser())?.1.open(self.values.len());
         Ok(())
     }
 

@@ -415,6 +415,12 @@ settings! {
     "model" => model: String { "KIND", Range::Any, [Rank "mlp", Recommend "mf", Embed "mlp:hidden=128"], main }
     /// Embedding dimension.
     "dimensions" => dimensions: u32 { "N", Range::Integers(1, 65_536), [Embed "32"], main }
+    /// How near two vectors are: cosine, for vectors of length 1, or euclidean (minus the squared distance), for vectors of any length.
+    "similarity" => similarity: String { "NAME", Range::OneOf(&["cosine", "euclidean"]), [Embed "cosine"] }
+    /// Time that --model auto may take: `90s`, `10m`, `1h`. It is turned into a list of members before the first is trained.
+    "budget" => budget: String { "TIME", Range::Checked(check_budget), [Rank "by model: 5m for auto"], main }
+    /// Members of --model auto, in their order, instead of a budget: `trees,mlp,linear` (see `toprank models`).
+    "members" => members: String { "LIST", Range::Checked(check_members), [Rank "by model: by budget for auto"] }
     /// Optimiser, with parameters: sgd, momentum, adam, adamw, storm.
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }
     /// Learning rate.
@@ -436,9 +442,9 @@ settings! {
     /// Maximum number of boosting rounds of --model trees.
     "trees" or "n-estimators", "num-iterations" => trees: u32 { "N", EPOCHS, [Rank "by model: 300"], main }
     /// Maximum number of leaves of each tree.
-    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists"] }
+    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists, or 5,000 in one"] }
     /// Minimum number of rows per leaf.
-    "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists"] }
+    "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists, 5 for fewer than 5,000 in one"] }
     /// Feature transforms, fitted to the training data and stored in the model.
     "transforms" => transforms: String { "LIST", Range::Checked(check_transforms), [Rank "by model and data", Embed "missing:to=mean,standardise"] }
     /// Metric of validation.
@@ -447,10 +453,16 @@ settings! {
     "valid-items" => valid_items: u32 { "N", Range::Any, [Recommend "by data: all unseen items"] }
     /// Early stopping: epochs without improvement on validation before training stops; 0 disables it.
     "patience" => patience: u32 { "N", Range::Any, [Rank "by model", Recommend "10", Embed "10"] }
-    /// Warm-up epochs with listwise cross-entropy; the last layer is then reinitialised.
-    "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0"] }
+    /// What chooses the number of epochs (boosting rounds) where there are no validation data: five folds of the training data, one part of them (a fifth), or none, which trains all epochs. The model is then trained on all rows.
+    "early-stopping" => early_stopping: String { "WHERE", Range::OneOf(&["folds", "part", "none"]), [Rank "by data: folds up to 20,000 rows, else part; none with --epochs or --trees"] }
+    /// Warm-up epochs with another objective, before those of the objective itself.
+    "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0", Embed "0"] }
+    /// Objective of the warm-up (see `toprank objectives`).
+    "warm-up-objective" => warm_up_objective: String { "NAME", Range::Any, [Rank "by data: listwise-ce", Recommend "by data: listwise-ce", Embed "by data: listwise-ce"] }
+    /// After the warm-up: reinitialise the last layer, or continue, with the best model on validation perhaps one of the warm-up.
+    "after-warm-up" => after_warm_up: String { "WHAT", Range::OneOf(&["reinitialise", "continue"]), [Rank "by data: reinitialise", Recommend "by data: reinitialise", Embed "by data: reinitialise"] }
     /// Learning rate of the warm-up.
-    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate"] }
+    "warm-up-learning-rate" or "warm-up-lr" => warm_up_learning_rate: f64 { "RATE", Range::Positive, [Rank "by data: the learning rate", Recommend "by data: the learning rate", Embed "by data: the learning rate"] }
     /// Gradient-clipping norm; 0 disables it.
     "clip" => clip: f64 { "NORM", Range::NonNegative, [Rank "by model", Embed "10"] }
     /// Parts that the training data are divided into: the gradient of a batch is summed part by part, so that neither threads nor machines change it; at most so many compute a step.
@@ -495,6 +507,14 @@ settings! {
     "no-scale" => no_scale: bool { "", Range::Any, [Walk "false"] }
     /// Seed of everything random.
     "seed" => seed: u64 { "N", Range::Any, [Rank "1", Recommend "1", Embed "1", Walk "1"], main }
+}
+
+fn check_budget(text: &str) -> Result<(), ParamError> {
+    if text.is_empty() { Ok(()) } else { rank::auto::seconds(text).map(drop) }
+}
+
+fn check_members(text: &str) -> Result<(), ParamError> {
+    if text.is_empty() { Ok(()) } else { rank::auto::check_members(text) }
 }
 
 fn check_optimiser(text: &str) -> Result<(), ParamError> {
@@ -653,6 +673,13 @@ impl Config {
     #[must_use]
     pub(crate) fn with(&self, other: Settings) -> Config {
         Config { trainer: self.trainer, settings: other.over(self.settings.clone()), given: None }
+    }
+
+    /// The same without what is set for this key.
+    #[must_use]
+    pub(crate) fn without(mut self, key: &str) -> Config {
+        self.settings.unset(key);
+        self
     }
 
     /// The objective that is trained with.

@@ -1,7 +1,7 @@
-//! Stages of a run: perhaps a warm-up with listwise cross-entropy, then the objective itself.
+//! Stages of a run: perhaps a warm-up with another objective, then the objective itself.
 
 use toprank_core::{ParamError, Policy};
-use toprank_objectives::Goal;
+use toprank_objectives::{DrawRates, Goal};
 
 use super::engine::has_previous_gradient;
 use super::sampler::Sampler;
@@ -15,15 +15,23 @@ const WARM_UP: &str = "listwise-ce";
 /// The same without a tracker, for optimisers that look at the gradient of two steps.
 const WARM_UP_OF_TWO_STEPS: &str = "softmax";
 
-/// Refuses a learning rate of the warm-up where there is no warm-up.
+/// Refuses settings of a warm-up where there is none, and an unknown objective of one.
 pub(crate) fn check_warm_up(config: &Config) -> Result<(), ParamError> {
-    match config.settings().warm_up_learning_rate {
-        Some(rate) if config.warm_up() == 0 => {
+    for key in ["warm-up-learning-rate", "warm-up-objective", "after-warm-up"] {
+        if let (Some(text), 0) = (config.settings().get(key), config.warm_up()) {
             let expected = "omitted, or given with the number of warm-up epochs (--warm-up)";
-            Err(ParamError::new("warm-up-learning-rate", &rate.to_string(), expected))
+            return Err(ParamError::new(key, &text, expected));
         }
-        _ => Ok(()),
     }
+    match config.warm_up_objective() {
+        "" => Ok(()),
+        name => Goal::parse(name, &Policy::default()).map(drop),
+    }
+}
+
+/// True if the warm-up is part of training: its parameters are all kept, and its models may be the best.
+pub(crate) fn continues_after_warm_up(config: &Config) -> bool {
+    config.after_warm_up() == "continue"
 }
 
 /// One objective over some epochs.
@@ -48,11 +56,26 @@ impl Stages {
         two_steps: bool,
         open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
     ) -> Result<Stages, ParamError> {
+        Stages::with_rates(config, two_steps, open, |drawn| drawn)
+    }
+
+    /// The same where the lists of an objective are not those of the sampler: `rates` says how often they and their pairs are
+    /// drawn.
+    pub fn with_rates(
+        config: &Config,
+        two_steps: bool,
+        open: impl Fn(&Policy, u64) -> Result<Box<dyn Sampler>, ParamError>,
+        rates: impl Fn(DrawRates) -> DrawRates,
+    ) -> Result<Stages, ParamError> {
         let main = config.goal()?;
         let warm_up = match config.warm_up() {
             0 => None,
             epochs => {
-                let name = if two_steps { WARM_UP_OF_TWO_STEPS } else { WARM_UP };
+                let name = match config.warm_up_objective() {
+                    "" if two_steps => WARM_UP_OF_TWO_STEPS,
+                    "" => WARM_UP,
+                    name => name,
+                };
                 Some((Goal::parse(name, main.policy())?, epochs))
             }
         };
@@ -61,7 +84,7 @@ impl Stages {
             let seed = config.seed().wrapping_add((stages.len() as u64) << 32);
             let sampler = open(goal.policy(), seed)?;
             stages.push(Stage {
-                goal: goal.at_rates(sampler.rates())?,
+                goal: goal.at_rates(rates(sampler.rates()))?,
                 steps: sampler.steps_per_epoch().saturating_mul(u64::from(epochs)),
                 sampler,
             });
@@ -79,6 +102,11 @@ impl Stages {
                 Err(ParamError::new("objective", stage.goal.name(), expected))
             }
         }
+    }
+
+    /// The objectives of all stages.
+    pub fn goals(&self) -> impl Iterator<Item = &Goal> {
+        self.stages.iter().map(|stage| &stage.goal)
     }
 
     /// One stage.

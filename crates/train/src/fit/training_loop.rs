@@ -22,6 +22,7 @@ use toprank_objectives::GoalError;
 
 use super::curve::Record;
 use super::settings::Config;
+use super::stages::continues_after_warm_up;
 use crate::error::TrainError;
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
@@ -43,12 +44,32 @@ pub trait Callbacks {
         false
     }
 
+    /// A member of `--model auto` is done.
+    fn leaderboard(&mut self, _board: &Leaderboard) {}
+
     /// Something a person should know.
     fn note(&mut self, _text: &str) {}
 }
 
 /// No callbacks.
 impl Callbacks for () {}
+
+/// How far a run of `--model auto` is.
+#[derive(Clone, Debug)]
+pub struct Leaderboard<'a> {
+    /// The member that is done now.
+    pub name: &'a str,
+    /// The metric, and its value on the member's scores of held-out data.
+    pub metric: &'a str,
+    /// `None`: the member is left out.
+    pub value: Option<f64>,
+    /// The best member so far, and its value.
+    pub best: Option<(&'a str, f64)>,
+    /// Members done and planned.
+    pub members: (usize, usize),
+    /// Seconds since the run began.
+    pub seconds: f64,
+}
 
 /// Where a part of the work begins.
 #[derive(Clone, Copy, Debug)]
@@ -178,6 +199,8 @@ pub struct LoopState {
     pub(crate) measure: Measure,
     /// How far it is.
     pub(crate) position: Position,
+    /// Fewer epochs than the config allows, where it was found how many are best.
+    pub(crate) epoch_limit: Option<u32>,
     /// What it was made of beside the data that the trainer sees: names, the model to warm-start from.
     pub(crate) more_inputs: Fingerprint,
     /// The fingerprint of everything; a large data set is read once for it.
@@ -191,6 +214,7 @@ impl LoopState {
         Ok(LoopState {
             measure: config.measure()?,
             position: Position::default(),
+            epoch_limit: None,
             config: config.clone(),
             more_inputs: Fingerprint::default(),
             inputs: OnceLock::new(),
@@ -297,6 +321,14 @@ pub trait TrainingLoop {
     /// True if the method has reached what it wanted.
     fn converged(&self) -> bool {
         false
+    }
+
+    /// What a person should know of the finished model, if there is something: that all its scores are the same.
+    ///
+    /// # Errors
+    /// If it cannot be computed.
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        Ok(None)
     }
 
     /// Epochs of the model that it was warm-started from.
@@ -419,16 +451,20 @@ pub trait TrainingLoop {
         callbacks.epoch(&record);
         position.records.push(record);
         let over = position.step >= stage.steps;
-        if !stage.is_last {
-            return if over { self.next_stage() } else { Ok(()) };
-        }
         let epoch = before + position.records.len() as u32;
-        let LoopState { measure, position, .. } = self.state_mut();
-        if position.improved(measure, valid.flatten(), epoch) {
+        let LoopState { measure, position, config, .. } = self.state_mut();
+        if (stage.is_last || continues_after_warm_up(config))
+            && position.improved(measure, valid.flatten(), epoch)
+        {
             self.keep_best()?;
         }
-        let position = &mut self.state_mut().position;
-        position.finished = over || converged || patience > 0 && position.since_best >= patience;
+        if !stage.is_last {
+            self.state_mut().position.since_best = 0;
+            return if over { self.next_stage() } else { Ok(()) };
+        }
+        let LoopState { position, epoch_limit, .. } = self.state_mut();
+        let enough = epoch_limit.is_some_and(|limit| position.records.len() >= limit as usize);
+        position.finished = over || converged || enough || patience > 0 && position.since_best >= patience;
         Ok(())
     }
 
@@ -467,7 +503,11 @@ pub trait TrainingLoop {
             }
         }
         due(&|to| self.save_checkpoint(to.path, to.origin), true)?;
-        let all = self.steps_done() == self.steps() || self.converged();
+        if let Some(text) = self.advice()? {
+            callbacks.note(&text);
+        }
+        let limited = self.state().epoch_limit.is_some_and(|limit| self.records().len() >= limit as usize);
+        let all = self.steps_done() == self.steps() || self.converged() || limited;
         Ok(if all { Outcome::Finished } else { Outcome::StoppedEarly })
     }
 

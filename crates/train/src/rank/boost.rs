@@ -37,6 +37,7 @@ use toprank_objectives::{Batch, Goal, Gradients, Reduction};
 use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
 
 use super::classes::{log_frequencies, rows_as_lists};
+use super::collapse;
 use super::job::Learner;
 use super::position_bias::{Learned, PositionBias};
 use super::scoring::{self, Scoring, Trees};
@@ -220,6 +221,11 @@ impl TrainingLoop for Boost<'_> {
         Ok(())
     }
 
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        let equal = collapse::all_equal(self.booster.scores(), self.booster.ensemble().outputs);
+        Ok(equal.then(|| collapse::of_trees(self.common.config.algorithm())))
+    }
+
     fn epochs_before(&self) -> u32 {
         self.before as u32
     }
@@ -271,6 +277,10 @@ impl Learner for Boost<'_> {
             ensemble.truncate(round as usize);
         }
         Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
+    }
+
+    fn present(&self) -> Result<Scoring, TrainError> {
+        Scoring::of_trees(self.booster.ensemble().clone())
     }
 
     fn take_kept_scores(&mut self) -> Option<Vec<f64>> {

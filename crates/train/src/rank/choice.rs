@@ -46,12 +46,19 @@ const SERVED_BY: &[(&str, &str, &str)] = &[
 /// Family of metrics → objective, for metrics without a line of their own.
 const FAMILY_SERVED_BY: &[(&str, &str)] = &[("relevance", "ap"), ("pairs", "ranknet")];
 
-/// The same for trees, looked at first. They see whole lists, so what others track is counted exactly.
+/// The same for trees, looked at first. They see whole lists, so what others track is counted exactly. Areas under curves are served
+/// by cross-entropy: at the best number of rounds it is ahead of their own objectives on average (`bench/defaults`).
 const SERVED_BY_ON_TREES: &[(&str, &str, &str)] = &[
     ("p", "recall", "precision-at-recall:recall=*:surrogate=logistic"),
     ("pauc", "tpr", "tpauc-minmax:fpr=*:tpr=*:surrogate=logistic:variables=exact"),
-    ("pauc", "fpr", "pauc-cvar:fpr=*:surrogate=sigmoid:variables=exact"),
+    ("pauc", "", "logistic"),
+    ("auroc", "", "logistic"),
+    ("auprc", "", "logistic"),
 ];
+
+/// Metrics that have the name of an objective, and that networks serve better by another one, which `algorithm` overrides. The hard
+/// maximum leads them to equal scores where no model separates the top (`bench/collapse`).
+const NOT_BY_ITS_NAME_ON_NETWORKS: &[(&str, &str)] = &[("top-push", "top-push-kl")];
 
 /// The same for models of vectors: a normaliser over all items is tracked from samples of them.
 const SERVED_BY_ON_RECOMMENDERS: &[(&str, &str, &str)] =
@@ -113,8 +120,8 @@ pub enum ModelKind {
 /// Parameters of a metric that no objective serves together.
 const NOT_TOGETHER: (&str, [&str; 2]) = ("pauc", ["from", "tpr"]);
 
-/// The objective that serves a metric as it was asked for.
-fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
+/// The objective that serves a metric as it was asked for, and whether the kind of model has a line of its own for it.
+fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<(String, bool)> {
     let entry = measure.entry();
     let (metric, both) = NOT_TOGETHER;
     if entry.name == metric && both.iter().all(|key| spec.args.get(key).is_some()) {
@@ -127,11 +134,14 @@ fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
         ModelKind::Recommender => SERVED_BY_ON_RECOMMENDERS,
         ModelKind::Embedding => SERVED_BY_ON_EMBEDDINGS,
     };
-    let mut lines = own.iter().chain(SERVED_BY);
-    let own = lines.find(|(metric, with, _)| *metric == entry.name && fits(with)).map(|(.., line)| line);
-    let line = own.or_else(|| {
+    let of = |lines: &'static [(&str, &str, &'static str)]| {
+        let mut lines = lines.iter();
+        lines.find(|(metric, with, _)| *metric == entry.name && fits(with)).map(|(.., line)| *line)
+    };
+    let own = of(own);
+    let line = own.or_else(|| of(SERVED_BY)).or_else(|| {
         let families = FAMILY_SERVED_BY.iter().find(|(family, _)| *family == entry.family);
-        families.map(|(_, line)| line)
+        families.map(|(_, line)| *line)
     })?;
     let line = line.replace('@', &spec.cut.map(|k| format!("@{k}")).unwrap_or_default());
     let values = line.split(':').map(|part| match part.strip_suffix("=*") {
@@ -142,10 +152,11 @@ fn served(measure: &Measure, spec: &Spec, kind: ModelKind) -> Option<String> {
             format!("{key}={}", spec.args.get(key).unwrap_or(default))
         }
     });
-    Some(values.collect::<Vec<String>>().join(":"))
+    Some((values.collect::<Vec<String>>().join(":"), own.is_some()))
 }
 
-/// The objective for `wanted`: one of the catalog of objectives as it is, or the one that serves this metric.
+/// The objective for `wanted`: one of the catalog of objectives as it is, or the one that serves this metric. Where a metric and an
+/// objective have the same name, it is that objective, unless the kind of model has a line of its own for the metric.
 pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<Choice, ParamError> {
     let spec = Spec::parse(wanted)?;
     let measure = Measure::parse_all(wanted, &Policy::default()).ok().and_then(|mut m| m.pop());
@@ -154,15 +165,20 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
         let goal = Goal::parse(algorithm, &Policy::default())?;
         return Ok(Choice { algorithm: goal.name().to_string(), metric });
     }
+    let by_another =
+        NOT_BY_ITS_NAME_ON_NETWORKS.iter().find(|(name, _)| kind == ModelKind::Network && *name == wanted);
+    if let Some((_, algorithm)) = by_another {
+        return Ok(Choice { algorithm: (*algorithm).into(), metric });
+    }
     let goal = Goal::parse(wanted, &Policy::default());
     let served = measure.and_then(|measure| served(&measure, &spec, kind));
     match (goal, served) {
-        (Ok(goal), _) => {
-            let metric = metric.or_else(|| optimised_by(&goal));
+        (_, Some((algorithm, true))) | (Err(_), Some((algorithm, _))) => {
+            let goal = Goal::parse(&algorithm, &Policy::default())?;
             Ok(Choice { algorithm: goal.name().to_string(), metric })
         }
-        (Err(_), Some(algorithm)) => {
-            let goal = Goal::parse(&algorithm, &Policy::default())?;
+        (Ok(goal), _) => {
+            let metric = metric.or_else(|| optimised_by(&goal));
             Ok(Choice { algorithm: goal.name().to_string(), metric })
         }
         (Err(_), None) if metric.is_some() => Err(ParamError::new(
@@ -180,7 +196,7 @@ pub fn choose(wanted: &str, algorithm: Option<&str>, kind: ModelKind) -> Result<
 ///
 /// ```
 /// use toprank_train::rank::choice::{ModelKind, serving};
-/// assert_eq!(serving("auroc", ModelKind::Trees).as_deref(), Some("auroc"));
+/// assert_eq!(serving("auroc", ModelKind::Trees).as_deref(), Some("logistic"));
 /// assert_eq!(serving("judged", ModelKind::Network), None);
 /// ```
 pub fn serving(metric: &str, kind: ModelKind) -> Option<String> {
@@ -250,7 +266,7 @@ mod tests {
             ("p:recall=0.8", "pauc-kl:surrogate=logistic"),
             ("p@recall=0.8", "pauc-kl:surrogate=logistic"),
             ("pap@20", "pap@20"),
-            ("top-push", "top-push"),
+            ("top-push", "top-push-kl"),
         ] {
             let choice = choose(wanted, None, ModelKind::Network).unwrap();
             assert_eq!(choice.algorithm, algorithm, "{wanted}");
@@ -258,11 +274,21 @@ mod tests {
             Goal::parse(&choice.algorithm, &Policy::default()).unwrap();
         }
         let trees = |wanted: &str| choose(wanted, None, ModelKind::Trees).unwrap().algorithm;
-        assert_eq!(trees("pauc:fpr=0.1"), "pauc-cvar:fpr=0.1:surrogate=sigmoid:variables=exact");
+        for area in ["pauc:fpr=0.1", "pauc:fpr=0.2:from=0.05", "pauc", "auroc", "AUROC", "auprc"] {
+            assert_eq!(trees(area), "logistic", "{area}");
+        }
+        // With a parameter of its own, or as the algorithm, it is the objective.
+        assert_eq!(trees("auroc:surrogate=logistic"), "auroc:surrogate=logistic");
+        assert_eq!(choose("auroc", Some("auroc"), ModelKind::Trees).unwrap().algorithm, "auroc");
+        assert_eq!(choose("auroc", None, ModelKind::Trees).unwrap().metric.as_deref(), Some("auroc"));
         let two_way = "tpauc-minmax:fpr=1:tpr=0.5:surrogate=logistic:variables=exact";
         assert_eq!(trees("pauc:tpr=0.5"), two_way);
+        assert_eq!(trees("top-push"), "top-push");
+        let said = |wanted: &str, algorithm| choose(wanted, algorithm, ModelKind::Network).unwrap().algorithm;
+        assert_eq!(said("top-push", Some("top-push")), "top-push");
+        assert_eq!(said("top-push:variables=exact", None), "top-push:variables=exact");
         assert_eq!(trees("p:recall=0.8"), "precision-at-recall:recall=0.8:surrogate=logistic");
-        assert_eq!((trees("ndcg@5"), trees("auroc")), ("yetirank".into(), "auroc".into()));
+        assert_eq!(trees("ndcg@5"), "yetirank");
         assert!(choose("pauc:fpr=0.2:from=0.05:tpr=0.5", None, ModelKind::Network).is_err());
         assert_eq!(choose("pauc:fpr=0.1", Some("pauc-kl"), ModelKind::Network).unwrap().algorithm, "pauc-kl");
     }

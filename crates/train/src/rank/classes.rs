@@ -1,4 +1,4 @@
-//! Boosting over classes: rows as lists whose items are the outputs, and where scores start.
+//! Learning over classes: rows as lists whose items are the outputs, and where the scores of trees start.
 
 use toprank_core::Lists;
 
@@ -66,7 +66,7 @@ pub(crate) fn softmax_of_rows(lists: &Lists, scores: &mut [f64]) {
 
 #[cfg(test)]
 mod tests {
-    use toprank_core::Stream;
+    use toprank_core::{Features, Stream};
     use toprank_data::{Dataset, Matrix, Names};
 
     use super::*;
@@ -209,9 +209,133 @@ mod tests {
             let error = job.trainer(&job.views().unwrap()).err().unwrap().to_string();
             assert!(error.contains(words) && error.contains("--class"), "{error}");
         }
-        for text in ["model = \"linear\"", "model = \"trees\"\ncalibrate = \"platt\""] {
+        for (text, words) in [
+            ("model = \"linear\"\nwarm-up = 2", "warm-up must be omitted"),
+            ("model = \"trees\"\ncalibrate = \"platt\"", "calibrate must be auto or none"),
+        ] {
             let settings = Settings::from_toml(&format!("objective = \"multiclass\"\n{text}")).unwrap();
-            assert!(settings.resolve(TrainerKind::Rank).is_err(), "{text}");
+            let error = settings.resolve(TrainerKind::Rank).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[cfg(feature = "neural")]
+    mod networks {
+        use super::*;
+
+        fn network_job(text: &str, train: Dataset, valid: Option<Dataset>) -> Job {
+            let text = format!("objective = \"multiclass\"\n{text}");
+            let config = Settings::from_toml(&text).unwrap().resolve(TrainerKind::Rank).unwrap();
+            let config = config.suited_to(&train.lists).unwrap();
+            Job::new(&config, train.into(), valid.map(Into::into)).unwrap()
+        }
+
+        #[test]
+        fn networks_learn_the_probabilities_of_classes() {
+            let (train, test) = (data(600, 1, true), data(600, 2, false));
+            let plain = log_loss(&test, &[1.0 / CLASSES as f64; CLASSES * 600]);
+            for (model, most) in [("linear", 0.8), ("mlp:hidden=16", 0.6)] {
+                let text = format!("model = \"{model}\"\nlearning-rate = 0.03\nepochs = 30");
+                let job = network_job(&text, train.clone(), Some(test.clone()));
+                let views = job.views().unwrap();
+                let mut trainer = job.trainer(&views).unwrap();
+                assert_eq!(trainer.config().sampler(), "lists:batch=128");
+                assert_eq!(trainer.run(&mut (), None).unwrap(), Outcome::Finished);
+                let model = job.model(&*trainer).unwrap();
+                let mut probabilities = model.score(test.clone()).unwrap();
+                assert!(
+                    model.gives_probabilities() && model.to_probabilities(&test.lists, &mut probabilities)
+                );
+                for row in 0..600 {
+                    let sum: f64 = (0..CLASSES).map(|k| probabilities[k * 600 + row]).sum();
+                    assert!((sum - 1.0).abs() < 1e-12);
+                }
+                let written = crate::store::onnx::write(&model, 20).unwrap();
+                let program = toprank_onnx::Program::read(&written.bytes).unwrap();
+                let mut values = vec![0.0; 2 * written.rows.rows()];
+                written
+                    .rows
+                    .features
+                    .gather(&(0..written.rows.rows() as u32).collect::<Vec<_>>(), &mut values);
+                let rows = toprank_onnx::Array::new(&[20, 2], values.into_iter().map(f64::from).collect());
+                let outputs = program.run(&[("features", rows)]).unwrap();
+                for (scores, softmax) in outputs["scores"]
+                    .values
+                    .chunks(CLASSES)
+                    .zip(outputs["probabilities"].values.chunks(CLASSES))
+                {
+                    let sum: f64 = scores.iter().map(|s| s.exp()).sum();
+                    assert!(scores.iter().zip(softmax).all(|(s, p)| (s.exp() / sum - p).abs() < 1e-6));
+                }
+                let learned = log_loss(&test, &probabilities);
+                assert!(learned < most * plain, "{learned} {plain}");
+            }
+        }
+
+        #[test]
+        fn the_gradient_of_a_step_is_the_derivative_of_its_loss() {
+            use toprank_core::{Differentiable, Policy};
+            use toprank_objectives::{Draws, Goal};
+
+            use crate::fit::engine::{At, Engine, Examples, Into as To, Task};
+
+            let train = data(40, 3, true);
+            let rows = rows_as_lists(&train.lists, 40).unwrap();
+            let architecture = crate::rank::models::network("mlp:hidden=5:activation=tanh").unwrap().unwrap();
+            let model: Box<dyn Differentiable> = architecture.build(2, CLASSES).unwrap();
+            let goal = Goal::parse("multiclass", &Policy::default()).unwrap();
+            let mut parameters = vec![0.0; model.parameters()];
+            model.init(Stream::new(1, "init"), &mut parameters);
+            // Rows in any order, each with all its outputs.
+            let drawn: Vec<u32> = vec![3, 7, 8, 21, 39];
+            let count = drawn.len();
+            let draws = Draws {
+                items: (0..count).flat_map(|_| 0..CLASSES as u32).collect(),
+                offsets: (0..=count).map(|d| (d * CLASSES) as u64).collect(),
+                lists: drawn,
+                ..Draws::default()
+            };
+            let examples = Examples { lists: &rows, features: &train.features };
+            let task = Task { model: &*model, goal: &goal, examples };
+            let at = |parameters: &[f32]| {
+                let mut gradient = vec![0.0; parameters.len()];
+                let mut state = goal.state(&rows).unwrap();
+                let to = To { gradient: &mut gradient, previous: None };
+                let at = At { parameters, previous: None };
+                let seen =
+                    Engine::new(3).gradient(task, at, &mut state, &draws, Stream::new(1, "t"), to).unwrap();
+                (seen.loss, gradient)
+            };
+            let (_, gradient) = at(&parameters);
+            let largest = gradient.iter().fold(0.0f32, |top, g| top.max(g.abs()));
+            assert!(largest > 0.01);
+            for place in 0..parameters.len() {
+                let moved = |h: f32| {
+                    let mut moved = parameters.clone();
+                    moved[place] += h;
+                    at(&moved).0
+                };
+                let h = 4e-3;
+                let slope = (8.0 * (moved(h) - moved(-h)) - (moved(2.0 * h) - moved(-2.0 * h)))
+                    / (12.0 * f64::from(h));
+                let error = (f64::from(gradient[place]) - slope).abs();
+                assert!(error < 0.01 * f64::from(largest), "{place}: {} {slope}", gradient[place]);
+            }
+        }
+
+        #[test]
+        fn models_of_whole_lists_and_samplers_of_single_items_are_refused() {
+            for (text, words) in [
+                ("model = \"context\"", "model must be a model that looks at each row by itself"),
+                (
+                    "model = \"linear\"\nsampler = \"rows:batch=8\"",
+                    "sampler must be lists for an objective over",
+                ),
+            ] {
+                let job = network_job(text, data(30, 5, false), None);
+                let error = job.trainer(&job.views().unwrap()).err().unwrap().to_string();
+                assert!(error.contains(words), "{error}");
+            }
         }
     }
 }

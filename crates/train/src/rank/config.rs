@@ -5,7 +5,7 @@ Every value is one entry of its catalog in the same grammar (`mlp:hidden=256-128
 config file, a flag and a keyword are the same text.
 */
 
-use toprank_core::{ParamError, Spec, TrainingDefaults};
+use toprank_core::{ParamError, Spec, TrainingDefaults, catalog};
 
 use super::choice::{Choice, ModelKind, choose};
 use super::data_defaults::OBJECTIVE_OF_PAIRS;
@@ -18,6 +18,7 @@ pub const ROW_WISE_TRANSFORMS: &str = "missing:to=mean,standardise";
 
 /// Every choice made, every value checked.
 pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
+    super::auto::check_settings(settings)?;
     let model = model_with_leaves(settings)?;
     let is_trees = models::is_trees(&model);
     let default = if settings.pairs.is_some() { OBJECTIVE_OF_PAIRS } else { "ndcg@10" };
@@ -43,9 +44,9 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
         return Err(ParamError::new("objective", config.algorithm(), expected));
     }
     if goal.is_ok_and(|goal| goal.objective().over_outputs()) {
-        if !is_trees {
-            let expected = format!("trees for the objective {}", config.algorithm());
-            return Err(ParamError::new("model", config.model(), &expected));
+        if config.warm_up() > 0 {
+            let expected = format!("omitted: the objective {} is a cross-entropy itself", config.algorithm());
+            return Err(ParamError::new("warm-up", &config.warm_up().to_string(), &expected));
         }
         if !["auto", "none"].contains(&config.calibrate()) {
             let expected = "auto or none: the softmax of the scores gives probabilities";
@@ -73,7 +74,9 @@ pub(super) fn model_with_leaves(settings: &Settings) -> Result<String, ParamErro
     let mut model = settings.model.clone().unwrap_or_else(|| "mlp".into());
     if !models::is_trees(&model) {
         // In a build without networks, a caller brings a model of its own.
-        if !models::NETWORKS.is_empty() {
+        if models::is_auto(&model) {
+            catalog::make("model", models::AUTO, &model)?;
+        } else if !models::NETWORKS.is_empty() {
             models::parse(&model)?;
         }
         let own = [("trees", settings.trees), ("leaves", settings.leaves), ("min-rows", settings.min_rows)];
@@ -126,6 +129,10 @@ fn defaults(model: &str) -> Result<Settings, ParamError> {
             clip: Some(0.0),
             ..Settings::default()
         });
+    }
+    // Its members have defaults of their own.
+    if models::is_auto(model) {
+        return Ok(Settings::default());
     }
     let defaults = models::network(model)?.map_or(TrainingDefaults::BASE, |network| network.defaults());
     Ok(Settings {

@@ -4,8 +4,9 @@ Cross-validation: k models, each trained without one fold and evaluated on it; t
 Binary data are folded by rows stratified by label, multi-label data so for every label, queries by list.
 Every entry gets one **out-of-fold score**, from the model that did not learn from it.
 
-**Early stopping.** Without validation data a part of each fold's training data is set aside for it, and the model on all rows
-is trained for the mean of the epochs that were best there.
+**Number of epochs.** Without validation data a part of each fold's training data is set aside for early stopping, and the model on
+all rows is trained for as many epochs as were best in the mean of the folds' validation curves. Where only this number is wanted
+([`CrossValidation::of_epochs`]), nothing is reported of the held-out folds, so early stopping watches them instead.
 
 **One scale.** An objective that learns an order leaves offset and scale of scores open, so models of different folds cannot be
 pooled as they are. Each model's scores are therefore standardised by mean and spread of its own training scores and put on the
@@ -31,13 +32,15 @@ use serde_json::Value;
 use toprank_core::{Lists, ParamError, Policy};
 use toprank_data::split::{self, Part};
 use toprank_data::{Dataset, ReadError};
-use toprank_metrics::{EvaluateError, Measure, evaluate};
+use toprank_metrics::{Better, EvaluateError, Measure, evaluate};
 
 use super::job::{Data, Job, Learner, Views};
 use crate::error::TrainError;
+use crate::fit::curve::Record;
 use crate::fit::engine::Examples;
 use crate::fit::run::{beside, resume_and_run};
 use crate::fit::settings::Config;
+use crate::fit::stages::continues_after_warm_up;
 use crate::fit::training_loop::{Callbacks, Checkpoints, Outcome};
 use crate::store::container::{self, Stored, Tensor};
 use crate::store::fingerprint::{self, Fingerprint};
@@ -58,7 +61,11 @@ pub struct Fold {
 
 /// The `config.folds` folds of `data`, a function of data and seed. Rows are named by number, not copied.
 pub fn folds(config: &Config, data: &Dataset) -> Result<Vec<Fold>, ParamError> {
-    let parts = split::k_fold(&data.lists, data.rows(), config.folds() as usize, config.seed())?;
+    k_folds(config.folds() as usize, config.seed(), data)
+}
+
+fn k_folds(k: usize, seed: u64, data: &Dataset) -> Result<Vec<Fold>, ParamError> {
+    let parts = split::k_fold(&data.lists, data.rows(), k, seed)?;
     let fold = |([train, test], number): ([Part; 2], u32)| {
         let (entries, lists) = (test.entries(data), test.lists(data));
         Fold { number, train, test, entries, lists }
@@ -86,24 +93,47 @@ fn has_both_classes(lists: &Lists, list: usize) -> bool {
     labels().any(|label| *label > 0.0) && labels().any(|label| *label <= 0.0)
 }
 
+/// What early stopping of a fold's model watches.
+#[derive(Clone, Copy, Debug)]
+pub enum Watched<'a> {
+    /// Validation data.
+    Valid(&'a Arc<Dataset>),
+    /// A part of the other folds that is set aside for it, as large as a fold of them.
+    SetAside,
+    /// The held-out fold itself.
+    HeldOut,
+}
+
 impl Fold {
-    /// The job that learns from the other folds. Early stopping looks at `valid`; where there is none, at a part of the other
-    /// folds that is set aside for it, as large as a fold of them; never at the held-out fold. Only the rows that are trained on and
-    /// validated on are copied, and `valid` is if its features are transformed.
-    pub fn job(
-        &self,
-        config: &Config,
-        data: &Dataset,
-        valid: Option<&Arc<Dataset>>,
-    ) -> Result<Job, TrainError> {
-        if let Some(valid) = valid {
-            return Job::new(config, self.train.take(data).into(), Some(Data::Memory(Arc::clone(valid))));
-        }
+    /// The job that learns from the other folds. Only the rows that are trained on and validated on are copied, and validation data are
+    /// if their features are transformed.
+    pub fn job(&self, config: &Config, data: &Dataset, watched: Watched) -> Result<Job, TrainError> {
         let stops_early = config.patience() > 0;
-        match stops_early.then(|| set_aside(config, data, &self.train)).flatten() {
-            Some([train, valid]) => Job::new(config, train.take(data).into(), Some(valid.take(data).into())),
-            None => Job::new(config, self.train.take(data).into(), None),
+        match watched {
+            Watched::Valid(valid) => {
+                let valid = Data::Memory(Arc::clone(valid));
+                Job::new(config, self.train.take(data).into(), Some(valid))
+            }
+            Watched::HeldOut => {
+                Job::new(config, self.train.take(data).into(), Some(self.test.take(data).into()))
+            }
+            Watched::SetAside => match stops_early.then(|| set_aside(config, data, &self.train)).flatten() {
+                Some([train, valid]) => {
+                    Job::new(config, train.take(data).into(), Some(valid.take(data).into()))
+                }
+                None => Job::new(config, self.train.take(data).into(), None),
+            },
         }
+    }
+
+    /// What is held out, as a data set of its own.
+    pub(crate) fn held_out(&self, data: &Dataset) -> Dataset {
+        self.test.take(data)
+    }
+
+    /// The entries that are held out.
+    pub(crate) fn entries(&self) -> &[u64] {
+        &self.entries
     }
 
     /// Held-out items, and how many of them are relevant.
@@ -129,7 +159,18 @@ impl Fold {
             });
         }
         let scales = Scale::of(job.train().lists(), &job.train_scores(learner, views)?);
-        Ok(Held { scores, scales, best_epoch: learner.best().map(|(_, epoch)| epoch) })
+        // The kept model is never one of a warm-up after which the last layer is reinitialised.
+        let config = learner.config();
+        let warm_up = if continues_after_warm_up(config) { 0 } else { config.warm_up() as usize };
+        let value = |(at, record): (usize, &Record)| {
+            let value = if at < warm_up { None } else { record.metrics.first().copied().flatten() };
+            value.unwrap_or(f64::NAN)
+        };
+        let curve = match job.is_validated() {
+            true => learner.records().iter().enumerate().map(value).collect(),
+            false => Vec::new(),
+        };
+        Ok(Held { scores, scales, curve })
     }
 }
 
@@ -174,8 +215,8 @@ pub struct Held {
     scores: Vec<f64>,
     /// Of the fold's model.
     scales: Vec<Scale>,
-    /// The epoch of the fold's model, where validation chose it.
-    best_epoch: Option<u32>,
+    /// The metric of validation after each epoch, NaN where it is undefined; empty: nothing was validated on.
+    curve: Vec<f64>,
 }
 
 /// Which fold of what a file is of.
@@ -197,11 +238,10 @@ impl Held {
         inputs: &Fingerprint,
     ) -> Result<(), TrainError> {
         let scales: Vec<f64> = self.scales.iter().flat_map(|scale| [scale.mean, scale.spread]).collect();
-        let best: Vec<f64> = self.best_epoch.into_iter().map(f64::from).collect();
         let tensors = [
             Tensor::flat("scores", &self.scores),
             Tensor::flat("scales", scales),
-            Tensor::flat("best", best),
+            Tensor::flat("curve", &self.curve),
         ];
         let header = Header { config: config.clone(), inputs: inputs.clone(), fold: fold.number };
         container::save(path, KIND, &header, &tensors)
@@ -224,8 +264,7 @@ impl Held {
             return Err(stored.wrong(format!("the number {value} in a fold"), "finite numbers"));
         }
         let scales = scales.as_chunks::<2>().0.iter().map(|&[mean, spread]| Scale { mean, spread }).collect();
-        let best_epoch = stored.f64("best")?.first().map(|&epoch| epoch as u32);
-        Ok(Held { scores, scales, best_epoch })
+        Ok(Held { scores, scales, curve: stored.f64("curve")? })
     }
 }
 
@@ -313,16 +352,56 @@ pub struct FoldResults {
 }
 
 /// Metrics that folds are evaluated by where the user names none: that of validation and those usual for the data.
-fn usual_metrics(config: &Config, lists: &Lists) -> String {
+pub(super) fn usual_metrics(config: &Config, lists: &Lists) -> String {
     let usual = if lists.are_labels() { "auroc,auprc,pauc:fpr=0.1,p:recall=0.8" } else { "ndcg@10,map,mrr" };
     format!("{},{usual}", config.valid_metric())
 }
+
+/// Folds that choose the number of epochs where the user asks for none.
+const FOLDS_OF_EPOCHS: usize = 5;
 
 /// A cross-validation in progress: the folds and what is done of them.
 pub(crate) struct CrossValidation {
     folds: Vec<Fold>,
     measures: Vec<Measure>,
     held: Vec<Held>,
+    /// Only the number of epochs is wanted.
+    of_epochs: bool,
+}
+
+/// True if the folds that choose the number of epochs have something to learn from and to validate on.
+pub(crate) fn enough_for_folds(lists: &Lists) -> bool {
+    if !lists.are_labels() {
+        return lists.len() >= 2 * FOLDS_OF_EPOCHS;
+    }
+    (0..lists.len()).any(|q| {
+        let relevant = lists.labels[lists.range(q)].iter().filter(|label| **label > 0.0).count();
+        relevant.min(lists.range(q).len() - relevant) >= FOLDS_OF_EPOCHS
+    })
+}
+
+/// The epoch, from 1, that is best in the mean of the curves, and that mean; a curve that ends early counts with its last value.
+/// Of equal epochs the first. `None`: no curve has a value.
+fn best_of_mean(curves: &[&[f64]], better: Better) -> Option<(u32, f64)> {
+    let longest = curves.iter().map(|curve| curve.len()).max()?;
+    let mean = |epoch: usize| {
+        let at = curves.iter().filter_map(|curve| curve.get(epoch).or(curve.last()));
+        let values: Vec<f64> = at.copied().filter(|value| !value.is_nan()).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let is_better = |new: f64, old: f64| match better {
+        Better::Higher => new > old,
+        Better::Lower => new < old,
+    };
+    let mut best = None;
+    for epoch in 0..longest {
+        if let Some(value) = mean(epoch)
+            && best.is_none_or(|(_, old)| is_better(value, old))
+        {
+            best = Some((epoch as u32 + 1, value));
+        }
+    }
+    best
 }
 
 /// Where finished folds are kept while a cross-validation is under way.
@@ -364,7 +443,16 @@ impl CrossValidation {
     ) -> Result<CrossValidation, ParamError> {
         let usual = usual_metrics(config, &data.lists);
         let measures = Measure::parse_all(metrics.unwrap_or(&usual), &Policy::default())?;
-        Ok(CrossValidation { folds: folds(config, data)?, measures, held: Vec::new() })
+        Ok(CrossValidation { folds: folds(config, data)?, measures, held: Vec::new(), of_epochs: false })
+    }
+
+    /// Divides the data to choose the number of epochs; `one`: only the first fold is held out.
+    pub fn of_epochs(config: &Config, data: &Dataset, one: bool) -> Result<CrossValidation, ParamError> {
+        let mut folds = k_folds(FOLDS_OF_EPOCHS, config.seed(), data)?;
+        if one {
+            folds.truncate(1);
+        }
+        Ok(CrossValidation { folds, measures: Vec::new(), held: Vec::new(), of_epochs: true })
     }
 
     /// Trains a model without each fold in turn and scores what was held out. Folds that `files` hold already are not
@@ -378,18 +466,32 @@ impl CrossValidation {
         callbacks: &mut dyn Callbacks,
     ) -> Result<(), TrainError> {
         let inputs = fingerprint::of_examples(examples(data), valid.map(|valid| examples(valid)));
+        let watched = match (self.of_epochs, valid) {
+            (true, _) => Watched::HeldOut,
+            (false, Some(valid)) => Watched::Valid(valid),
+            (false, None) => Watched::SetAside,
+        };
         for fold in &self.folds {
-            let part = format!("fold {} of {}", fold.number, self.folds.len());
-            self.held.push(fold.run(config, (data, valid, &inputs), files, &part, callbacks)?);
+            let mut part = format!("fold {} of {}", fold.number, self.folds.len());
+            if self.of_epochs {
+                part = format!("number of epochs, {part}");
+            }
+            self.held.push(fold.run(config, (data, watched, &inputs), files, &part, callbacks)?);
         }
         Ok(())
     }
 
-    /// The mean of the best epochs of the folds: how long the model on all rows is trained, which has nothing to stop it
-    /// early. `None`: no fold stopped early.
-    pub fn best_epoch(&self) -> Option<u32> {
-        let best: Vec<f64> = self.held.iter().filter_map(|held| held.best_epoch).map(f64::from).collect();
-        (!best.is_empty()).then(|| (best.iter().sum::<f64>() / best.len() as f64).round().max(1.0) as u32)
+    /// How many epochs the model on all rows is trained for, which has nothing to stop it early, and the mean value of the metric of
+    /// validation after so many. `None`: no fold was validated.
+    pub fn best_epoch(&self, better: Better) -> Option<(u32, f64)> {
+        let curves: Vec<&[f64]> =
+            self.held.iter().map(|held| &*held.curve).filter(|curve| !curve.is_empty()).collect();
+        best_of_mean(&curves, better)
+    }
+
+    /// True if only the number of epochs is wanted.
+    pub fn is_of_epochs(&self) -> bool {
+        self.of_epochs
     }
 
     /// The results on the scale of the kept model, whose scores of the training data `lists` are given.
@@ -408,7 +510,7 @@ impl Fold {
     fn run(
         &self,
         config: &Config,
-        (data, valid, inputs): (&Dataset, Option<&Arc<Dataset>>, &Fingerprint),
+        (data, watched, inputs): (&Dataset, Watched, &Fingerprint),
         files: Option<&FoldFiles>,
         part: &str,
         callbacks: &mut dyn Callbacks,
@@ -417,7 +519,7 @@ impl Fold {
         if let Some(done) = done.as_deref().filter(|done| done.exists()) {
             return Held::load(done, self, config, inputs);
         }
-        let job = self.job(config, data, valid)?;
+        let job = self.job(config, data, watched)?;
         let views = job.views()?;
         let mut learner = job.trainer(&views)?;
         let checkpoint = done.as_deref().map(|done| beside(done, ".checkpoint"));
@@ -471,7 +573,7 @@ mod tests {
             Held {
                 scores: fold.test.entries(data).into_iter().map(score).collect(),
                 scales: Scale::of(&fold.train.take(data).lists, &train),
-                best_epoch: Some(fold.number + 2),
+                curve: (0..6).map(|epoch| -f64::from(fold.number.abs_diff(epoch))).collect(),
             }
         };
         folds.iter().map(of).collect()
@@ -519,7 +621,7 @@ mod tests {
         let config = config.resolve(TrainerKind::Rank).unwrap();
         let folds = folds(&config, &data).unwrap();
         for fold in &folds {
-            let job = fold.job(&config, &data, None).unwrap();
+            let job = fold.job(&config, &data, Watched::SetAside).unwrap();
             let (train, valid) = job.into_data();
             let rows = |data: &Data| -> Vec<u32> {
                 let Data::Memory(data) = data else { panic!("in memory") };
@@ -533,11 +635,22 @@ mod tests {
             assert!(valid.lists().labels.iter().any(|label| *label > 0.0));
         }
         let never = config.with(Settings { patience: Some(0), ..Settings::default() });
-        assert!(folds[0].job(&never, &data, None).unwrap().into_data().1.is_none());
+        assert!(folds[0].job(&never, &data, Watched::SetAside).unwrap().into_data().1.is_none());
         let held = held(&data, &folds, |_| (1.0, 0.0));
-        let validation = CrossValidation { folds, measures: Vec::new(), held };
-        // (3 + 4 + 5 + 6)/4 = 4.5
-        assert_eq!(validation.best_epoch(), Some(5));
+        let validation = CrossValidation { folds, measures: Vec::new(), held, of_epochs: false };
+        // The curves are −|fold − epoch| for epochs 0 … 5: folds 1 to 4 agree best on the epochs 2 and 3, the third and fourth.
+        assert_eq!(validation.best_epoch(Better::Higher), Some((3, -1.0)));
+    }
+
+    #[test]
+    fn the_number_of_epochs_is_best_in_the_mean_of_the_curves() {
+        let best = |curves: &[&[f64]]| best_of_mean(curves, Better::Higher);
+        // A fold that stopped early counts with its last value; an undefined one does not count.
+        assert_eq!(best(&[&[0.1, 0.5, 0.4], &[0.2, 0.3, 0.5, 0.7], &[f64::NAN; 4]]), Some((4, 0.55)));
+        assert_eq!(best(&[&[0.5, 0.5]]), Some((1, 0.5)), "of equal epochs the first");
+        assert_eq!(best_of_mean(&[&[0.5, 0.25]], Better::Lower), Some((2, 0.25)));
+        assert_eq!(best(&[&[f64::NAN]]), None);
+        assert_eq!(best(&[]), None);
     }
 
     #[test]

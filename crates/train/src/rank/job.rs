@@ -39,7 +39,7 @@ use super::scoring::Scoring;
 use super::trainer::Trainer;
 use crate::error::TrainError;
 use crate::fit::engine::Examples;
-use crate::fit::settings::{Config, Settings};
+use crate::fit::settings::Config;
 use crate::fit::training_loop::TrainingLoop;
 use crate::fit::warm_start::check_kind;
 use crate::store::fingerprint::{Content, Fingerprint, Input};
@@ -53,6 +53,12 @@ pub trait Learner: TrainingLoop {
     /// # Errors
     /// If there is none yet.
     fn kept(&self) -> Result<Scoring, TrainError>;
+
+    /// The model as it is now, whatever validation says of it.
+    ///
+    /// # Errors
+    /// If there is none yet.
+    fn present(&self) -> Result<Scoring, TrainError>;
 
     /// The scores that [`Learner::kept`] gives the validation data, from the epoch that measured the best; `None`: there was none
     /// in this process, as where a resumed run had passed it, so they are to be computed. They can be taken once.
@@ -303,9 +309,15 @@ impl Job {
         self.valid.is_some()
     }
 
-    /// Trains for at most so many epochs; the config stays as it is.
+    /// Trains for at most so many epochs, warm-up included. The config stays as it is, so a schedule of the learning rate is that of
+    /// the whole run, cut off.
     pub fn limit_epochs(&mut self, epochs: u32) {
-        self.epochs = Some(epochs.min(self.config.epochs()));
+        self.epochs = Some(epochs);
+    }
+
+    /// True if trees are trained.
+    pub fn is_of_trees(&self) -> bool {
+        models::is_trees(self.config.model())
     }
 
     /// Training and validation data, transformed where they lie in memory.
@@ -355,7 +367,7 @@ impl Job {
         let valid = self.valid.as_ref().zip(views.valid.as_deref());
         let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
         let outputs = self.train.outputs();
-        let config = &self.config.with(Settings { epochs: self.epochs, ..Settings::default() });
+        let config = &self.config;
         let mut learner: Box<dyn Learner> = match (models::parse(self.config.model())?, &views.binning) {
             (models::Model::Network(architecture), _) => {
                 let network = match &self.graphs {
@@ -379,8 +391,8 @@ impl Job {
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
         };
         let state = learner.state_mut();
-        state.config = self.config.clone();
         state.more_inputs = self.inputs.clone();
+        state.epoch_limit = self.epochs;
         Ok(learner)
     }
 
@@ -419,28 +431,39 @@ impl Job {
         columns.filter_map(|(place, column)| Some((place, words(column.levels.as_ref()?)))).collect()
     }
 
+    /// What a model of it says of its features and outputs.
+    pub(crate) fn about(&self) -> About {
+        let names = self.train.output_names();
+        let outputs = self.train.outputs();
+        About {
+            width: self.width,
+            features: self.columns.iter().map(|column| column.name.clone()).collect(),
+            levels: self.levels(),
+            outputs,
+            output_names: names
+                .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
+                .unwrap_or_default(),
+            transforms: self.transforms.clone(),
+            probes: Vec::new(),
+            graphs: self.graphs.clone(),
+            position_bias: None,
+            blend: None,
+            calibration: Vec::new(),
+        }
+    }
+
+    /// Items for a self-test, as they were read.
+    pub(crate) fn probes(&self) -> &Probes {
+        &self.probes
+    }
+
     /// The model that the learner has now.
     pub fn model(&self, learner: &dyn Learner) -> Result<Model, TrainError> {
-        let outputs = self.train.outputs();
-        let names = self.train.output_names();
         let (lists, rows) = (self.train.lists().len(), self.train.features().rows());
         let header = Header {
             config: self.config.clone(),
             reached: Reached::by(as_loop(learner), lists, rows),
-            about: About {
-                width: self.width,
-                features: self.columns.iter().map(|column| column.name.clone()).collect(),
-                levels: self.levels(),
-                outputs,
-                output_names: names
-                    .map(|names| (0..names.len()).map(|i| names.get(i).to_string()).collect())
-                    .unwrap_or_default(),
-                transforms: self.transforms.clone(),
-                probes: Vec::new(),
-                graphs: self.graphs.clone(),
-                position_bias: learner.position_bias(),
-                calibration: Vec::new(),
-            },
+            about: About { position_bias: learner.position_bias(), ..self.about() },
         };
         Ok(Model::new(header, learner.kept()?, &self.probes))
     }

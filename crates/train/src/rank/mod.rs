@@ -5,13 +5,16 @@ Models that score rows of features: from settings and data to a model that ranks
 Settings ─▶ data_defaults (what the data suggest) ─▶ Config ─▶ Job (transforms, views) ─▶ Trainer or Boost ─▶ Model
                                                      choice: which objective serves the metric
 folds, calibration, run: what is done around it             predict: scores of data of any size
+auto: a portfolio of such models on folds, blended
 ```
 */
 
+pub mod auto;
 pub mod boost;
 pub mod calibration;
 pub mod choice;
 pub(crate) mod classes;
+mod collapse;
 pub mod config;
 mod data_defaults;
 mod first_scores;

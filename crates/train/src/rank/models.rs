@@ -14,6 +14,9 @@ pub static NETWORKS: &[Entry<dyn Architecture>] = &[];
 /// Every kind of trees.
 pub static TREES: &[Entry<Forest>] = toprank_trees::MODELS;
 
+/// The portfolio of `--model auto`, which is no kind of model: it trains several and blends them ([`super::auto`]).
+pub static AUTO: &[Entry<()>] = super::auto::MODELS;
+
 /// What a user names.
 pub enum Model {
     /// A differentiable function, trained by steps.
@@ -36,6 +39,10 @@ pub fn parse(text: &str) -> Result<Model, ParamError> {
     }
     if NETWORKS.iter().any(|entry| entry.name == name) {
         return Ok(Model::Network(catalog::make("model", NETWORKS, text)?.1));
+    }
+    if is_auto(text) {
+        let expected = "a kind of model that is trained by itself: auto is a portfolio of them, which `toprank train` blends";
+        return Err(ParamError::new("model", text, expected));
     }
     let known: Vec<&str> =
         NETWORKS.iter().map(|entry| entry.name).chain(TREES.iter().map(|entry| entry.name)).collect();
@@ -65,4 +72,9 @@ pub fn is_trees(text: &str) -> bool {
     // By its name alone: what is wrong behind it is said by whoever reads it whole.
     let name = text.split(':').next().unwrap_or_default().trim();
     TREES.iter().any(|entry| entry.name == name)
+}
+
+/// True if a user asks for the portfolio instead of one kind of model.
+pub fn is_auto(text: &str) -> bool {
+    text.split(':').next().unwrap_or_default().trim() == AUTO[0].name
 }

@@ -4,6 +4,8 @@ From data to a finished model: folds, the model itself, calibration. The command
 ```text
 folds (k models, each without one fold) ─▶ the model on all rows ─▶ calibration on out-of-fold or validation scores
 ```
+
+Without validation data and without folds the number of epochs is chosen by folds of its own, as the setting `early-stopping` says.
 */
 
 use std::sync::Arc;
@@ -12,9 +14,11 @@ use toprank_core::{Lists, ParamError};
 use toprank_data::Dataset;
 use toprank_data::split::{self, Part};
 
+use super::auto;
 use super::calibration::Calibrate;
 use super::folds::{CrossValidation, FoldFiles, FoldResults, examples};
 use super::job::{Data, Job};
+use super::models;
 use crate::error::TrainError;
 use crate::fit::curve::Record;
 use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, is_final, run_to_end, save_finished};
@@ -56,7 +60,7 @@ pub struct Trained {
     /// The validation data, and the scores that the model gives them.
     pub valid: Option<(Data, Vec<f64>)>,
     /// The folder of folds, which [`Trained::finish`] removes.
-    fold_files: Option<FoldFiles>,
+    pub(super) fold_files: Option<FoldFiles>,
 }
 
 impl Trained {
@@ -70,24 +74,43 @@ impl Trained {
     }
 }
 
+/// The setting `early-stopping` for folds of the training data, and for one part of them.
+pub(crate) const FOLDS: &str = "folds";
+/// See [`FOLDS`].
+pub(crate) const ONE_PART: &str = "part";
+
+/// True if folds are to choose the number of epochs: nothing else would stop training in time.
+fn chooses_epochs(config: &Config, train: &Data, valid: Option<&Data>) -> bool {
+    let asked = [FOLDS, ONE_PART].contains(&config.early_stopping());
+    let in_memory = matches!(train, Data::Memory(_));
+    asked && config.patience() > 0 && config.folds() == 0 && valid.is_none() && in_memory
+}
+
 impl Run<'_> {
     /// Trains. With files, the model is saved; the checkpoint stays until [`Trained::finish`], or for `--resume`.
     ///
     /// # Errors
     /// What stopped the run: settings that do not suit the data, a loss that is not finite, an interruption, a file.
     pub fn train(self, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
+        if models::is_auto(self.config.model()) {
+            return auto::train(self, callbacks);
+        }
         let Run { config, mut train, mut valid, from, fold_metrics, files } = self;
         let calibrate = Calibrate::parse(config.calibrate())?;
+        let chooses_epochs = from.is_none() && chooses_epochs(config, &train, valid.as_ref());
         let fold_files = files
             .as_ref()
-            .filter(|_| config.folds() > 0)
+            .filter(|_| config.folds() > 0 || chooses_epochs)
             .map(|files| FoldFiles { folder: beside(files.lock.output(), ".folds"), every: files.every });
         let folds = match config.folds() {
-            0 => None,
-            _ => {
+            0 if !chooses_epochs => None,
+            k => {
                 let data = train.into_memory()?;
                 let held_out = valid.map(Data::into_memory).transpose()?.map(Arc::new);
-                let mut folds = CrossValidation::plan(config, &data, fold_metrics)?;
+                let mut folds = match k {
+                    0 => CrossValidation::of_epochs(config, &data, config.early_stopping() == ONE_PART)?,
+                    _ => CrossValidation::plan(config, &data, fold_metrics)?,
+                };
                 if let (Some(files), Some(folds)) = (&files, &fold_files) {
                     let path = checkpoint_of(files.lock.output());
                     let inputs = fingerprint::of_examples(examples(&data), held_out.as_deref().map(examples));
@@ -115,11 +138,18 @@ impl Run<'_> {
             None => Job::new(config, train, valid)?,
             Some(from) => Job::warm_started(config, from, train, valid)?,
         };
-        if let (Some(epochs), true) =
-            (folds.as_ref().and_then(CrossValidation::best_epoch), !job.is_validated())
+        let better = config.measure()?.metric().better();
+        if let (Some((epochs, value)), true) =
+            (folds.as_ref().and_then(|folds| folds.best_epoch(better)), !job.is_validated())
         {
             job.limit_epochs(epochs);
+            let metric = config.valid_metric();
+            let words = if job.is_of_trees() { "boosting rounds" } else { "epochs" };
+            callbacks.note(&format!(
+                "{words} of the model on all rows: {epochs}, best on held-out parts ({metric} {value:.4})"
+            ));
         }
+        let folds = folds.filter(|folds| !folds.is_of_epochs());
         let views = job.views()?;
         let mut learner = job.trainer(&views)?;
         let outcome = run_to_end(&mut *learner, files.as_ref(), callbacks, &mut |learner| match files {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use toprank_core::{Differentiable, GraphShape};
+use toprank_data::Column;
 use toprank_trees::{Columns, Ensemble, Scorer};
 
-use super::models::{self, Model};
+use super::auto::parts::{Blend, Part, PartAbout};
+use super::models::{self, Model, TREES};
 use crate::error::TrainError;
 use crate::fit::engine::{self, Examples};
 use crate::fit::flat::{block_tensors, load_blocks};
@@ -18,6 +20,8 @@ pub enum Scoring {
     Network(Arc<dyn Differentiable>, Vec<f32>),
     /// Trees.
     Trees(Arc<Trees>),
+    /// Several of them, whose scores are added up.
+    Blend(Arc<Blend>),
 }
 
 /// Trees, also laid out for speed.
@@ -56,6 +60,30 @@ impl Scoring {
                 let plain = lists.rows.is_none() && lists.output.is_none();
                 Ok(if plain { scores } else { lists.scores_of_entries(&scores, trees.ensemble.outputs) })
             }
+            Scoring::Blend(blend) => blend.score(examples),
+        }
+    }
+
+    /// The same; `by_list`: a network scores every list by itself, even if it looks at single rows.
+    pub(crate) fn score_as(&self, examples: Examples, by_list: bool) -> Result<Vec<f64>, TrainError> {
+        match self {
+            Scoring::Network(network, parameters) if by_list => {
+                engine::score_by_list(&**network, parameters, examples)
+            }
+            _ => self.score(examples),
+        }
+    }
+
+    /// Of trees.
+    pub(crate) fn of_trees(ensemble: Ensemble) -> Result<Scoring, TrainError> {
+        Ok(Scoring::Trees(Arc::new(Trees::new(ensemble)?)))
+    }
+
+    /// Of the parts of a blend; one of nothing but trees that see features as they are is a model of trees.
+    pub(crate) fn of_parts(mut parts: Vec<Part>, columns: Vec<Column>) -> Scoring {
+        match parts.as_slice() {
+            [only] if only.is_plain_trees() => parts.remove(0).scoring,
+            _ => Scoring::Blend(Arc::new(Blend::new(parts, columns))),
         }
     }
 
@@ -64,6 +92,7 @@ impl Scoring {
         match self {
             Scoring::Network(network, _) => network.couples_items(),
             Scoring::Trees(_) => false,
+            Scoring::Blend(blend) => blend.couples_items(),
         }
     }
 
@@ -74,13 +103,14 @@ impl Scoring {
             Scoring::Trees(trees) => {
                 trees.ensemble.trees.iter().map(|tree| tree.nodes.len() + tree.leaves.len()).sum()
             }
+            Scoring::Blend(blend) => blend.parts().iter().map(|part| part.scoring.parameters()).sum(),
         }
     }
 
     /// The trees, if it is made of them.
     pub fn trees(&self) -> Option<&Trees> {
         match self {
-            Scoring::Network(..) => None,
+            Scoring::Network(..) | Scoring::Blend(_) => None,
             Scoring::Trees(trees) => Some(trees),
         }
     }
@@ -90,6 +120,42 @@ impl Scoring {
         match self {
             Scoring::Network(network, parameters) => block_tensors(network.blocks(), parameters).collect(),
             Scoring::Trees(trees) => tree_tensors(&trees.ensemble),
+            Scoring::Blend(blend) => {
+                let mut all = Vec::new();
+                for (number, part) in blend.parts().iter().enumerate() {
+                    let own = part.scoring.tensors().into_iter();
+                    all.extend(own.map(|own| Tensor { name: prefix(number) + &own.name, ..own }));
+                }
+                all
+            }
+        }
+    }
+
+    /// What [`Scoring::tensors`] gave of a blend. `none`: a blend of nothing but trees is kept as trees are.
+    pub(crate) fn load_blend(
+        stored: &Stored,
+        parts: &[PartAbout],
+        columns: Vec<Column>,
+        outputs: usize,
+    ) -> Result<Scoring, TrainError> {
+        let width = columns.len();
+        let load = |(number, about): (usize, &PartAbout)| {
+            stored.counted("scales of a part", about.scale.len(), outputs)?;
+            if let Some(affine) = about.scale.iter().find(|a| !a.shift.is_finite() || !a.factor.is_finite()) {
+                return Err(stored.wrong(format!("a part on the scale {affine:?}"), "finite numbers"));
+            }
+            stored.counted("features before the transforms", about.transforms.width, width)?;
+            let stored = stored.within(&prefix(number));
+            let scoring =
+                Scoring::load(&stored, &about.model, about.transforms.width_after(), None, outputs)?;
+            let (model, transforms, scale) =
+                (about.model.clone(), about.transforms.clone(), about.scale.clone());
+            Ok(Part { model, transforms, scoring, scale })
+        };
+        let parts = parts.iter().enumerate().map(load).collect::<Result<Vec<Part>, TrainError>>()?;
+        match parts.is_empty() {
+            true => Scoring::load(stored, TREES[0].name, width, None, outputs),
+            false => Ok(Scoring::Blend(Arc::new(Blend::new(parts, columns)))),
         }
     }
 
@@ -126,6 +192,11 @@ impl Scoring {
         let parameters = load_blocks(network.blocks(), stored)?;
         Ok(Scoring::Network(network.into(), parameters))
     }
+}
+
+/// How the tensors of a part of a blend begin.
+fn prefix(number: usize) -> String {
+    format!("part{}.", number + 1)
 }
 
 /// Columns of integers and floats, as [`numbers`] hands them out.

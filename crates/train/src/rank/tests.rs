@@ -298,6 +298,31 @@ fn after_a_warm_up_the_last_layer_starts_afresh_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_warm_up_that_continues_keeps_every_layer_and_its_models_may_be_the_best() {
+    let (train, valid) = (data(20, 1), data(20, 2));
+    let shared = "warm-up = 2\nwarm-up-objective = \"softmax\"\nafter-warm-up = \"continue\"\nsampler = \"lists:batch=all\"\n";
+    let still = format!("{shared}objective = \"listnet\"\nepochs = 1\nrate = 1e-30");
+    let mut trainer = Trainer::new(&config(&still), line(3), examples(&train), None).unwrap();
+    let before = trainer.parameters();
+    trainer.run(&mut (), None).unwrap();
+    assert_eq!(before, trainer.parameters(), "with no rate to speak of nothing moves");
+    // The objective's own stage changes nothing, so that none of its epochs is better than the warm-up was.
+    let warmed = format!("{still}\nwarm-up-learning-rate = 0.05");
+    let best_epoch = |text: &str| {
+        let valid = Some(examples(&valid));
+        let mut trainer = Trainer::new(&config(text), line(3), examples(&train), valid).unwrap();
+        trainer.run(&mut (), None).unwrap();
+        trainer.best().unwrap().1
+    };
+    assert!(best_epoch(&warmed) <= 2);
+    assert_eq!(best_epoch(&warmed.replace("continue", "reinitialise")), 3, "the warm-up is not kept");
+    for text in ["warm-up-objective = \"softmax\"", "after-warm-up = \"continue\""] {
+        let error = Settings::from_toml(text).unwrap().resolve(TrainerKind::Rank).unwrap_err().to_string();
+        assert!(error.contains("--warm-up"), "{error}");
+    }
+}
+
+#[test]
 fn a_checkpoint_of_another_run_is_refused() {
     let (train, other) = (data(20, 1), data(20, 3));
     let folder = tempfile::tempdir().unwrap();

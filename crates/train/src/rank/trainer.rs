@@ -2,7 +2,7 @@
 The trainer of networks, in the [`TrainingLoop`].
 
 ```text
-warm-up (listwise cross-entropy) ─▶ last layer reinitialised ─▶ epochs with the objective ─▶ the best on validation
+warm-up (another objective) ─▶ last layer reinitialised ─▶ epochs with the objective ─▶ the best on validation
 each step: draw ─▶ gradient ─▶ clip ─▶ optimiser ─▶ average
 ```
 
@@ -10,12 +10,15 @@ A step is a function of (config, data, step, what the checkpoint holds), so a re
 was never interrupted.
 */
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use toprank_core::{Differentiable, ParamError, Spec, Stream};
+use toprank_core::{Differentiable, Lists, ModelInput, ParamError, Spec, Stream, Tape};
 use toprank_metrics::evaluate;
 use toprank_objectives::{Draws, State};
 
+use super::classes::rows_as_lists;
+use super::collapse;
 use super::first_scores::start_at_best_constant;
 use super::scoring::Scoring;
 use crate::error::TrainError;
@@ -35,6 +38,8 @@ pub struct Trainer<'a> {
     common: LoopState,
     model: Arc<dyn Differentiable>,
     train: Examples<'a>,
+    /// The lists of the objective: those of the data, or rows whose items are the outputs.
+    lists: Cow<'a, Lists>,
     valid: Option<Examples<'a>>,
     stages: Stages,
     parameters: FlatParameters,
@@ -74,12 +79,13 @@ impl<'a> Trainer<'a> {
         }
         let mut parameters = FlatParameters::new(&*model, config.optimiser(), config.seed())?;
         let two_steps = parameters.optimiser.needs_previous();
+        let lists = lists_of(config, train, &*model)?;
         let (spec, kind) = sampler::parse(config.sampler())?;
         if train.lists.pairs.is_some() && spec.name != "lists" {
             let expected = "lists, where preference pairs are given: the others draw items by their labels";
             return Err(ParamError::new("sampler", config.sampler(), expected).into());
         }
-        let open = |policy: &_, seed| kind.open(train.lists, policy, seed);
+        let open = |policy: &_, seed| kind.open(&lists, policy, seed);
         let stages = Stages::new(config, two_steps, open)?;
         stages.check_two_steps(two_steps)?;
         if !bounded(config)? {
@@ -87,7 +93,8 @@ impl<'a> Trainer<'a> {
         }
         Ok(Trainer {
             average: average::parse(config.weight_average())?.1.open(parameters.values.len()),
-            state: stages.get(0).goal.state(train.lists)?,
+            state: stages.get(0).goal.state(&lists)?,
+            lists,
             engine: Engine::new(config.parts() as usize),
             draws: Draws::default(),
             valid_scores: Vec::new(),
@@ -138,9 +145,31 @@ impl<'a> Trainer<'a> {
 
     fn enter_stage(&mut self, stage: usize) -> Result<(), TrainError> {
         self.common.position.stage = stage;
-        self.state = self.stages.get(stage).goal.state(self.train.lists)?;
+        self.state = self.stages.get(stage).goal.state(&self.lists)?;
         Ok(())
     }
+}
+
+/// The lists that the objective of a run is computed on.
+fn lists_of<'a>(
+    config: &Config,
+    train: Examples<'a>,
+    model: &dyn Differentiable,
+) -> Result<Cow<'a, Lists>, TrainError> {
+    if !config.goal()?.objective().over_outputs() {
+        return Ok(Cow::Borrowed(train.lists));
+    }
+    if model.couples_items() {
+        let expected =
+            "a model that looks at each row by itself (linear, mlp, trees) for an objective over its outputs";
+        return Err(ParamError::new("model", config.model(), expected).into());
+    }
+    if toprank_core::Spec::parse(config.sampler())?.name != "lists" {
+        let expected =
+            "lists for an objective over the outputs of a model: a list is a row there, and is drawn whole";
+        return Err(ParamError::new("sampler", config.sampler(), expected).into());
+    }
+    Ok(Cow::Owned(rows_as_lists(train.lists, train.features.rows())?))
 }
 
 /// Whether an output activation bounds the scores: then they are not shifted by an offset of the output.
@@ -161,7 +190,8 @@ impl TrainingLoop for Trainer<'_> {
         let at = At { parameters: values, previous };
         let previous = both.then_some(self.gradient_previous.as_mut_slice());
         let stream = Stream::new(self.common.config.seed(), "train").at_step(self.common.position.total);
-        let task = Task { model: &*self.model, goal: &stage.goal, examples: self.train };
+        let examples = Examples { lists: &self.lists, ..self.train };
+        let task = Task { model: &*self.model, goal: &stage.goal, examples };
         let into = Into { gradient, previous };
         let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
         let norm = self.parameters.prepare(self.common.config.clip());
@@ -207,7 +237,7 @@ impl TrainingLoop for Trainer<'_> {
 
     /// From the warm-up to the objective itself: last layer, optimiser, average and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
-        self.parameters.restart(&*self.model, self.common.config.optimiser(), self.common.config.seed())?;
+        self.parameters.restart(&*self.model, &self.common.config)?;
         let count = self.parameters.values.len();
         self.average = average::parse(self.common.config.weight_average())?.1.open(count);
         self.engine = Engine::new(self.common.config.parts() as usize);
@@ -215,6 +245,19 @@ impl TrainingLoop for Trainer<'_> {
         self.common.position.step = 0;
         self.common.position.has_previous = false;
         Ok(())
+    }
+
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        let lists = self.train.lists;
+        let mut rows: Vec<u32> =
+            collapse::evenly_spaced(lists.entries()).map(|entry| lists.row(entry) as u32).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut by_row = vec![0.0; rows.len() * self.model.outputs()];
+        let input = ModelInput { features: self.train.features, rows: &rows, offsets: &[0, rows.len()] };
+        self.model.score(&self.parameters(), &input, &mut Tape::default(), &mut by_row)?;
+        let equal = collapse::all_equal(&by_row, self.model.outputs());
+        Ok(equal.then(|| collapse::of_network(self.common.config.algorithm())))
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -249,6 +292,10 @@ impl TrainingLoop for Trainer<'_> {
 impl Learner for Trainer<'_> {
     fn kept(&self) -> Result<Scoring, TrainError> {
         Ok(Scoring::Network(Arc::clone(&self.model), self.parameters()))
+    }
+
+    fn present(&self) -> Result<Scoring, TrainError> {
+        Ok(Scoring::Network(Arc::clone(&self.model), Trainer::present(self)))
     }
 
     fn take_kept_scores(&mut self) -> Option<Vec<f64>> {

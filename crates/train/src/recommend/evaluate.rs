@@ -4,11 +4,14 @@ Full ranking: every item that a user has not seen is ranked, for all users of a 
 Metrics with a cut-off need the best items only (and all that tie with the last of them, so that ties count by their expected
 value); held-out items that are not among them reach the metric as judged but not retrieved. Metrics of whole lists get
 whole lists, a block of users at a time.
+
+Sampled ranking: the held-out items among some unseen ones, which are drawn for each user from the seed alone, so that every model is
+compared on the same ones. Only their rows are read.
 */
 
 use toprank_core::stream::Random;
 use toprank_core::{Choices, Lists, Ragged, Stream};
-use toprank_embeddings::{Best, Ranker};
+use toprank_embeddings::{PairScorer, Ranker};
 use toprank_metrics::{Counts, Evaluation, Measure, MeasureResult, evaluate};
 
 use crate::error::TrainError;
@@ -69,8 +72,138 @@ pub struct BeyondAccuracy {
     pub gini: f64,
 }
 
-/// Ranks all unseen items for every user with a held-out pair. `sampled`: only this many unseen items, drawn by this seed,
-/// beside the held-out ones; such values are not those of a full ranking. `k`: for [`BeyondAccuracy`].
+/// Values of metrics, block of users by block.
+struct Values<'m> {
+    measures: &'m [Measure],
+    per_list: Vec<Vec<f64>>,
+    counts: Vec<Counts>,
+    weights: Vec<toprank_metrics::ItemWeights>,
+}
+
+impl<'m> Values<'m> {
+    fn new(measures: &'m [Measure]) -> Values<'m> {
+        let (per_list, counts) = (vec![Vec::new(); measures.len()], vec![Counts::default(); measures.len()]);
+        Values { measures, per_list, counts, weights: Vec::new() }
+    }
+
+    fn add(&mut self, lists: &Lists, scores: &[f64]) -> Result<(), TrainError> {
+        for (m, result) in evaluate(lists, scores, self.measures)?.results.into_iter().enumerate() {
+            self.per_list[m].extend(&result.per_list);
+            self.counts[m].lists += result.counts.lists;
+            self.counts[m].used += result.counts.used;
+            self.counts[m].empty += result.counts.empty;
+            if m >= self.weights.len() {
+                self.weights.push(result.item_weights);
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluation(self) -> Evaluation {
+        let of = self.measures.iter().zip(self.per_list).zip(self.counts).enumerate();
+        let results = of.map(|(m, ((measure, per_list), counts))| {
+            let weights =
+                self.weights.get(m).map_or(toprank_metrics::ItemWeights::Absent, |weights| *weights);
+            MeasureResult::new(measure, per_list, counts, weights, None)
+        });
+        Evaluation { results: results.collect() }
+    }
+}
+
+/// Users with a held-out pair.
+fn users_of(held: &Choices) -> Vec<u32> {
+    (0..held.len() as u32).filter(|&u| !held.of(u as usize).is_empty()).collect()
+}
+
+/// Ranks the held-out items of every user among so many unseen others, drawn by this seed. Such values are not those of a full
+/// ranking; with as many others as there are, they are.
+///
+/// # Errors
+/// If a metric cannot use the labels.
+pub(super) fn evaluate_sampled(
+    scorer: &PairScorer,
+    seen: &History,
+    held: &Choices,
+    measures: &[Measure],
+    (count, seed): (usize, u64),
+) -> Result<Evaluation, TrainError> {
+    let users = users_of(held);
+    let items = seen.popular.len();
+    let block = (ENTRIES_AT_ONCE / count.clamp(1, items.max(1))).clamp(1, users.len().max(1));
+    let mut values = Values::new(measures);
+    for users in users.chunks(block) {
+        let choose = |d: usize, to: &mut Vec<u32>| {
+            let (user, random) = (users[d] as usize, Stream::new(seed, "sampled evaluation"));
+            draw(
+                seen.choices.of(user),
+                held.of(user),
+                items,
+                count,
+                &mut random.of_list(users[d]).open(),
+                to,
+            );
+        };
+        let lists_of_users = scorer.each(users, choose, |d, chosen, scores| {
+            if let Some(instead) = seen.instead(users[d]) {
+                chosen.iter().zip(&mut *scores).for_each(|(item, score)| *score = instead[*item as usize]);
+            }
+            let mut list: Vec<(u32, f32)> = chosen.iter().copied().zip(scores.iter().copied()).collect();
+            list.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            list
+        });
+        let mut lists = Lists { offsets: vec![0], ..Lists::default() };
+        let mut scores = Vec::new();
+        for (list, &user) in lists_of_users.iter().zip(users) {
+            for &(item, score) in list {
+                lists.labels.push(held.label(user as usize, item));
+                scores.push(f64::from(score));
+            }
+            lists.offsets.push(lists.labels.len() as u64);
+        }
+        values.add(&lists, &scores)?;
+    }
+    Ok(values.evaluation())
+}
+
+/// The held-out items that are unseen and `count` of the others, ascending; all, if there are no more.
+fn draw(seen: &[u32], held: &[u32], items: usize, count: usize, random: &mut Random, to: &mut Vec<u32>) {
+    let unseen = |item: &&u32| seen.binary_search(item).is_err();
+    to.extend(held.iter().filter(unseen));
+    // Seen and held-out items, ascending: the p-th of the others lies behind all that are not greater.
+    let mut taken: Vec<u32> = seen.iter().chain(&*to).copied().collect();
+    taken.sort_unstable();
+    taken.dedup();
+    let others = items - taken.len();
+    let mut drawn = vec![0u64; others.div_ceil(64)];
+    let mut mark = |place: usize| {
+        let (word, bit) = (&mut drawn[place / 64], 1 << (place % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    };
+    // Floyd's draw without replacement: every set of so many places is as probable.
+    let count = count.min(others);
+    for last in others - count..others {
+        if !mark(random.below(last + 1)) {
+            mark(last);
+        }
+    }
+    let mut next = 0;
+    for (word, &bits) in drawn.iter().enumerate() {
+        let mut bits = bits;
+        while bits != 0 {
+            let place = (word * 64) as u32 + bits.trailing_zeros();
+            bits &= bits - 1;
+            while next < taken.len() && taken[next] <= place + next as u32 {
+                next += 1;
+            }
+            to.push(place + next as u32);
+        }
+    }
+    to.sort_unstable();
+}
+
+/// Ranks all unseen items for every user with a held-out pair. `k`: for [`BeyondAccuracy`].
 ///
 /// # Errors
 /// If a metric cannot use the labels.
@@ -79,17 +212,14 @@ pub fn evaluate_part(
     seen: &History,
     held: &Choices,
     measures: &[Measure],
-    sampled: Option<(usize, u64)>,
     k: usize,
 ) -> Result<PartEvaluation, TrainError> {
-    let users: Vec<u32> = (0..held.len() as u32).filter(|&u| !held.of(u as usize).is_empty()).collect();
+    let users = users_of(held);
     let depth = measures.iter().map(|measure| measure.metric().depth()).try_fold(0, |a, b| Some(a.max(b?)));
     let items = ranker.items();
-    let deep = if sampled.is_some() { items } else { depth.unwrap_or(items).max(k).min(items) };
+    let deep = depth.unwrap_or(items).max(k).min(items);
     let block = (ENTRIES_AT_ONCE / deep.max(1)).clamp(1, users.len().max(1));
-    let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(users.len()); measures.len()];
-    let mut counts = vec![Counts::default(); measures.len()];
-    let mut weights = Vec::new();
+    let mut values = Values::new(measures);
     let mut recommended = vec![0u32; items];
     for users in users.chunks(block) {
         let best =
@@ -101,9 +231,7 @@ pub fn evaluate_part(
             let best = best.of(d);
             best.iter().take(k).for_each(|best| recommended[best.item as usize] += 1);
             let here = held.of(user as usize);
-            let mut random = sampled
-                .map(|(count, seed)| (count, Stream::new(seed, "sampled evaluation").of_list(user).open()));
-            for best in sample(best, here, &mut random) {
+            for best in best {
                 lists.labels.push(held.label(user as usize, best.item));
                 scores.push(f64::from(best.score));
             }
@@ -116,42 +244,13 @@ pub fn evaluate_part(
             missed.offsets.push(missed.values.len() as u64);
         }
         lists.missed = Some(missed);
-        for (m, result) in evaluate(&lists, &scores, measures)?.results.into_iter().enumerate() {
-            values[m].extend(&result.per_list);
-            counts[m].lists += result.counts.lists;
-            counts[m].used += result.counts.used;
-            counts[m].empty += result.counts.empty;
-            if m >= weights.len() {
-                weights.push(result.item_weights);
-            }
-        }
+        values.add(&lists, &scores)?;
     }
-    let results =
-        measures.iter().zip(values).zip(counts).enumerate().map(|(m, ((measure, per_list), counts))| {
-            let weights = weights.get(m).map_or(toprank_metrics::ItemWeights::Absent, |weights| *weights);
-            MeasureResult::new(measure, per_list, counts, weights, None)
-        });
-    let evaluation = Evaluation { results: results.collect() };
-    Ok(PartEvaluation { beyond: beyond(&recommended, seen, &users, k), evaluation, users })
-}
-
-/// All of `best`, or the held-out ones and so many others of it, in their order.
-fn sample(best: &[Best], held: &[u32], random: &mut Option<(usize, Random)>) -> Vec<Best> {
-    let Some((count, random)) = random else { return best.to_vec() };
-    let is_held = |best: &Best| held.binary_search(&best.item).is_ok();
-    let others = best.iter().filter(|best| !is_held(best)).count();
-    // Each other item is kept with the probability of what is still wanted among what is still to come.
-    let (mut wanted, mut left) = ((*count).min(others), others);
-    let mut keep = |best: &&Best| {
-        if is_held(best) {
-            return true;
-        }
-        let kept = random.below(left) < wanted;
-        left -= 1;
-        wanted -= usize::from(kept);
-        kept
-    };
-    best.iter().filter(|best| keep(best)).copied().collect()
+    Ok(PartEvaluation {
+        beyond: beyond(&recommended, seen, &users, k),
+        evaluation: values.evaluation(),
+        users,
+    })
 }
 
 fn beyond(recommended: &[u32], seen: &History, users: &[u32], k: usize) -> BeyondAccuracy {
@@ -181,5 +280,45 @@ fn beyond(recommended: &[u32], seen: &History, users: &[u32], k: usize) -> Beyon
         popularity,
         popularity_lift: if before > 0.0 { popularity / before } else { 0.0 },
         gini: if total > 0.0 { 2.0 * ranked / (n * total) - (n + 1.0) / n } else { 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_items_are_unseen_distinct_and_each_as_probable() {
+        let (seen, held, items) = ([1u32, 2, 7], [0u32, 4], 12);
+        let mut counts = vec![0; items];
+        for seed in 0..7000 {
+            let mut to = Vec::new();
+            draw(&seen, &held, items, 3, &mut Stream::new(seed, "test").open(), &mut to);
+            assert!(to.windows(2).all(|pair| pair[0] < pair[1]), "{to:?}");
+            assert_eq!(to.len(), 2 + 3);
+            to.iter().for_each(|item| counts[*item as usize] += 1);
+        }
+        for (item, &count) in counts.iter().enumerate() {
+            let item = item as u32;
+            // 3 of the 7 others.
+            let expected = if seen.contains(&item) {
+                0
+            } else if held.contains(&item) {
+                7000
+            } else {
+                3000
+            };
+            assert!((count - expected as i64).abs() < 200, "item {item}: {count} of {expected}");
+        }
+    }
+
+    #[test]
+    fn as_many_items_as_there_are_may_be_asked_for() {
+        let mut to = Vec::new();
+        draw(&[0, 5], &[5, 3], 6, 1000, &mut Stream::new(1, "test").open(), &mut to);
+        assert_eq!(to, [1, 2, 3, 4], "a held-out item that was seen is not ranked");
+        to.clear();
+        draw(&[0, 1, 2], &[], 3, 4, &mut Stream::new(1, "test").open(), &mut to);
+        assert!(to.is_empty());
     }
 }

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Choices, ParamError, catalog};
 use toprank_data::Names;
-use toprank_embeddings::{BatchView, EmbeddingModel, Plan, Ranker, Rows, Shape, Table, Tape};
+use toprank_embeddings::{BatchView, EmbeddingModel, PairScorer, Plan, Ranker, Rows, Shape, Table, Tape};
 use toprank_metrics::Measure;
 
 use super::config::Feedback;
-use super::evaluate::{History, PartEvaluation, evaluate_part, popular};
+use super::evaluate::{History, PartEvaluation, evaluate_part, evaluate_sampled, popular};
 use super::fold_in::fold_in;
 use super::interactions::{Interactions, Known, labelled};
 use super::trainer::Parameters;
@@ -140,7 +140,8 @@ impl Recommender {
     }
 
     /// Ranks all unseen items for every user with a pair in the part. What was learned from is seen, and for the test part
-    /// also what was validated on, unless `only_train_seen`. `sampled` and `k` as in [`evaluate_part`].
+    /// also what was validated on, unless `only_train_seen`. `sampled`: accuracy among only this many unseen items, drawn by
+    /// this seed, beside the held-out ones; such values are not those of a full ranking. `k` as in [`evaluate_part`].
     ///
     /// # Errors
     /// If the part has no pair, or a metric cannot use the labels.
@@ -193,7 +194,14 @@ impl Recommender {
         let held = labelled(choices, Feedback::of(&self.header.config));
         let popular = popular(&self.data.train);
         let seen = History { choices: &seen, popular: &popular, by_popularity };
-        evaluate_part(&self.ranker(), &seen, &held, measures, sampled, k)
+        let Some(sampled) = sampled else {
+            return evaluate_part(&self.ranker(), &seen, &held, measures, k);
+        };
+        let Parameters { users, items, weights } = &*self.parameters;
+        let scorer = PairScorer::new(&*self.model, self.data.shape(), weights, users, items);
+        let evaluation = evaluate_sampled(&scorer, &seen, &held, measures, sampled)?;
+        // What is recommended is of all items, whatever accuracy is measured on.
+        Ok(PartEvaluation { evaluation, ..evaluate_part(&self.ranker(), &seen, &held, &[], k)? })
     }
 
     /// The number of a user.

@@ -425,6 +425,20 @@ fn sampled_rankings_hold_the_held_out_items_and_as_many_others() {
     assert!(value(Some((5, 1))) > value(None), "five rivals are fewer than all");
     assert_ne!(value(Some((5, 1))), value(Some((5, 2))));
     assert_eq!(value(Some((1000, 1))), value(None), "as many as there are: all of them");
+    // The definition: the full ranking without the items that were not drawn has the same value whatever the model.
+    let other = trained(&Settings { seed: Some(2), ..settings("mf:width=8", "bpr") }, &data);
+    let measures = Measure::parse_all("ndcg@10,mrr,map", &Policy::default()).unwrap();
+    let full = |r: &Recommender| r.evaluate(Part::Test, &measures, false, None, 10).unwrap();
+    for recommender in [&recommender, &other] {
+        let all = recommender.evaluate(Part::Test, &measures, false, Some((1 << 20, 3)), 10).unwrap();
+        let expected = full(recommender);
+        for (found, expected) in all.evaluation.results.iter().zip(&expected.evaluation.results) {
+            assert_eq!(found.per_list.len(), expected.per_list.len());
+            let same = found.per_list.iter().zip(&expected.per_list).all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(same, "{:?} {:?}", found.per_list, expected.per_list);
+        }
+        assert_eq!((all.beyond, all.users), (expected.beyond, expected.users));
+    }
 }
 
 #[test]

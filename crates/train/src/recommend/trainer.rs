@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
 use toprank_embeddings::{
-    BatchView, EmbeddingModel, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table, TableError,
-    TableStorage, Tape, Undo,
+    BatchView, EmbeddingModel, PairScorer, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table,
+    TableError, TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 
 use super::config::{Feedback, dense_optimiser, row_rule};
-use super::evaluate::{History, evaluate_part, popular};
+use super::evaluate::{History, evaluate_part, evaluate_sampled, popular};
 use super::file::Recommender;
 use super::interactions::{Interactions, Known, labelled};
 use super::rows::RowOptimiser;
@@ -30,7 +30,7 @@ use crate::fit::flat::{check_finite, optimiser_tensors, ranges, reinitialise_las
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::fit::sampler::{self, Sampler};
 use crate::fit::settings::{Config, Settings, TrainerKind};
-use crate::fit::stages::Stages;
+use crate::fit::stages::{Stages, continues_after_warm_up};
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
 use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers};
@@ -418,14 +418,21 @@ impl TrainingLoop for Trainer<'_> {
             return Ok(None);
         }
         let Parameters { users, items, weights } = &self.parameters;
-        let ranker = Ranker::new(&*self.model, self.data.shape(), weights, users, items);
         let popular = popular(&self.learned);
         let seen = History { choices: &self.learned, popular: &popular, by_popularity: false };
         let measures = std::slice::from_ref(&self.common.measure);
-        let (items, seed) = (self.common.config.valid_items() as usize, self.common.config.seed());
-        let sampled = (items > 0).then_some((items, seed));
-        let found = evaluate_part(&ranker, &seen, &self.held, measures, sampled, 1)?;
-        Ok(Some(found.evaluation.results[0].mean))
+        let (model, shape) = (&*self.model, self.data.shape());
+        let evaluation = match self.common.config.valid_items() as usize {
+            0 => {
+                let ranker = Ranker::new(model, shape, weights, users, items);
+                evaluate_part(&ranker, &seen, &self.held, measures, 1)?.evaluation
+            }
+            count => {
+                let scorer = PairScorer::new(model, shape, weights, users, items);
+                evaluate_sampled(&scorer, &seen, &self.held, measures, (count, self.common.config.seed()))?
+            }
+        };
+        Ok(Some(evaluation.results[0].mean))
     }
 
     fn keep_best(&mut self) -> Result<(), TrainError> {
@@ -441,9 +448,11 @@ impl TrainingLoop for Trainer<'_> {
     /// From the warm-up to the objective itself: last layer, optimisers and state start anew.
     fn next_stage(&mut self) -> Result<(), TrainError> {
         let (model, seed) = (&self.model, self.common.config.seed());
-        reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
-            model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
-        });
+        if !continues_after_warm_up(&self.common.config) {
+            reinitialise_last_layer(model.blocks(), &mut self.parameters.weights, |fresh| {
+                model.init_weights(Stream::new(seed, "init after warm-up"), fresh);
+            });
+        }
         self.rows.iter_mut().for_each(RowOptimiser::restart);
         self.optimiser = dense_optimiser(&self.common.config, self.parameters.weights.len())?;
         self.enter_stage(self.common.position.stage + 1)?;

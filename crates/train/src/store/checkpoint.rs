@@ -118,6 +118,8 @@ fn check_size(stored: &Stored, config: &Config) -> Result<(), TrainError> {
     }
     let pairs: Vec<(&str, u128)> = match config.trainer() {
         TrainerKind::Walk => Vec::new(),
+        // Its fits are files of their own.
+        TrainerKind::Rank if models::is_auto(config.model()) => Vec::new(),
         TrainerKind::Rank | TrainerKind::Embed => match models::parse(config.model())? {
             models::Model::Trees(_) => Vec::new(),
             models::Model::Network(architecture) => {

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use safetensors::SafeTensorError;
@@ -275,7 +276,7 @@ impl Bytes {
 /// The tensors of a file.
 pub struct Stored {
     file: String,
-    bytes: Bytes,
+    bytes: Arc<Bytes>,
     /// Shape, kind and place of each.
     tensors: HashMap<String, (Vec<usize>, Dtype, Range<usize>)>,
 }
@@ -342,7 +343,7 @@ pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<(Stored, H),
             (name.to_string(), (view.shape().to_vec(), view.dtype(), place))
         })
         .collect();
-    Ok((Stored { file, bytes: stored, tensors }, header))
+    Ok((Stored { file, bytes: stored.into(), tensors }, header))
 }
 
 impl Stored {
@@ -363,6 +364,18 @@ impl Stored {
     /// The error that names this file.
     pub fn wrong(&self, found: impl Into<String>, expected: impl Into<String>) -> TrainError {
         TrainError::Format { file: self.file.clone(), found: found.into(), expected: expected.into() }
+    }
+
+    /// The tensors whose names begin so, under the rest of their names.
+    pub(crate) fn within(&self, prefix: &str) -> Stored {
+        let own = |(name, tensor): (&String, &_)| {
+            Some((name.strip_prefix(prefix)?.to_string(), Clone::clone(tensor)))
+        };
+        Stored {
+            file: self.file.clone(),
+            bytes: Arc::clone(&self.bytes),
+            tensors: self.tensors.iter().filter_map(own).collect(),
+        }
     }
 
     /// True if there is no tensor.
@@ -435,7 +448,7 @@ impl Stored {
     pub fn table(&self, name: &str, count: usize) -> Result<Table, TrainError> {
         let found = self.take(name, Dtype::F32)?.1.len() / 4;
         self.counted(name, found, count)?;
-        if let Bytes::Mapped(file, _) = &self.bytes {
+        if let Bytes::Mapped(file, _) = &*self.bytes {
             let at = self.tensors[name].2.start as u64;
             let table = Table::of_file(file, at, count).map_err(|error| ReadError::io(&self.file, &error))?;
             return table

@@ -115,7 +115,10 @@ fn must_be_finite(tensor: &str) -> bool {
         "probe.scores",
         "probe.vectors",
     ];
-    tensor.starts_with("model.") || NAMES.contains(&tensor)
+    // Of a part of a blend: what stands behind `part1.`.
+    let own =
+        tensor.split_once('.').filter(|(part, _)| part.starts_with("part")).map_or(tensor, |(_, own)| own);
+    own.starts_with("model.") || NAMES.contains(&own)
 }
 
 /// Compares what a loaded model computes with what it computed when it was saved. `tolerance` is relative to values above 1:

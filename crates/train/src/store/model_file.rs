@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Features, Graphs, Lists};
 use toprank_data::transform::{Pipeline, Step};
-use toprank_data::{Dataset, GraphItems, Matrix};
+use toprank_data::{Column, Dataset, GraphItems, Matrix};
 use toprank_trees::interop::{Imported, probe_rows};
 
 use super::container::{self, Stored, Tensor};
@@ -23,6 +23,7 @@ use super::header::{self, Header, Reached};
 use crate::error::TrainError;
 use crate::fit::engine::Examples;
 use crate::fit::settings::{Settings, TrainerKind};
+use crate::rank::auto::BlendAbout;
 use crate::rank::calibration::Calibration;
 use crate::rank::classes::softmax_of_rows;
 use crate::rank::graph_model::{self, GraphReading};
@@ -60,12 +61,23 @@ pub struct About {
     /// How graphs are read, where items are graphs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graphs: Option<GraphReading>,
+    /// What was blended, of a model that `--model auto` trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<BlendAbout>,
     /// Calibration, one per output; empty: the model gives scores only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
 }
 
 impl About {
+    /// The features by name and kind, before the transforms.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        let name =
+            |feature: usize| self.features.get(feature).cloned().unwrap_or_else(|| format!("f{feature}"));
+        let levels = |feature: usize| self.levels.get(&feature).map(|words| words.iter().collect());
+        (0..self.width).map(|feature| Column { name: name(feature), levels: levels(feature) }).collect()
+    }
+
     /// Sizes and names that contradict each other; a file whose checksum is right may still hold any numbers.
     fn check(&self) -> Result<(), (String, String)> {
         let width = self.width;
@@ -92,6 +104,9 @@ impl About {
                 format!("a self-test of lists of {:?} items", self.probes),
                 format!("1 to {PROBED} items"),
             ));
+        }
+        if self.blend.is_some() && !self.transforms.steps.is_empty() {
+            return Err(("transforms of a blend".into(), "none but those of its parts".into()));
         }
         if self.graphs.is_some() {
             count("features of items that are graphs", width, 1)?;
@@ -154,6 +169,7 @@ impl Model {
                 probes: Vec::new(),
                 graphs: None,
                 position_bias: None,
+                blend: None,
                 calibration: Vec::new(),
             },
         };
@@ -297,12 +313,16 @@ impl Model {
         header.about.check().map_err(|(found, expected)| stored.wrong(found, expected))?;
         let width = header.transforms.width_after();
         let shape = header.graphs.as_ref().map(|graphs| graphs.coding.shape());
-        let scoring = Scoring::load(&stored, header.config.model(), width, shape.as_ref(), header.outputs)?;
+        // First, as rows of the self-test show how wide rows are.
         let (_, probes) = stored.f32("probe.features")?;
         let rows: usize = header.probes.iter().sum();
         if Some(probes.len()) != rows.checked_mul(header.width) {
             return Err(stored.wrong(format!("{} numbers in the self-test", probes.len()), "whole rows"));
         }
+        let scoring = match &header.blend {
+            None => Scoring::load(&stored, header.config.model(), width, shape.as_ref(), header.outputs)?,
+            Some(blend) => Scoring::load_blend(&stored, &blend.parts, header.columns(), header.outputs)?,
+        };
         let probe_graphs = shape.map(|shape| graph_model::load(&stored, shape)).transpose()?;
         if let Some(graphs) = &probe_graphs
             && !(graphs.len() == rows && (0..).zip(&probes).all(|(row, graph)| *graph == row as f32))

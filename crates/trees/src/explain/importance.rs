@@ -73,10 +73,41 @@ pub fn permutation_importance(
     if !ascending || offsets[0] != 0 || offsets.last() != Some(&(rows as u64)) {
         return Err(ModelError::new("offsets of lists", format!("ascending numbers from 0 to {rows}")));
     }
-    let full = metric(&ensemble.score(features)?);
     let used = split_importance(ensemble);
-    let mut found = vec![Importance::default(); ensemble.width];
-    for feature in (0..ensemble.width).filter(|&feature| used[feature] > 0) {
+    let some: Vec<usize> = (0..ensemble.width).filter(|&feature| used[feature] > 0).collect();
+    shuffled(features, &some, offsets, |features| Ok(metric(&ensemble.score(features)?)), rounds, seed)
+}
+
+/// The same of any model: `value` scores rows of features and gives the metric, larger is better. Only the features `of` are shuffled,
+/// the others have 0. `offsets` are ascending and end with the number of rows.
+///
+/// ```
+/// use toprank_core::Features;
+/// use toprank_data::Matrix;
+/// let rows = Matrix::Dense { width: 2, values: (0..40).map(|i| (i / 2 % 4) as f32).collect() };
+/// // Worth most where feature 0 stands as it was.
+/// let value = |rows: &dyn Features| {
+///     let mut row = [0.0; 2];
+///     let kept = (0..20).filter(|&i| { rows.gather(&[i], &mut row); row[0] == (i % 4) as f32 });
+///     Ok::<f64, std::convert::Infallible>(kept.count() as f64)
+/// };
+/// let found = toprank_trees::explain::shuffled(&rows, &[0, 1], &[0, 20], value, 3, 0).unwrap();
+/// assert!(found[0].mean > 5.0 && found[1].mean == 0.0);
+/// ```
+///
+/// # Errors
+/// Those of `value`.
+pub fn shuffled<E>(
+    features: &dyn Features,
+    of: &[usize],
+    offsets: &[u64],
+    value: impl Fn(&dyn Features) -> Result<f64, E>,
+    rounds: usize,
+    seed: u64,
+) -> Result<Vec<Importance>, E> {
+    let full = value(features)?;
+    let mut found = vec![Importance::default(); features.width()];
+    for &feature in of {
         let values = column(features, feature);
         let mut losses = Vec::with_capacity(rounds);
         for round in 0..rounds {
@@ -87,7 +118,7 @@ pub fn permutation_importance(
                 random.shuffle(&mut shuffled[pair[0] as usize..pair[1] as usize]);
             }
             let replaced = Replaced { features, feature, with: With::Column(&shuffled) };
-            losses.push(full - metric(&ensemble.score(&replaced)?));
+            losses.push(full - value(&replaced)?);
         }
         let mean = losses.iter().sum::<f64>() / rounds as f64;
         let squares: f64 = losses.iter().map(|loss| (loss - mean).powi(2)).sum();

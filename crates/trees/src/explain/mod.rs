@@ -17,7 +17,7 @@ mod show;
 
 pub use cover::Cover;
 pub use dependence::{grid, partial_dependence};
-pub use importance::{Importance, gain_importance, permutation_importance, split_importance};
+pub use importance::{Importance, gain_importance, permutation_importance, shuffled, split_importance};
 pub use shap::{Explained, Shap};
 pub use show::show;
 

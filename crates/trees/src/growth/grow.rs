@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
+use toprank_core::Stream;
 
 use super::histogram::{Tile, build, subtract};
 use super::partition::partition;
@@ -31,6 +32,7 @@ use super::search::{Bounds, Column, Cut, Here, Rules, Split, search};
 use super::spent::{Part, Spent};
 use super::{Growth, Order};
 use crate::binning::{Binned, FeatureBins, Slot, TILE};
+use crate::sampling::draw;
 use crate::tree::{Next, Node, Test, Tree};
 
 /// What a tree is grown from.
@@ -48,6 +50,8 @@ pub(crate) struct Task<'a> {
     pub(crate) allowed: &'a [bool],
     /// Learning rate: leaf values are multiplied by it.
     pub(crate) rate: f64,
+    /// Random draws of the nodes of this tree.
+    pub(crate) nodes: Stream,
 }
 
 /// Scratch memory that is kept from tree to tree.
@@ -60,6 +64,8 @@ pub(crate) struct GrowthScratch {
     free: Vec<usize>,
     /// Best split of every column of the smaller and of the larger side.
     found: [Vec<Option<Split>>; 2],
+    /// Which slots the smaller and the larger side may use.
+    allowed: [Vec<bool>; 2],
     /// Time that growing took so far, by part.
     pub(crate) spent: Spent,
 }
@@ -98,7 +104,7 @@ pub(crate) fn grow(task: &Task, scratch: &mut GrowthScratch) -> Grown {
     let rules = Rules::new(task.growth, task.units);
     let root = Open {
         rows: 0..scratch.rows.len(),
-        here: Here { total, bounds: Bounds::NONE },
+        here: Here { total, bounds: Bounds::NONE, random: None },
         depth: 0,
         from: None,
         histogram: None,
@@ -109,6 +115,7 @@ pub(crate) fn grow(task: &Task, scratch: &mut GrowthScratch) -> Grown {
         found.clear();
         found.resize(task.data.slots().len(), None);
     }
+    scratch.allowed.fill(task.allowed.to_vec());
     let mut grower = Grower { task, rules, scratch, nodes: Vec::new(), leaves: vec![root] };
     grower.open(0, None);
     while grower.leaves.len() < task.growth.leaves
@@ -145,7 +152,7 @@ impl<'b> Grower<'_, 'b> {
         let (data, growth) = (self.task.data, self.task.growth);
         let feature = slot.feature as usize;
         let monotone = growth.monotone.get(feature).copied().unwrap_or(0);
-        Column { bins: data.bins().of(feature), monotone }
+        Column { feature: slot.feature, bins: data.bins().of(feature), monotone }
     }
 
     fn split(&mut self, leaf: usize) {
@@ -153,7 +160,7 @@ impl<'b> Grower<'_, 'b> {
         let Some((place, split)) = left.best.take() else { return };
         let slot = self.task.data.slots()[place];
         let column = slot.column as usize;
-        let Column { bins, monotone } = self.column(&slot);
+        let Column { bins, monotone, .. } = self.column(&slot);
         let table = slot.by_code(&split.table(bins.missing()));
         let rows = left.rows.clone();
         let start = Instant::now();
@@ -201,7 +208,7 @@ impl<'b> Grower<'_, 'b> {
         let bounds = self.bounds(&left.here, &split, monotone);
         let right = Open {
             rows: middle..rows.end,
-            here: Here { total: left.here.total.wrapping_sub(split.left), bounds: bounds[1] },
+            here: Here { total: left.here.total.wrapping_sub(split.left), bounds: bounds[1], random: None },
             depth: left.depth + 1,
             from: Some((node, false)),
             histogram: None,
@@ -210,7 +217,7 @@ impl<'b> Grower<'_, 'b> {
         let parent = left.histogram.take();
         left = Open {
             rows: rows.start..middle,
-            here: Here { total: split.left, bounds: bounds[0] },
+            here: Here { total: split.left, bounds: bounds[0], random: None },
             depth: right.depth,
             from: Some((node, true)),
             ..left
@@ -250,12 +257,34 @@ impl<'b> Grower<'_, 'b> {
             && hessian >= 2.0 * growth.min_hessian
     }
 
+    /// Draws what is random in a node: its features, and the seed of its thresholds.
+    fn draw(&mut self, leaf: usize, side: usize) {
+        let Task { growth, nodes, allowed, .. } = *self.task;
+        // The root, or the left or right side of a node.
+        let number = self.leaves[leaf].from.map_or(0, |(node, left)| 2 * node as u32 + 1 + u32::from(left));
+        let stream = nodes.of_list(number);
+        if growth.extra {
+            self.leaves[leaf].here.random = Some(stream.open().bits());
+        }
+        if growth.node_features < 1.0 {
+            let slots: Vec<u32> = (0..allowed.len() as u32).filter(|&slot| allowed[slot as usize]).collect();
+            let wanted = ((growth.node_features * slots.len() as f64).round() as usize).max(1);
+            let drawn = &mut self.scratch.allowed[side];
+            drawn.fill(false);
+            draw(slots, wanted, stream).into_iter().for_each(|slot| drawn[slot as usize] = true);
+        }
+    }
+
     /// Builds the histogram of leaf `small`, makes that of `large` out of the parent's, finds the best split of both.
     fn open(&mut self, small: usize, large: Option<(usize, usize)>) {
         let wanted = [self.worth_it(small), large.is_some_and(|(leaf, _)| self.worth_it(leaf))];
         if wanted == [false, false] {
             self.scratch.free.extend(large.map(|(_, parent)| parent));
             return;
+        }
+        self.draw(small, 0);
+        if let Some((leaf, _)) = large {
+            self.draw(leaf, 1);
         }
         let tiles = self.task.data.tiles();
         let slot = self.scratch.histogram(tiles);
@@ -267,6 +296,7 @@ impl<'b> Grower<'_, 'b> {
             rows: &self.scratch.rows[self.leaves[small].rows.clone()],
             small: wanted[0].then_some(&self.leaves[small].here),
             large: large.filter(|_| wanted[1]).map(|(leaf, _)| &self.leaves[leaf].here),
+            allowed: &self.scratch.allowed,
         };
         let groups = rayon::current_num_threads().min(tiles);
         let large_tiles = large_sums.as_deref_mut().unwrap_or_default();
@@ -343,19 +373,66 @@ impl<'b> Grower<'_, 'b> {
 
     fn finish(self) -> Grown {
         let Grower { task, rules, scratch, nodes, leaves } = self;
-        let value = |open: &Open| {
+        let sums = |open: &Open| {
             let rows = &scratch.rows[open.rows.clone()];
-            let sums = FixedSums::of(rows, task.gradient, task.hessian, task.units);
-            let (gradient, hessian) = sums.values(task.units);
-            task.rate * rules.leaf(gradient, hessian, open.here.bounds)
+            FixedSums::of(rows, task.gradient, task.hessian, task.units)
         };
         let start = Instant::now();
-        let values = leaves.par_iter().map(value).collect();
+        let sums: Vec<FixedSums> = leaves.par_iter().map(sums).collect();
+        let mut values: Vec<f64> = sums
+            .iter()
+            .zip(&leaves)
+            .map(|(sums, open)| {
+                let (gradient, hessian) = sums.values(task.units);
+                rules.leaf(gradient, hessian, open.here.bounds)
+            })
+            .collect();
+        if task.growth.smooth > 0.0 {
+            smooth(task, &rules, &nodes, &sums, &mut values);
+        }
+        let most = if task.growth.max_delta > 0.0 { task.growth.max_delta } else { f64::INFINITY };
+        for (value, open) in values.iter_mut().zip(&leaves) {
+            let Bounds { low, high } = open.here.bounds;
+            *value = task.rate * value.clamp(low, high).clamp(-most, most);
+        }
         scratch.spent.scores +=
             Part::since(start, scratch.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
         Grown {
             tree: Tree { nodes, leaves: values },
             ranges: leaves.into_iter().map(|open| open.rows).collect(),
+        }
+    }
+}
+
+/// Draws every leaf to the nodes above it: v ← (H·v + smooth·parent)/(H + smooth), from the root down.
+fn smooth(task: &Task, rules: &Rules, nodes: &[Node], sums: &[FixedSums], values: &mut [f64]) {
+    let mut of_nodes = vec![FixedSums::default(); nodes.len()];
+    // A node stands behind its parent.
+    for (node, Node { left, right, .. }) in nodes.iter().enumerate().rev() {
+        for next in [left, right] {
+            let part = match *next {
+                Next::Leaf(leaf) => sums[leaf as usize],
+                Next::Node(node) => of_nodes[node as usize],
+            };
+            of_nodes[node].gradient += part.gradient;
+            of_nodes[node].hessian += part.hessian;
+        }
+    }
+    let own = |sums: FixedSums| {
+        let (gradient, hessian) = sums.values(task.units);
+        (rules.leaf(gradient, hessian, Bounds::NONE), hessian)
+    };
+    let mut smoothed: Vec<f64> = of_nodes.iter().map(|&sums| own(sums).0).collect();
+    for (node, Node { left, right, .. }) in nodes.iter().enumerate() {
+        let parent = smoothed[node];
+        let draw = |(value, hessian): (f64, f64)| {
+            (hessian * value + task.growth.smooth * parent) / (hessian + task.growth.smooth)
+        };
+        for next in [left, right] {
+            match *next {
+                Next::Leaf(leaf) => values[leaf as usize] = draw(own(sums[leaf as usize])),
+                Next::Node(node) => smoothed[node as usize] = draw(own(of_nodes[node as usize])),
+            }
         }
     }
 }
@@ -368,6 +445,8 @@ struct Pair<'a, 'b, 'c> {
     /// The sides whose splits are wanted.
     small: Option<&'a Here>,
     large: Option<&'a Here>,
+    /// Which slots they may use.
+    allowed: &'a [Vec<bool>; 2],
 }
 
 impl Pair<'_, '_, '_> {
@@ -418,16 +497,16 @@ impl Pair<'_, '_, '_> {
                 for s in task.data.slots_of(column..column + 1) {
                     let slot = &task.data.slots()[s];
                     let about = self.grower.column(slot);
-                    let find = |here: Option<&Here>, sums: &[u64; 256]| {
-                        let here = here.filter(|_| task.allowed[s])?;
+                    let find = |here: Option<&Here>, side: usize, sums: &[u64; 256]| {
+                        let here = here.filter(|_| self.allowed[side][s])?;
                         match slot.unbundled(sums, here.total) {
                             None => search(sums, &about, here, &self.grower.rules, None),
                             Some(own) => search(&own, &about, here, &self.grower.rules, None),
                         }
                     };
-                    small_found[s - first_slot] = find(self.small, sums);
+                    small_found[s - first_slot] = find(self.small, 0, sums);
                     if let Some(parent) = &parent {
-                        large_found[s - first_slot] = find(self.large, parent);
+                        large_found[s - first_slot] = find(self.large, 1, parent);
                     }
                 }
             }

@@ -27,6 +27,10 @@ pub use spent::{Part, Spent};
 /// | `min_gain` | 0 | [0, ∞) | minimum loss reduction of a split |
 /// | `l1`, `l2` | 0 | [0, ∞) | penalty on \|leaf\| and on ½·leaf² |
 /// | `features` | 1 | (0, 1] | fraction of the features drawn for each tree |
+/// | `node_features` | 1 | (0, 1] | fraction of those drawn for each node |
+/// | `extra` | false | | one random threshold for each feature and node |
+/// | `smooth` | 0 | [0, ∞) | how much the value of a leaf is drawn to that of the nodes above it |
+/// | `max_delta` | 0 | [0, ∞) | maximum of \|leaf\| before the learning rate; 0: no limit |
 /// | `monotone` | none | −1, 0, 1 each | monotone constraint of each feature: decreasing, none, increasing |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -49,6 +53,14 @@ pub struct Growth {
     pub l2: f64,
     /// Fraction of the features drawn for each tree.
     pub features: f64,
+    /// Fraction of the features of the tree drawn for each node.
+    pub node_features: f64,
+    /// Whether a node tries one random threshold of each feature instead of all (extremely randomised trees).
+    pub extra: bool,
+    /// The value v of a node below the root becomes (H·v + smooth·parent)/(H + smooth): few rows say less than many.
+    pub smooth: f64,
+    /// Maximum of |leaf| before the learning rate; 0: no limit.
+    pub max_delta: f64,
     /// Monotone constraint of each feature. 1: the score increases with it, −1: it decreases, 0: none; empty: none at all.
     pub monotone: Vec<i8>,
     /// How categories are split.
@@ -96,6 +108,10 @@ impl Default for Growth {
             l1: 0.0,
             l2: 0.0,
             features: 1.0,
+            node_features: 1.0,
+            extra: false,
+            smooth: 0.0,
+            max_delta: 0.0,
             monotone: Vec::new(),
             category: Category::default(),
         }
@@ -114,6 +130,8 @@ impl Growth {
             ("min_gain", self.min_gain),
             ("l1", self.l1),
             ("l2", self.l2),
+            ("smooth", self.smooth),
+            ("max_delta", self.max_delta),
             ("category smooth", self.category.smooth),
             ("category l2", self.category.l2),
         ];
@@ -122,8 +140,8 @@ impl Growth {
                 return wrong(format!("{name} is {value}"), "a finite number from 0 on");
             }
         }
-        if !(self.features > 0.0 && self.features <= 1.0) {
-            return wrong(format!("a fraction of features of {}", self.features), "a number in (0, 1]");
+        if let Some(wrong) = [self.features, self.node_features].iter().find(|f| !(**f > 0.0 && **f <= 1.0)) {
+            return Err(ModelError::new(format!("a fraction of features of {wrong}"), "a number in (0, 1]"));
         }
         if !self.monotone.is_empty() && self.monotone.len() != width {
             return wrong(

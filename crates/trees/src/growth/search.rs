@@ -16,7 +16,7 @@ use std::cell::RefCell;
 
 use toprank_core::vectorised;
 
-use super::quantise::{Units, gradient_of, hessian_of};
+use super::quantise::{Units, gradient_of, hessian_of, mix};
 use super::{Category, Growth};
 use crate::binning::FeatureBins;
 
@@ -84,11 +84,22 @@ pub(crate) struct Here {
     /// Sum over its rows.
     pub(crate) total: u64,
     pub(crate) bounds: Bounds,
+    /// Seed of the node's random thresholds; `None`: every threshold is tried.
+    pub(crate) random: Option<u64>,
+}
+
+impl Here {
+    /// Which of `count` cuts of a column to try; `None`: all.
+    fn only(&self, column: &Column, count: usize) -> Option<usize> {
+        let seed = self.random?;
+        Some((mix(seed ^ mix(u64::from(column.feature))) % count.max(1) as u64) as usize)
+    }
 }
 
 /// What the search for a split needs to know of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
+    pub(crate) feature: u32,
     pub(crate) bins: &'a FeatureBins,
     /// 1: the score increases with the feature, −1: it decreases, 0: no constraint.
     pub(crate) monotone: i8,
@@ -136,11 +147,15 @@ pub(crate) fn search(
     rules: &Rules,
     counts: Option<(&[u32; 256], u32)>,
 ) -> Option<Split> {
-    let plain = rules.l1 == 0.0 && column.monotone == 0 && here.bounds == Bounds::NONE && counts.is_none();
+    let plain = rules.l1 == 0.0
+        && column.monotone == 0
+        && here.bounds == Bounds::NONE
+        && here.random.is_none()
+        && counts.is_none();
     match column.bins {
         FeatureBins::Numeric { .. } if plain => fast(sums, column.bins.count(), here, rules),
         FeatureBins::Numeric { .. } => any_numbers(sums, column, here, rules, counts),
-        FeatureBins::Categorical { .. } => categories(sums, column.bins.count(), here, rules, counts),
+        FeatureBins::Categorical { .. } => categories(sums, column, here, rules, counts),
     }
 }
 
@@ -185,7 +200,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Numeric features with l1, bounds, monotone constraints or counts.
+/// Numeric features with l1, bounds, monotone constraints, random thresholds or counts.
 fn any_numbers(
     sums: &[u64; 256],
     column: &Column,
@@ -196,13 +211,21 @@ fn any_numbers(
     let bins = column.bins.count();
     let count = |bin: usize| counts.map_or(0, |(counts, _)| counts[bin]);
     let mut trial = Trial::new(here, rules, column.monotone, 0.0, counts);
+    // A random threshold is one between the least and the greatest value of the node.
+    let some = |bin: &usize| sums[*bin] != 0;
+    let only = here.random.and_then(|_| {
+        let (first, last) = ((0..bins).find(some)?, (0..bins).rev().find(some)?);
+        here.only(column, last - first).map(|place| first + place)
+    });
     let sides = if sums[bins] == 0 && count(bins) == 0 { &[false][..] } else { &[false, true] };
     for &missing_left in sides {
         let (mut left, mut rows) = if missing_left { (sums[bins], count(bins)) } else { (0, 0) };
         for (bin, sum) in sums[..bins].iter().enumerate() {
             left = left.wrapping_add(*sum);
             rows += count(bin);
-            trial.consider(left, rows, missing_left, || Cut::UpTo(bin as u8));
+            if only.is_none_or(|only| only == bin) {
+                trial.consider(left, rows, missing_left, || Cut::UpTo(bin as u8));
+            }
         }
     }
     trial.best
@@ -210,12 +233,12 @@ fn any_numbers(
 
 fn categories(
     sums: &[u64; 256],
-    bins: usize,
+    column: &Column,
     here: &Here,
     rules: &Rules,
     counts: Option<(&[u32; 256], u32)>,
 ) -> Option<Split> {
-    let mut order: Vec<(f64, u8)> = (0..bins)
+    let mut order: Vec<(f64, u8)> = (0..column.bins.count())
         .filter(|&bin| sums[bin] != 0 || counts.is_some_and(|(counts, _)| counts[bin] > 0))
         .map(|bin| {
             let (g, h) = rules.sums(sums[bin]);
@@ -225,14 +248,18 @@ fn categories(
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut trial = Trial::new(here, rules, 0, rules.category.l2, counts);
     // The side that is written down as a set may be either end of the order: unknown categories always go right.
+    let cuts = order.len().min(rules.category.max);
+    let only = here.only(column, cuts);
     for from_high in [false, true] {
         let (mut left, mut rows, mut set) = (0u64, 0, [0u64; 4]);
-        for place in 0..order.len().min(rules.category.max) {
+        for place in 0..cuts {
             let bin = order[if from_high { order.len() - 1 - place } else { place }].1 as usize;
             left = left.wrapping_add(sums[bin]);
             rows += counts.map_or(0, |(counts, _)| counts[bin]);
             set[bin / 64] |= 1 << (bin % 64);
-            trial.consider(left, rows, false, || Cut::Set(set));
+            if only.is_none_or(|only| only == place) {
+                trial.consider(left, rows, false, || Cut::Set(set));
+            }
         }
     }
     trial.best
@@ -394,7 +421,7 @@ mod tests {
         let mut sums = [0; 256];
         sums[..bins.len()].copy_from_slice(bins);
         let total = bins.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
-        (sums, Here { total, bounds: Bounds::NONE })
+        (sums, Here { total, bounds: Bounds::NONE, random: None })
     }
 
     proptest! {
@@ -402,7 +429,7 @@ mod tests {
         fn the_fast_scan_finds_what_trying_every_cut_finds((bins, rules) in case()) {
             let (sums, here) = padded(&bins);
             let feature = numeric(bins.len() - 1); // the last one holds what is missing
-            let column = Column { bins: &feature, monotone: 0 };
+            let column = Column { feature: 0, bins: &feature, monotone: 0 };
             let fast = search(&sums, &column, &here, &rules, None);
             let plain = any_numbers(&sums, &column, &here, &rules, None);
             let before = rules.drop(here.total, 0.0, here.bounds).0.abs();
@@ -438,7 +465,7 @@ mod tests {
             words.push(word(missing.0, missing.1));
             let (sums, here) = padded(&words);
             let feature = FeatureBins::Categorical { categories: (0..bins.len() as u32).collect() };
-            let found = search(&sums, &Column { bins: &feature, monotone: 0 }, &here, &rules, None);
+            let found = search(&sums, &Column { feature: 0, bins: &feature, monotone: 0 }, &here, &rules, None);
             let mut best = 0.0f64;
             for set in 1u32..1 << bins.len() {
                 let members = (0..bins.len()).filter(|bin| set >> bin & 1 == 1);
@@ -474,7 +501,8 @@ mod tests {
         let rules = Rules { l1: 0.0, l2: 0.0, min_hessian: 0.0, units, category: Category::default() };
         let (sums, here) = padded(&[word(-5, 2), word(5, 2), word(0, 0)]); // the score decreases from +2.5 to −2.5
         let feature = numeric(2);
-        let try_it = |monotone| search(&sums, &Column { bins: &feature, monotone }, &here, &rules, None);
+        let try_it =
+            |monotone| search(&sums, &Column { feature: 0, bins: &feature, monotone }, &here, &rules, None);
         assert_eq!(try_it(1), None);
         assert_eq!(try_it(-1), try_it(0));
         assert_eq!(try_it(0).unwrap().gain, 0.5 * (25.0 / 2.0 + 25.0 / 2.0));
@@ -488,7 +516,7 @@ mod tests {
         let mut counts = [0u32; 256];
         counts[..4].copy_from_slice(&[1, 2, 2, 1]);
         let feature = numeric(4);
-        let column = Column { bins: &feature, monotone: 0 };
+        let column = Column { feature: 0, bins: &feature, monotone: 0 };
         assert_eq!(search(&sums, &column, &here, &rules, None).unwrap().cut, Cut::UpTo(0));
         assert_eq!(search(&sums, &column, &here, &rules, Some((&counts, 3))).unwrap().cut, Cut::UpTo(1));
         assert_eq!(search(&sums, &column, &here, &rules, Some((&counts, 4))), None);

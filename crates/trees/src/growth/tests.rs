@@ -9,6 +9,7 @@ use crate::binning::{BinSettings, Binned, Bins, FeatureBins};
 use crate::booster::{Booster, Boosting};
 use crate::ensemble::Ensemble;
 use crate::sampling::Sampling;
+use crate::tree::Test;
 
 struct Case {
     matrix: Matrix,
@@ -197,18 +198,22 @@ proptest! {
     }
 }
 
-/// All that may differ by threads: structure and values, under sampling of lists and features.
+/// All that may differ by threads: structure and values, under every draw.
 #[test]
 fn the_bytes_do_not_depend_on_the_number_of_threads() {
     let case = case(3000, 30, 200, 5);
     let offsets: Vec<u64> = (0..=300).map(|list| list * 10).collect();
-    for sampling in
-        [Sampling::All, Sampling::Lists { fraction: 0.6 }, Sampling::Goss { top: 0.2, other: 0.2 }]
-    {
+    for (sampling, extra) in [
+        (Sampling::All, false),
+        (Sampling::Lists { fraction: 0.6 }, true),
+        (Sampling::Rows { fraction: 0.6 }, false),
+        (Sampling::Goss { top: 0.2, other: 0.2 }, false),
+    ] {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let growth = Growth { features: 0.5, ..Growth::default() };
+                let growth =
+                    Growth { features: 0.5, node_features: 0.5, extra, smooth: 1.0, ..Growth::default() };
                 let settings = Boosting { sampling, growth, ..Boosting::default() };
                 let mut booster = Booster::new(&case.data, &offsets, 1, settings).unwrap();
                 for _ in 0..4 {
@@ -250,6 +255,7 @@ fn a_tree_does_not_depend_on_the_order_of_its_rows() {
             units,
             allowed: &[true; 6],
             rate: 0.1,
+            nodes: toprank_core::Stream::new(0, "test"),
         };
         let mut scratch = GrowthScratch::default();
         scratch.rows.extend(rows);
@@ -262,6 +268,95 @@ fn a_tree_does_not_depend_on_the_order_of_its_rows() {
         shuffled.sort_by_key(|&row| mix(seed ^ u64::from(row)));
         assert_eq!(grown(shuffled), tree);
     }
+}
+
+/// The features that the nodes of the first tree test.
+fn tested(case: &Case, growth: &Growth) -> Vec<u32> {
+    grown(case, growth).0.trees[0].nodes.iter().map(|node| node.feature).collect()
+}
+
+#[test]
+fn every_node_draws_its_own_features() {
+    let case = case(3000, 10, 40, 5);
+    let first = |node_features: f64, seed: u64| {
+        let growth = Growth { node_features, ..Growth::default() };
+        let settings = Boosting { seed, growth, ..Boosting::default() };
+        let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
+        booster.round(&case.gradient, &case.hessian).unwrap();
+        booster.ensemble().trees[0].nodes[0].feature
+    };
+    // The gradient follows feature 0, so the root tests it if it may: in about a third of the draws.
+    assert!((0..60).all(|seed| first(1.0, seed) == 0));
+    let times = (0..60).filter(|&seed| first(0.3, seed) == 0).count();
+    assert!((8..30).contains(&times), "{times}");
+    let all = tested(&case, &Growth { node_features: 0.1, ..Growth::default() });
+    assert!((0..10).all(|feature| all.contains(&feature)), "one feature each, and not the same one: {all:?}");
+}
+
+#[test]
+fn extra_trees_cut_where_chance_says_within_the_values_of_the_node() {
+    let case = case(3000, 3, 100, 5);
+    let roots: Vec<f32> = (0..40)
+        .map(|seed| {
+            let growth = Growth { leaves: 2, extra: true, features: 0.3, ..Growth::default() };
+            let settings = Boosting { seed, growth, ..Boosting::default() };
+            let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
+            booster.round(&case.gradient, &case.hessian).unwrap();
+            let Test::AtMost(threshold) = booster.ensemble().trees[0].nodes[0].test else {
+                panic!("numbers")
+            };
+            threshold
+        })
+        .collect();
+    // Values are 0 to 99: the cuts are spread over all of them.
+    for quarter in [0.0f32..25.0, 25.0..50.0, 50.0..75.0, 75.0..100.0] {
+        assert!(roots.iter().filter(|&cut| quarter.contains(cut)).count() >= 4, "{roots:?}");
+    }
+    // Deep in the tree every node still has rows on both sides.
+    let growth = Growth { leaves: 200, extra: true, min_rows: 1, ..Growth::default() };
+    let (model, scores) = grown(&case, &growth);
+    assert_eq!(model.trees[0].leaves.len(), 200);
+    assert_eq!(model.score(&case.matrix).unwrap(), scores);
+}
+
+#[test]
+fn smoothing_draws_a_leaf_to_its_parent_by_its_hessian() {
+    // Four rows: the root parts 0 from the rest, the next node parts 1 from 2 and 3.
+    let matrix = Matrix::Dense { width: 1, values: vec![0.0, 1.0, 2.0, 3.0] };
+    let bins = BinSettings { min_rows: 1, ..BinSettings::default() };
+    let data = Bins::fit(&matrix, &[], &bins).unwrap().apply(&matrix).unwrap();
+    let (gradient, hessian) = (vec![8.0, 3.0, -1.0, -1.0], vec![1.0, 1.0, 2.0, 2.0]);
+    let case = Case { matrix, data, gradient, hessian };
+    let growth = Growth { leaves: 3, min_rows: 1, smooth: 2.0, ..Growth::default() };
+    let (_, scores) = grown(&case, &growth);
+    let root = -9.0 / 6.0;
+    let node = (5.0 * (-1.0 / 5.0) + 2.0 * root) / 7.0;
+    let expected = [
+        (-8.0 + 2.0 * root) / 3.0,
+        (-3.0 + 2.0 * node) / 3.0,
+        (4.0 * 0.5 + 2.0 * node) / 6.0,
+        (4.0 * 0.5 + 2.0 * node) / 6.0,
+    ];
+    for (score, expected) in scores.iter().zip(expected) {
+        assert!((score - expected).abs() < 1e-9, "{scores:?} {expected}");
+    }
+    let (_, bounded) = grown(&case, &Growth { smooth: 0.0, max_delta: 0.75, ..growth });
+    assert_eq!(bounded, [-0.75, -0.75, 0.5, 0.5]);
+}
+
+#[test]
+fn rows_that_are_not_drawn_do_not_teach() {
+    let case = case(2000, 4, 60, 9);
+    let counts: Vec<u32> = (0..5)
+        .map(|seed| {
+            let sampling = Sampling::Rows { fraction: 0.25 };
+            let mut booster =
+                Booster::new(&case.data, &[], 1, Boosting { sampling, seed, ..Boosting::default() }).unwrap();
+            booster.round(&case.gradient, &case.hessian).unwrap();
+            booster.ensemble().trees[0].nodes[0].rows
+        })
+        .collect();
+    assert!(counts.iter().all(|&rows| rows.abs_diff(500) <= 1), "{counts:?}");
 }
 
 #[test]
@@ -348,6 +443,10 @@ fn nonsense_is_refused_in_words() {
         Boosting { growth: Growth { leaves: 1, ..growth.clone() }, ..Boosting::default() },
         Boosting { growth: Growth { l2: -1.0, ..growth.clone() }, ..Boosting::default() },
         Boosting { growth: Growth { features: 1.5, ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { node_features: 0.0, ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { smooth: -1.0, ..growth.clone() }, ..Boosting::default() },
+        Boosting { growth: Growth { max_delta: f64::NAN, ..growth.clone() }, ..Boosting::default() },
+        Boosting { sampling: Sampling::Rows { fraction: 0.0 }, ..Boosting::default() },
         Boosting { growth: Growth { monotone: vec![2, 0], ..growth.clone() }, ..Boosting::default() },
         Boosting { growth: Growth { monotone: vec![1], ..growth }, ..Boosting::default() },
         Boosting { sampling: Sampling::Goss { top: 0.9, other: 0.2 }, ..Boosting::default() },

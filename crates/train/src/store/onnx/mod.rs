@@ -26,10 +26,11 @@ use toprank_data::transform::Pipeline;
 use toprank_data::{Column, Dataset, Matrix};
 use toprank_onnx::{Array, Attribute, Graph, Kind, Program, Value};
 
-use crate::embed::Embedder;
+use crate::embed::{Embedder, Similarity};
 use crate::error::TrainError;
+use crate::rank::auto::parts::{Affine, Blend};
 use crate::rank::scoring::Scoring;
-use crate::store::model_file::{About, Model};
+use crate::store::model_file::Model;
 
 pub use graphs::{GraphRun, WrittenGraphs, write_graphs};
 pub use recommender::{RecommenderFile, WrittenRecommender, recommender};
@@ -93,7 +94,8 @@ impl Parity {
     }
 }
 
-/// Writes a network with its transforms and proves it on `rows` rows; the same rows for the same model.
+/// Writes a network with its transforms and proves it on `rows` rows; the same rows for the same model. One that was trained over
+/// classes gives their probabilities beside the scores.
 ///
 /// # Errors
 /// If the model is no network of feature rows, or what was written gives other scores.
@@ -103,7 +105,7 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
         return Err(ModelError::new("a model of graphs", "a model of feature rows").into());
     }
     let list_by_list = model.looks_at_lists();
-    let columns = columns(header);
+    let columns = header.columns();
     let mut graph = Graph::default();
     let features = graph.input("features", Kind::Float, &[None, Some(header.width)]);
     let ready = transforms::export(&header.transforms, &categories(&columns), &mut graph, &features);
@@ -111,6 +113,7 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
         Scoring::Network(model, parameters) => {
             network(header.config.model(), &**model, parameters, &mut graph, &ready)?
         }
+        Scoring::Blend(parts) => blend(parts, &categories(&columns), &mut graph, &features)?,
         Scoring::Trees(_) => {
             return Err(
                 ModelError::new("a model of trees", "a network; trees have a form of their own").into()
@@ -118,6 +121,10 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
         }
     };
     graph.output("scores", &scores, Kind::Double, &[None, Some(header.outputs)]);
+    if model.is_multiclass() {
+        let probabilities = graph.node("Softmax", &[&scores], &[Attribute::Int("axis", -1)]);
+        graph.output("probabilities", &probabilities, Kind::Double, &[None, Some(header.outputs)]);
+    }
     let about = if list_by_list { "one list at a time" } else { "any rows" };
     let names = header.features.join(" ");
     let bytes =
@@ -126,6 +133,38 @@ pub fn write(model: &Model, rows: usize) -> Result<Written, TrainError> {
     let rows = probes(columns, &header.transforms, model.probes(), rows.max(1), list_by_list);
     let scores = all_scores(header.outputs, &rows, |rows| model.score(rows))?;
     prove(bytes, "scores", rows, scores, list_by_list)
+}
+
+/// The sum of the parts of a blend, each behind its transforms and on its scale.
+fn blend(
+    blend: &Blend,
+    categories: &[bool],
+    graph: &mut Graph,
+    features: &Value,
+) -> Result<Value, TrainError> {
+    let mut sum: Option<Value> = None;
+    for part in blend.parts() {
+        let ready = transforms::export(&part.transforms, categories, graph, features);
+        let scores = match &part.scoring {
+            Scoring::Network(model, parameters) => network(&part.model, &**model, parameters, graph, &ready)?,
+            Scoring::Trees(_) | Scoring::Blend(_) => {
+                let expected = "trees alone, which have a form of their own, or networks alone: name such members with --members";
+                return Err(ModelError::new("a blend of trees and networks", expected).into());
+            }
+        };
+        let scores = graph.cast(&scores, Kind::Double);
+        let column = |of: fn(&Affine) -> f64| part.scale.iter().map(of).collect::<Vec<f64>>();
+        let (shift, factor) = (column(|affine| affine.shift), column(|affine| affine.factor));
+        let (shift, factor) =
+            (graph.doubles(&[shift.len()], &shift), graph.doubles(&[factor.len()], &factor));
+        let centred = graph.node("Sub", &[&scores, &shift], &[]);
+        let scaled = graph.node("Mul", &[&centred, &factor], &[]);
+        sum = Some(match sum {
+            None => scaled,
+            Some(sum) => graph.node("Add", &[&sum, &scaled], &[]),
+        });
+    }
+    sum.ok_or_else(|| ModelError::new("a blend of nothing", "at least one part").into())
 }
 
 /// Writes an embedding with its transforms and proves it on `rows` rows: `scores` of the result are the vectors, one after the
@@ -145,7 +184,10 @@ pub fn write_embedding(embedder: &Embedder, rows: usize) -> Result<Written, Trai
     let ready = transforms::export(&header.transforms, &categories(&columns), &mut graph, &features);
     let (model, parameters) = embedder.network();
     let z = network(header.config.model(), model, parameters, &mut graph, &ready)?;
-    let vector = unit(&mut graph, &z);
+    let vector = match embedder.similarity() {
+        Similarity::Cosine => unit(&mut graph, &z),
+        Similarity::Euclidean => graph.cast(&z, Kind::Float),
+    };
     let dimensions = header.config.dimensions() as usize;
     graph.output("vector", &vector, Kind::Float, &[None, Some(dimensions)]);
     let names = header.features.join(" ");
@@ -243,14 +285,6 @@ fn all_scores(
 /// Which features hold categories.
 fn categories(columns: &[Column]) -> Vec<bool> {
     columns.iter().map(|column| column.levels.is_some()).collect()
-}
-
-fn columns(header: &About) -> Vec<Column> {
-    let name =
-        |feature: usize| header.features.get(feature).cloned().unwrap_or_else(|| format!("f{feature}"));
-    (0..header.width)
-        .map(|f| Column { name: name(f), levels: header.levels.get(&f).map(|words| words.iter().collect()) })
-        .collect()
 }
 
 /// Rows made from those of the self-test.
