@@ -303,7 +303,7 @@ pub struct LabelDefaults {
     pub optimiser: &'static str,
     /// The optimiser for pointwise and bilevel objectives, which give a gradient to fewer rows of a batch.
     pub sparse_optimiser: &'static str,
-    /// The learning-rate schedule.
+    /// The learning-rate schedule, where there are rows enough for an average of the parameters; so are those that follow.
     pub schedule: &'static str,
     /// The averaging of the parameters.
     pub average: &'static str,

@@ -4,9 +4,9 @@ Defaults that follow from the data, where the user sets nothing.
 | data | setting | default | why |
 |---|---|---|---|
 | binary, multi-label | `transforms` | `missing:to=mean,standardise` | a list is the whole data set here: what is fitted to it must hold for a single new row |
-| | | `missing:to=mean,robust,smooth-clip` for perceptrons | the same, and best validation over many sets (`bench/defaults`): extreme values do not set the scale |
-| binary, multi-label | `model` | `embed=auto` where `mlp` does not set it | best validation over many sets (`bench/defaults`) |
-| binary, multi-label | `weight-average` | `ema:decay=0.99` for perceptrons | the same; an average needs no planned end, so it suits early stopping |
+| | | `missing:to=mean,robust,smooth-clip` for perceptrons from 2,000 rows on | the same, and best validation over many sets (`bench/defaults`): extreme values do not set the scale |
+| binary, multi-label, 2,000 rows or more | `model` | `embed=auto` where `mlp` does not set it | best validation over many sets (`bench/defaults`) |
+| | `weight-average` | `ema:decay=0.99` for perceptrons | the same; an average needs no planned end, so it suits early stopping |
 | binary, multi-label | `sampler` | `rows:batch=128` for pointwise objectives | every row once per epoch, with classes as frequent as in the data |
 | | | `lists:batch=128` for `multiclass` | a list is a row there, with all its outputs |
 | | | `strata:relevant=32:others=96:epoch=all` for the others | rare positives in every batch, every row in every epoch |
@@ -62,6 +62,8 @@ const MOST_ROWS_OF_FOLDS: usize = 20_000;
 const FEW_ROWS: usize = 50_000;
 /// The same for the rows of one list.
 const FEW_ROWS_OF_LABELS: usize = 5_000;
+/// Rows from which an epoch of a network has enough steps for an average over a hundred of them.
+const MANY_ROWS_OF_NETWORKS: usize = 2_000;
 const RATE_OF_FEW_ROWS: f64 = 0.05;
 const TREES_OF_FEW_QUERIES: &[(&str, &str)] =
     &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("min-rows", "50")];
@@ -87,16 +89,17 @@ impl Config {
         let network = if auto { None } else { models::network(model)? };
         let network = network.as_deref();
         let graphs = network.is_some_and(Architecture::reads_graphs);
+        // The labels of multi-label data share their rows: each has all of them in its list.
+        let rows = if labels { lists.entries() / lists.len().max(1) } else { lists.entries() };
+        let many = labels && rows >= MANY_ROWS_OF_NETWORKS;
         if (labels || mapped) && !trees && !auto && !graphs && given.transforms.is_none() {
-            let of_labels = network.and_then(|network| network.defaults().labels).filter(|_| labels);
+            let of_labels = network.and_then(|network| network.defaults().labels).filter(|_| many);
             let transforms = of_labels.map_or(ROW_WISE_TRANSFORMS, |defaults| defaults.transforms);
             settings.transforms = Some(transforms.into());
         }
         if settings.early_stopping.is_none() && !mapped && !auto {
             settings.early_stopping = where_epochs_are_chosen(&given, lists).map(String::from);
         }
-        // The labels of multi-label data share their rows: each has all of them in its list.
-        let rows = if labels { lists.entries() / lists.len().max(1) } else { lists.entries() };
         let (few, parameters) = match labels {
             true => (FEW_ROWS_OF_LABELS, TREES_OF_FEW_LABELS),
             false => (FEW_ROWS, TREES_OF_FEW_QUERIES),
@@ -124,7 +127,7 @@ impl Config {
             let Choice { algorithm, metric } = choose(objective, given.algorithm.as_deref(), by)?;
             let valid_metric = given.valid_metric.clone().or(metric);
             if !trees && !auto {
-                settings_of_labels(&given, settings, network, &algorithm)?;
+                settings_of_labels(&given, settings, network, &algorithm, many)?;
                 if given.valid.is_none() && settings.early_stopping.is_none() {
                     settings.epochs = given.epochs.or(Some(EPOCHS_WITHOUT_VALIDATION));
                 }
@@ -173,6 +176,7 @@ fn settings_of_labels(
     settings: &mut Settings,
     network: Option<&dyn Architecture>,
     algorithm: &str,
+    many_rows: bool,
 ) -> Result<(), ParamError> {
     let name = Spec::parse(algorithm)?.name;
     let couples_items = network.is_some_and(Architecture::couples_items);
@@ -183,8 +187,8 @@ fn settings_of_labels(
             true => &[("output", "sigmoid")],
             false => &[],
         };
-    let parameters =
-        network.and_then(|network| network.defaults().labels).map_or(&[][..], |labels| labels.parameters);
+    let of_many = network.and_then(|network| network.defaults().labels).filter(|_| many_rows);
+    let parameters = of_many.map_or(&[][..], |labels| labels.parameters);
     for (key, value) in parameters.iter().chain(bounded) {
         if spec.args.get(key).is_none() {
             spec.args.0.push((key.to_string(), value.to_string()));
@@ -207,6 +211,8 @@ fn settings_of_labels(
             }
         }
         settings.optimiser = given.optimiser.clone().or_else(|| Some(optimiser.into()));
+    }
+    if let Some(defaults) = of_many {
         settings.schedule = given.schedule.clone().or_else(|| Some(defaults.schedule.into()));
         settings.weight_average = given.weight_average.clone().or_else(|| Some(defaults.average.into()));
     }
@@ -323,15 +329,32 @@ mod tests {
     }
 
     #[test]
+    fn perceptrons_embed_features_and_average_parameters_where_an_epoch_has_many_steps() {
+        let model = |name: &str| Settings { model: Some(name.into()), ..Settings::default() };
+        let many = MANY_ROWS_OF_NETWORKS;
+        for lists in [lists(&[many], None), lists(&[many, many], Some(vec![0, 1]))] {
+            let mlp = suited(&model("mlp"), &lists);
+            assert_eq!(mlp.transforms(), "missing:to=mean,robust,smooth-clip");
+            assert_eq!((mlp.model(), mlp.weight_average()), ("mlp:embed=auto", "ema:decay=0.99"));
+            assert_eq!(suited(&model("mlp:embed=none:hidden=8"), &lists).model(), "mlp:embed=none:hidden=8");
+            assert_eq!(suited(&model("linear"), &lists).transforms(), ROW_WISE_TRANSFORMS);
+            let none = Settings { weight_average: Some("none".into()), ..model("mlp") };
+            assert_eq!(suited(&none, &lists).weight_average(), "none");
+        }
+        let few = suited(&model("mlp"), &lists(&[many / 2, many / 2], Some(vec![0, 1])));
+        assert_eq!(
+            (few.model(), few.weight_average(), few.transforms()),
+            ("mlp", "none", ROW_WISE_TRANSFORMS)
+        );
+    }
+
+    #[test]
     fn binary_and_multi_label_data_get_class_aware_batches_and_transforms_of_single_rows() {
         let objective = |name: &str| Settings { objective: Some(name.into()), ..Settings::default() };
         let model = |name: &str| Settings { model: Some(name.into()), ..Settings::default() };
         for lists in [lists(&[5], None), lists(&[5, 5], Some(vec![0, 1]))] {
             let auprc = suited(&objective("auprc"), &lists);
-            assert_eq!(auprc.transforms(), "missing:to=mean,robust,smooth-clip");
-            assert_eq!((auprc.model(), auprc.weight_average()), ("mlp:embed=auto", "ema:decay=0.99"));
-            assert_eq!(suited(&model("linear"), &lists).transforms(), ROW_WISE_TRANSFORMS);
-            assert_eq!(suited(&model("mlp:embed=none:hidden=8"), &lists).model(), "mlp:embed=none:hidden=8");
+            assert_eq!(auprc.transforms(), ROW_WISE_TRANSFORMS);
             assert_eq!(auprc.sampler(), CLASS_AWARE_SAMPLER);
             assert_eq!(auprc.valid_metric(), "auprc", "the objective is the metric");
             assert_eq!((auprc.learning_rate(), auprc.optimiser()), (0.01, "adamw:decay=3"));
@@ -340,16 +363,16 @@ mod tests {
                 let said = Settings { objective: Some(name.into()), ..model(kind) };
                 suited(&said, &lists).model().to_string()
             };
-            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:embed=auto:output=sigmoid");
+            assert_eq!(region("pauc:fpr=0.3:tpr=0.5", "mlp"), "mlp:output=sigmoid");
             assert_eq!(region("tpauc-kl", "linear"), "linear:output=sigmoid");
-            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear:embed=auto");
-            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp:embed=auto");
+            assert_eq!(region("tpauc-kl", "mlp:output=linear"), "mlp:output=linear");
+            assert_eq!(region("pauc:fpr=0.1", "mlp"), "mlp");
             for name in ["top-push", "top-push-kl", "tpauc-minmax"] {
                 let extreme = suited(&objective(name), &lists);
                 assert_eq!((extreme.warm_up(), extreme.warm_up_learning_rate()), (10, 0.01), "{name}");
                 assert_eq!(
                     (extreme.learning_rate(), extreme.model()),
-                    (0.001, "mlp:embed=auto:output=sigmoid"),
+                    (0.001, "mlp:output=sigmoid"),
                     "{name}"
                 );
                 let said = Settings { learning_rate: Some(0.02), ..objective(name) };
