@@ -223,6 +223,8 @@ pub(crate) fn train(run: Run, callbacks: &mut dyn Callbacks) -> Result<Trained, 
         Some(config) => config,
         None => planned_config(config, &train, valid.is_some())?,
     };
+    // Before anything is written: a list may name members that these data do not have.
+    let members = portfolio::named(&config, &train.lists)?;
     let fold_files = files
         .as_ref()
         .map(|files| FoldFiles { folder: beside(files.lock.output(), ".folds"), every: files.every });
@@ -236,7 +238,6 @@ pub(crate) fn train(run: Run, callbacks: &mut dyn Callbacks) -> Result<Trained, 
             checkpoint::announce(&path, &config, files.origin, inputs.clone())?;
         }
     }
-    let members = portfolio::named(&config, &train.lists)?;
     let budget = if config.budget().is_empty() { None } else { Some(seconds(config.budget())?) };
     let task = Task::new(&config, measure, Arc::new(train), valid, inputs, fold_files)?;
     let mut clock = Clock { started, before: 0.0, budget };

@@ -246,7 +246,7 @@ mod tests {
         assert!(error.contains("unknown member of auto for these data \"trees-lambda\""), "{error}");
         for (text, words) in [
             ("forest", "unknown member of auto \"forest\""),
-            ("trees,trees", "every member at most once"),
+            ("trees,trees:epochs=3", "every member at most once"),
             ("trees:rounds=3", "unknown parameter of trees \"rounds\""),
             ("trees:epochs=0", "epochs must be an integer from 1"),
         ] {
