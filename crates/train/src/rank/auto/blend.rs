@@ -111,7 +111,7 @@ mod tests {
         // Alone: relevant items at ranks 1 and 4, AP = (1/1 + 2/4)/2. Mean: 1.5 1.5 1.5 1.5, all tied: worse. Two copies of the first
         // and one of the second: 2, 1, 4/3, 5/3: worse again. So the first stays alone.
         let alone = select(&refs, &metric).unwrap();
-        assert_eq!((alone.copies.as_slice(), alone.value), (&[1, 0, 0][..], (1.0 + 2.0 / 4.0) / 2.0));
+        assert_eq!((alone.copies.as_slice(), alone.value), (&[1, 0, 0][..], f64::midpoint(1.0, 2.0 / 4.0)));
         // With a wider lead of what they are right about, their mean is perfect: 5, 5, 1.5, 1.5.
         let members = [[10.0, 0.0, 1.0, 2.0], [0.0, 10.0, 2.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
         let refs: Vec<&[f64]> = members.iter().map(<[f64; 4]>::as_slice).collect();

@@ -20,7 +20,7 @@ use toprank_trees::Ensemble;
 use crate::error::TrainError;
 use crate::fit::engine::Examples;
 use crate::rank::folds::Scale;
-use crate::rank::scoring::Scoring;
+use crate::rank::scoring::{Scoring, Trees};
 
 /// How the scores of one output of a part enter the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ impl Part {
 
     /// The ensemble, if it is one of trees that see features as they are.
     fn plain_trees(&self) -> Option<&Ensemble> {
-        self.scoring.trees().filter(|_| self.transforms.steps.is_empty()).map(|trees| trees.ensemble())
+        self.scoring.trees().filter(|_| self.transforms.steps.is_empty()).map(Trees::ensemble)
     }
 
     /// What a header says of it.

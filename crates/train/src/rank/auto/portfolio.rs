@@ -74,6 +74,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// The same member, trained for at most so many epochs.
+    #[must_use]
     pub fn limited(&self, epochs: u32) -> Chosen {
         Chosen {
             text: format!("{}:epochs={epochs}", self.text),
