@@ -38,7 +38,7 @@ impl Outer for LogRank {
 pub fn log_rank() -> Goal {
     let inner = Inner::Of(Surrogate::SquaredHinge { margin: 1.0 });
     let tracker = Tracker::moving_average(0.1);
-    let objective = Compositional { outer: LogRank, inner, tracker, self_is_one: false };
+    let objective = Compositional { outer: LogRank, inner, tracker, self_is_one: false, smoothing: 0.0 };
     Goal::own("log-rank", objective, &Policy::default())
 }
 // ── end ──
