@@ -45,7 +45,7 @@ fn the_command_of_the_readme_gives_one_model_that_predicts_is_inspected_and_expl
     assert!(notes.contains("members, ") && notes.contains("best "), "a leaderboard: {notes}");
     assert!(!shell.has("model.toprank.checkpoint") && !shell.has("model.toprank.folds"));
     let text = shell.ok("inspect model.toprank");
-    for words in ["auprc out of fold", "trees-metric", "mlp", "linear", "blend", "chance"] {
+    for words in ["auprc out of fold", "mlp-metric", "mlp", "linear", "blend", "chance"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let model = json(&shell.ok("inspect model.toprank --json"));

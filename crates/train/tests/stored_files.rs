@@ -278,7 +278,7 @@ fn fold() -> Kind {
     let config = settings("model = \"trees\"\ntrees = 1\nmin-rows = 1\nfolds = 2", TrainerKind::Rank);
     let (data, inputs) = (lists(), toprank_train::store::fingerprint::Fingerprint::default());
     let fold = folds(&config, &data).unwrap().remove(0);
-    let job = fold.job(&config, &data, None).unwrap();
+    let job = fold.job(&config, &data, toprank_train::rank::folds::Watched::SetAside).unwrap();
     let views = job.views().unwrap();
     let trainer = job.trainer(&views).unwrap();
     let held = fold.held(&job, &*trainer, &views, &data).unwrap();
