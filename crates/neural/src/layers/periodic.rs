@@ -50,7 +50,9 @@ impl PeriodicEmbedding {
             Some("phase") => values.iter_mut().for_each(|value| *value = (random.unit() - 0.5) as f32),
             Some("mix") => {
                 let bound = 1.0 / (WAVES as f64).sqrt();
-                values.iter_mut().for_each(|value| *value = (bound * (2.0 * random.unit() - 1.0)) as f32);
+                for value in values {
+                    *value = (bound * (2.0 * random.unit() - 1.0)) as f32;
+                }
             }
             _ => return false,
         }
@@ -108,9 +110,9 @@ vectorised! {
 vectorised! {
     /// The waves are computed again: that is cheaper than to keep them. `dx`: empty where nothing asks for it.
     fn embed_back(
-        features: usize, parameters: &[f32], cuts: [usize; 3], x: &[f32], dy: &[f32], dx: &mut [f32], add: bool, gradient: &mut [f32]
+        features: usize, parameters: &[f32], cuts: [usize; 3], given: [&[f32]; 2], dx: &mut [f32], add: bool, gradient: &mut [f32]
     ) {
-        let [phase, mix, offset] = cuts;
+        let ([phase, mix, offset], [x, dy]) = (cuts, given);
         let rows = x.chunks_exact(features).zip(dy.chunks_exact(features * EMBEDDED));
         for (row, (x, dy)) in rows.enumerate() {
             for (feature, &value) in x.iter().enumerate() {
@@ -193,7 +195,7 @@ impl Layer for PeriodicEmbedding {
             Some(Slopes { to, add }) => (to, add),
             None => (&mut [][..], false),
         };
-        embed_back(self.features, parameters, self.cuts(), x, dy, to, add, gradient);
+        embed_back(self.features, parameters, self.cuts(), [x, dy], to, add, gradient);
     }
 
     fn export(&self, parameters: &[f32], graph: &mut Graph, _: &Inputs, x: &Value) -> Value {

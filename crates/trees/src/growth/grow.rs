@@ -271,7 +271,9 @@ impl<'b> Grower<'_, 'b> {
             let wanted = ((growth.node_features * slots.len() as f64).round() as usize).max(1);
             let drawn = &mut self.scratch.allowed[side];
             drawn.fill(false);
-            draw(slots, wanted, stream).into_iter().for_each(|slot| drawn[slot as usize] = true);
+            for slot in draw(slots, wanted, stream) {
+                drawn[slot as usize] = true;
+            }
         }
     }
 
