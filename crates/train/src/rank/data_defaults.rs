@@ -149,7 +149,7 @@ fn trees_of_few_rows(given: &Settings, parameters: &[(&str, &str)]) -> Result<St
         let said = spec.args.get(name).is_some()
             || *name == "leaves" && given.leaves.is_some()
             || *name == "min-rows" && given.min_rows.is_some();
-        if !said && !(drawn && DRAWS.contains(name)) {
+        if !(said || drawn && DRAWS.contains(name)) {
             spec.args.0.push((name.to_string(), value.to_string()));
         }
     }
