@@ -280,7 +280,7 @@ fn every_node_draws_its_own_features() {
     let case = case(3000, 10, 40, 5);
     let first = |node_features: f64, seed: u64| {
         let growth = Growth { node_features, ..Growth::default() };
-        let settings = Boosting { seed, growth, ..Boosting::default() };
+        let settings = Boosting { growth, seed, ..Boosting::default() };
         let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
         booster.round(&case.gradient, &case.hessian).unwrap();
         booster.ensemble().trees[0].nodes[0].feature
@@ -299,7 +299,7 @@ fn extra_trees_cut_where_chance_says_within_the_values_of_the_node() {
     let roots: Vec<f32> = (0..40)
         .map(|seed| {
             let growth = Growth { leaves: 2, extra: true, features: 0.3, ..Growth::default() };
-            let settings = Boosting { seed, growth, ..Boosting::default() };
+            let settings = Boosting { growth, seed, ..Boosting::default() };
             let mut booster = Booster::new(&case.data, &[], 1, settings).unwrap();
             booster.round(&case.gradient, &case.hessian).unwrap();
             let Test::AtMost(threshold) = booster.ensemble().trees[0].nodes[0].test else {
