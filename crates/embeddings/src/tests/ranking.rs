@@ -102,7 +102,7 @@ fn chosen_items_have_the_scores_that_they_have_among_all() {
         let all = ranker.each(&users, |_, scores| scores.to_vec());
         // None for the first user, one, two … 40.
         let choose = |d: usize, items: &mut Vec<u32>| {
-            items.extend((0..d as u32 % 41).map(|i| (i * 37 + d as u32) % 70))
+            items.extend((0..d as u32 % 41).map(|i| (i * 37 + d as u32) % 70));
         };
         let chosen = scorer.each(&users, choose, |d, items, scores| (d, items.to_vec(), scores.to_vec()));
         for (expected, (d, items, scores)) in chosen.into_iter().enumerate() {
