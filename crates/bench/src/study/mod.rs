@@ -11,8 +11,10 @@
 //! the test data. The command is resumable: it makes the runs that RESULTS lacks.
 //!
 //! `--table` writes `tries.csv` (every try), `test.csv` (means over seeds, p values of a paired randomisation test over lists against
-//! the method that is best on validation data, corrected by Holm's method within a set) and `table.md` (methods × sets).
+//! the method that is best on validation data, corrected by Holm's method within a set) and `table.md` (methods × sets). Where the
+//! plan asks for learning curves, it writes them, too (see [`curves`]).
 
+mod curves;
 mod data;
 mod plan;
 mod table;
@@ -53,7 +55,9 @@ impl resumable::Run for Run<'_> {
 pub fn run(args: &[String]) -> Outcome {
     if option(args, "--table").is_some() {
         let [_, plan, results, folder] = args else { return Err(WrongUse.into()) };
-        return table::write(&Plan::read(plan)?, &resumable::read(results)?, Path::new(folder));
+        let (plan, lines, folder) = (Plan::read(plan)?, resumable::read(results)?, Path::new(folder));
+        table::write(&plan, &lines, folder)?;
+        return curves::write(&plan, &lines, folder);
     }
     let [plan, results, ..] = args else { return Err(WrongUse.into()) };
     let plan = Plan::read(plan)?;
@@ -91,13 +95,13 @@ fn tries(plan: &Plan) -> Vec<Run<'_>> {
 
 /// The best try of every method whose tries are all done, with every seed.
 fn tests<'a>(plan: &'a Plan, lines: &[Value]) -> Vec<Run<'a>> {
-    let valid = validation_values(lines);
+    let values_of = values_to_choose_by(plan, lines);
     let mut runs = Vec::new();
     // The tries of one method on one fold of one set follow each other.
     let all = tries(plan);
     for group in all.chunk_by(|a, b| (&a.set.name, a.fold, a.method) == (&b.set.name, b.fold, b.method)) {
         let values: Option<Vec<f64>> =
-            group.iter().map(|run| valid.get(run.name().as_str()).copied()).collect();
+            group.iter().map(|run| values_of.get(run.name().as_str()).copied()).collect();
         let Some(values) = values else { continue };
         // Of equal tries the first in the plan.
         let best = (0..group.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -113,12 +117,15 @@ fn tests<'a>(plan: &'a Plan, lines: &[Value]) -> Vec<Run<'a>> {
     runs
 }
 
-/// What each run reached on validation data; the smallest number where training diverged.
-fn validation_values(lines: &[Value]) -> BTreeMap<&str, f64> {
-    lines
-        .iter()
-        .filter_map(|line| Some((line["run"].as_str()?, line["valid"].as_f64().unwrap_or(f64::MIN))))
-        .collect()
+/// What chooses among tries: what each run reached on validation data, or how low the objective of its curve ended; the smallest
+/// number where training diverged.
+fn values_to_choose_by<'a>(plan: &Plan, lines: &'a [Value]) -> BTreeMap<&'a str, f64> {
+    let by_curve = plan.curves.as_ref().is_some_and(|curves| curves.chooses);
+    let value = |line: &Value| {
+        let valid = line["valid"].as_f64()?;
+        if by_curve { curves::end(line).map(|loss| -loss) } else { Some(valid) }
+    };
+    lines.iter().filter_map(|line| Some((line["run"].as_str()?, value(line).unwrap_or(f64::MIN)))).collect()
 }
 
 fn one(plan: &Plan, run: &Run, cache: &Cache) -> Outcome<(Value, String)> {
@@ -128,10 +135,15 @@ fn one(plan: &Plan, run: &Run, cache: &Cache) -> Outcome<(Value, String)> {
         "test": run.test, "set": run.set.name, "fold": run.fold, "method": run.method, "tried": run.tried, "seed": run.seed,
         "valid": reached.valid, "epoch": reached.epoch, "seconds": reached.seconds,
     });
+    if plan.curves.is_some() {
+        line["curve"] = reached.curve.iter().map(curves::Point::json).collect();
+    }
     let mut says = reached.valid.map_or("diverged".into(), |valid| format!("valid {valid:.4}"));
-    for (metric, mean, per_list) in reached.test {
+    for (i, (metric, mean, per_list)) in reached.test.into_iter().enumerate() {
         says += &format!(", {metric} {:.4}", mean.unwrap_or(f64::NAN));
-        line["metrics"][&metric] = json!({ "mean": mean, "lists": per_list });
+        // Only the first metric is compared list by list.
+        line["metrics"][&metric] =
+            if i == 0 { json!({ "mean": mean, "lists": per_list }) } else { json!({ "mean": mean }) };
     }
     Ok((line, format!("{says}, {:.1} s", reached.seconds)))
 }

@@ -8,6 +8,11 @@
 //! tries = 2                                # of every method: the plan is refused if one has more or fewer
 //! seeds = [1, 2, 3]                        # the first makes the tries, all of them the tests
 //!
+//! [curves]                                 # optional: the learning curve of every run
+//! every = 10                               # epochs between two points
+//! objective = "song:gamma=1"               # followed on whole training lists, beside the metric on validation data; task rank only
+//! chooses = true                           # its last points choose the try instead of the metric
+//!
 //! [settings]                               # of every run, as in a config file
 //! model = "mf"
 //!
@@ -47,10 +52,30 @@ pub struct Plan {
     pub report: String,
     pub tries: usize,
     pub seeds: Vec<u64>,
+    /// Which learning curves the runs record, if any.
+    pub curves: Option<Curves>,
     #[serde(default)]
     pub settings: toml::Table,
     pub sets: Vec<Set>,
     pub methods: Vec<Method>,
+}
+
+/// Learning curves.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curves {
+    /// Epochs between two points.
+    #[serde(default = "one_epoch")]
+    pub every: u32,
+    /// An objective whose loss over the whole training lists is followed, too.
+    pub objective: Option<String>,
+    /// Whether that loss chooses the try instead of the metric on validation data.
+    #[serde(default)]
+    pub chooses: bool,
+}
+
+fn one_epoch() -> u32 {
+    1
 }
 
 /// What is trained.
@@ -164,6 +189,17 @@ impl Plan {
     fn check(&self) -> Result<(), String> {
         if self.seeds.is_empty() || self.sets.is_empty() || self.methods.is_empty() || self.about.is_empty() {
             return Err("expected `about`, and at least one seed, one set and one method".into());
+        }
+        if let Some(curves) = &self.curves {
+            if curves.every == 0 {
+                return Err("curves need at least one epoch between two points, found every = 0".into());
+            }
+            if curves.objective.is_some() && self.task != Task::Rank {
+                return Err("an objective is followed only where a model ranks rows (task = \"rank\")".into());
+            }
+            if curves.chooses && curves.objective.is_none() {
+                return Err("curves choose by an objective; expected `objective` beside `chooses`".into());
+            }
         }
         for method in &self.methods {
             if let Some((key, value)) = method.grid.iter().find(|(_, value)| !value.is_array()) {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
+use toprank_plots::{Series, curves};
 
 use super::plan::Plan;
 use crate::common::{Outcome, mean, mean_and_deviation, p_value};
@@ -81,9 +82,31 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
             let value = if row.name == chosen.name { format!("{value} ✓") } else { value };
             cells.insert((&set.name, row.name), value);
         }
+        precision_recall(folder, &set.name, &reported, &rows)?;
     }
     std::fs::write(folder.join("test.csv"), text)?;
     std::fs::write(folder.join("table.md"), matrix(plan, &cells)?)?;
+    Ok(())
+}
+
+/// The mean precision–recall curve of every method, if the interpolated precision at several levels of recall is reported.
+fn precision_recall(folder: &Path, set: &str, reported: &[&str], rows: &[Row]) -> Outcome {
+    let level = |metric: &str| metric.strip_prefix("iprec@")?.parse::<f64>().ok();
+    let levels: Vec<(usize, f64)> =
+        reported.iter().enumerate().filter_map(|(i, metric)| Some((i, level(metric)?))).collect();
+    if levels.len() < 2 {
+        return Ok(());
+    }
+    let series: Vec<Series> = rows
+        .iter()
+        .map(|row| Series {
+            name: row.name.into(),
+            points: levels.iter().map(|&(i, recall)| (recall, row.means[i])).collect(),
+        })
+        .collect();
+    let title = format!("{set}: interpolated precision on test data, mean over queries and seeds");
+    curves(&title, "recall", "precision", &series)
+        .save(&folder.join(format!("{set}-precision-recall.svg")))?;
     Ok(())
 }
 

@@ -2,7 +2,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::plan::Plan;
+use toprank::core::Policy;
+use toprank::objectives::Goal;
+use toprank::train::TrainerKind;
+
+use super::plan::{Plan, Task};
+use super::tasks::settings;
 use super::{Run, resumable::Run as _, tests as test_runs, tries};
 
 const PLAN: &str = r#"
@@ -81,4 +86,91 @@ fn the_test_data_are_evaluated_only_for_the_try_that_is_best_on_validation_data(
     let third = "dimensions = 16, learning-rate = 0.1";
     assert_eq!(found, BTreeMap::from([(7, third), (8, third)]));
     assert!(chosen.iter().all(|run| run.test && run.fold == 1));
+}
+
+/// The plans of the papers, by path.
+fn plans_of_the_papers() -> Vec<(String, Plan)> {
+    let bench = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
+    let mut plans = Vec::new();
+    for paper in ["paper000", "paper001"] {
+        for folder in std::fs::read_dir(bench.join(paper)).unwrap().map(|entry| entry.unwrap().path()) {
+            let Ok(files) = std::fs::read_dir(&folder) else { continue };
+            for file in files.map(|file| file.unwrap().path()) {
+                if file.extension().is_some_and(|ending| ending == "toml") {
+                    let path = file.to_str().unwrap().to_string();
+                    plans.push((path.clone(), Plan::read(&path).unwrap()));
+                }
+            }
+        }
+    }
+    plans
+}
+
+#[test]
+fn every_try_of_the_papers_plans_has_valid_settings() {
+    let plans = plans_of_the_papers();
+    assert!(plans.len() > 5, "{} plans", plans.len());
+    for (path, plan) in &plans {
+        let kind = match plan.task {
+            Task::Rank => TrainerKind::Rank,
+            Task::Recommend => TrainerKind::Recommend,
+            Task::Embed => TrainerKind::Embed,
+        };
+        let parse = |objective: &str| Goal::parse(objective, &Policy::default());
+        if let Some(followed) = plan.curves.as_ref().and_then(|curves| curves.objective.as_deref()) {
+            parse(followed).unwrap_or_else(|error| panic!("{path}: {error}"));
+        }
+        for run in tries(plan) {
+            let name = run.name();
+            let config = settings(plan, &run).and_then(|settings| Ok(settings.resolve(kind)?));
+            config.unwrap_or_else(|error| panic!("{path}: {name}: {error}"));
+            let objective = run.settings["objective"].as_str().unwrap();
+            parse(objective).unwrap_or_else(|error| panic!("{path}: {name}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn a_curve_is_the_mean_over_runs_and_ends_where_one_diverged() {
+    let with_curves = PLAN.replace("task = \"recommend\"", "task = \"rank\"").replace(
+        "tries = 4",
+        "tries = 4\ncurves = { every = 2, objective = \"song:gamma=1\", chooses = true }",
+    );
+    let plan = plan(&with_curves).unwrap();
+    let curve = |losses: &[f64]| -> Value {
+        losses.iter().enumerate().map(|(i, loss)| json!([2 * i, 8 * i, null, loss, loss / 2.0])).collect()
+    };
+    // The metric prefers the first try, the loss at the end of the curve the second one.
+    let runs = tries(&plan);
+    let of_song: Vec<&Run> = runs.iter().filter(|run| run.fold == 0 && run.method == "SONG").collect();
+    let lines: Vec<Value> = of_song
+        .iter()
+        .zip([(0.9, 0.7), (0.8, 0.2), (0.7, 0.5), (0.6, 0.6)])
+        .map(|(run, (valid, loss))| json!({ "run": run.name(), "valid": valid, "curve": curve(&[1.0, loss, loss, loss, loss, loss]) }))
+        .collect();
+    let chosen = test_runs(&plan, &lines);
+    assert!(chosen.len() == 2 && chosen.iter().all(|run| run.tried == of_song[1].tried));
+
+    let test = |method: &str, fold: usize, seed: u64, valid: Value, losses: &[f64]| {
+        json!({
+            "test": true, "set": "small", "method": method, "fold": fold, "seed": seed, "tried": "t", "valid": valid, "curve": curve(losses),
+        })
+    };
+    let mut lines = Vec::new();
+    for fold in 0..3 {
+        lines.push(test("SONG", fold, 7, json!(0.5), &[0.9, 0.5, 0.3]));
+        lines.push(test("SONG", fold, 8, json!(0.5), &[0.7, 0.1, 0.1]));
+        lines.push(test("BPR", fold, 7, json!(0.5), &[0.9, 0.5, 0.3]));
+        lines.push(test("BPR", fold, 8, json!(null), &[0.7]));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    super::curves::write(&plan, &lines, folder.path()).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let (points, ends) = (read("curves.csv"), read("ends.csv"));
+    assert!(points.contains("small,SONG,4,16,,0.20000,"), "{points}");
+    assert_eq!(points.lines().filter(|line| line.contains("BPR")).count(), 1, "{points}");
+    // (0.9 + 0.5 + 0.3)/3 and (0.7 + 0.1 + 0.1)/3; of BPR only the run that did not diverge.
+    assert!(ends.contains("small,SONG,6,0,0.43333,"), "{ends}");
+    assert!(ends.contains("small,BPR,6,3,0.56667,0.00000,"), "{ends}");
+    assert!(read("small-objective.svg").contains("SONG") && read("small-valid.svg").contains("BPR"));
 }

@@ -409,6 +409,11 @@ impl Job {
         learner.kept()?.score(Examples { lists: self.train.lists(), features: &*views.train })
     }
 
+    /// Scores of the training data under the model as it is now: what a learning curve follows.
+    pub fn present_train_scores(&self, learner: &dyn Learner, views: &Views) -> Result<Vec<f64>, TrainError> {
+        learner.present()?.score(Examples { lists: self.train.lists(), features: &*views.train })
+    }
+
     /// Lists and scores of the validation data under the model that a user gets, if there are any: those that training measured, or
     /// computed now where it has none.
     pub fn valid_scores(
