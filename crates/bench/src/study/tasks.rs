@@ -197,7 +197,7 @@ fn best<T: TrainingLoop + ?Sized>(trainer: &T) -> Outcome<(f64, u64)> {
 fn whole_loss(goal: &Goal, lists: &Lists, scores: &[f64]) -> Outcome<Option<f64>> {
     let mut out = Gradients::default();
     match goal.step(&Batch::all(lists, scores), &mut goal.state(lists)?, &mut out) {
-        Ok(_) => Ok(Some(out.loss)),
+        Ok(()) => Ok(Some(out.loss)),
         Err(GoalError::NotFinite { .. } | GoalError::Score { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
