@@ -26,8 +26,6 @@ mod memory;
 mod molecules;
 mod objective;
 mod pagerank;
-#[cfg(feature = "neural")]
-mod paper000;
 mod paper001;
 mod paper002;
 mod paper002_gfn;
@@ -79,7 +77,7 @@ const HARNESSES: &[Harness] = &[
     Harness { name: "quality", usage: "DATA RESULTS [--only TEXT] [--minutes N] [--with SETTINGS] | --table RESULTS TABLE", about: "objectives × models on learning-to-rank sets", run: quality::run },
     #[cfg(feature = "neural")]
     Harness { name: "top", usage: "DATA RESULTS [--minutes N] [--sets A,B] [--only A,B] [--with SETTINGS] | --table RESULTS FOLDER", about: "objectives on imbalanced binary and multi-label sets", run: top::run },
-    Harness { name: "study", usage: "PLAN RESULTS [--only TEXT] [--minutes N] | --table PLAN RESULTS FOLDER", about: "methods × sets by a plan: equal tries, chosen on validation data, tested once", run: study::run },
+    Harness { name: "study", usage: "PLAN RESULTS [--only TEXT] [--minutes N] | --table PLAN RESULTS FOLDER", about: "methods × sets by a plan: equal tries, chosen on validation data, tested once, with learning curves", run: study::run },
     Harness { name: "recommend", usage: "DATA RESULTS [--only TEXT] [--minutes N] [--seeds N] [--with SETTINGS] | --table RESULTS FOLDER", about: "objectives × recommenders on MovieLens", run: recommend::run },
     Harness { name: "recommend-speed", usage: "make FOLDER USERS ITEMS LENGTH | step FOLDER STEPS | bpr FOLDER EPOCHS [SETTING]… | rank FOLDER", about: "time of training recommenders and of full ranking", run: recommend_speed::run },
     #[cfg(feature = "neural")]
@@ -90,8 +88,6 @@ const HARNESSES: &[Harness] = &[
     Harness { name: "pagerank", usage: "make FILE NODES EDGES tail|core SEED | time FILE ERROR ROUNDS | scores FILE ERROR OUT | gradient QUERIES | growth", about: "time of PageRank and of its gradient", run: pagerank::run },
     Harness { name: "walks", usage: "[FOLDER]", about: "learned walks on Wikispeedia and MUSAE", run: walks::run },
     Harness { name: "memory", usage: "[THREADS]", about: "bytes a second that memory moves in a = b + s·c", run: memory::run },
-    #[cfg(feature = "neural")]
-    Harness { name: "paper000", usage: "moving-average|warm-up|full-lists|gamma-beta|faster [FOLDER]", about: "ablations of SONG in small", run: paper000::run },
     Harness { name: "paper001", usage: "[FOLDER]", about: "simulation of SOPRC's estimates", run: paper001::run },
     Harness { name: "paper002", usage: "[FOLDER] [GFN STEPS]", about: "supervised PageRank on generated graphs", run: paper002::run },
     Harness { name: "paper002-gfn", usage: "[FOLDER] [--steps N] [--queries N] [--lipschitz L] [--minutes N]", about: "GFN to convergence on generated graphs, resumable", run: paper002_gfn::run },

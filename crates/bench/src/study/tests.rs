@@ -2,12 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use toprank::core::Policy;
-use toprank::objectives::Goal;
-use toprank::train::TrainerKind;
-
-use super::plan::{Plan, Task};
-use super::tasks::settings;
+use super::plan::Plan;
 use super::{Run, resumable::Run as _, tests as test_runs, tries};
 
 const PLAN: &str = r#"
@@ -89,6 +84,7 @@ fn the_test_data_are_evaluated_only_for_the_try_that_is_best_on_validation_data(
 }
 
 /// The plans of the papers, by path.
+#[cfg(feature = "neural")]
 fn plans_of_the_papers() -> Vec<(String, Plan)> {
     let bench = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
     let mut plans = Vec::new();
@@ -106,8 +102,14 @@ fn plans_of_the_papers() -> Vec<(String, Plan)> {
     plans
 }
 
+#[cfg(feature = "neural")]
 #[test]
 fn every_try_of_the_papers_plans_has_valid_settings() {
+    use super::plan::Task;
+    use super::tasks::settings;
+    use toprank::core::Policy;
+    use toprank::objectives::Goal;
+    use toprank::train::TrainerKind;
     let plans = plans_of_the_papers();
     assert!(plans.len() > 5, "{} plans", plans.len());
     for (path, plan) in &plans {
