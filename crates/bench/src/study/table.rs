@@ -91,7 +91,7 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
 
 /// The mean precision–recall curve of every method, if the interpolated precision at several levels of recall is reported.
 fn precision_recall(folder: &Path, set: &str, reported: &[&str], rows: &[Row]) -> Outcome {
-    let level = |metric: &str| metric.strip_prefix("iprec@")?.parse::<f64>().ok();
+    let level = |metric: &str| metric.strip_prefix("iprec:recall=")?.parse::<f64>().ok();
     let levels: Vec<(usize, f64)> =
         reported.iter().enumerate().filter_map(|(i, metric)| Some((i, level(metric)?))).collect();
     if levels.len() < 2 {
