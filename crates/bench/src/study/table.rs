@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
+use toprank::core::Policy;
+use toprank::metrics::Measure;
 use toprank_plots::{Series, curves};
 
 use super::plan::Plan;
@@ -32,7 +34,8 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
     }
     tries.flush()?;
 
-    let reported: Vec<&str> = plan.report.split(',').map(str::trim).collect();
+    let measures = Measure::parse_all(&plan.report, &Policy::default())?;
+    let reported: Vec<&str> = measures.iter().map(Measure::name).collect();
     let mut text = String::from("set,method,seeds,valid,");
     for metric in &reported {
         write!(text, "{metric},")?;
