@@ -1,4 +1,4 @@
-"""What headline.py, six.py and tune.py share: sets, splits, methods, rows of a CSV."""
+"""What headline.py, six_sets.py and tune.py share: sets, splits, methods, rows of a CSV."""
 
 import csv
 import fcntl

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Six sets, 20 repeated stratified splits (3 to 1): trees by toprank's defaults beside LightGBM's.
 
-    python bench/auto/six.py run SHARED/data CSV [--toprank PATH] [--minutes 60] [--methods a,b]
-    python bench/auto/six.py table CSV
+    python bench/auto/six_sets.py run SHARED/data CSV [--toprank PATH] [--minutes 60] [--methods a,b]
+    python bench/auto/six_sets.py table CSV
 
 The splits are those of scikit-learn's StratifiedShuffleSplit(20, test_size=0.25, random_state=32); split k has the seed k for every
 model. Every fit is one row of the CSV; a row that is there is not computed again.
