@@ -41,6 +41,21 @@ pub static OF_LABELS: &[Member] = &[
         "model=trees:leaves=4:features=0.7 algorithm=logistic learning-rate=0.1 trees=600",
     ),
     member("linear-metric", "model=linear"),
+    member(
+        "mlp-slow",
+        "model=mlp:hidden=128:embed=none algorithm=logistic optimiser=adam learning-rate=0.001 epochs=200 patience=30 \
+         transforms=missing:to=mean,standardise weight-average=none",
+    ),
+    member(
+        "forest",
+        "model=trees:forest=yes:leaves=256:min-rows=1:l2=0:node-features=0.3:rows=0.632 algorithm=logistic trees=200 \
+         patience=0",
+    ),
+    member(
+        "extra-trees",
+        "model=trees:forest=yes:extra=yes:leaves=512:min-rows=1:l2=0:node-features=0.3:rows=1 algorithm=logistic trees=200 \
+         patience=0",
+    ),
 ];
 
 /// The portfolio of queries, whose items are ranked list by list.
