@@ -57,6 +57,8 @@ PLANS = {
         "average-slow-extra": trees("leaves=15:extra=yes", "--learning-rate", "0.03"),
         "average-node.3": trees("rows=0.7:node-features=0.3:leaves=15", "--learning-rate", "0.03"),
         "average-fast": [*TREES, "--learning-rate", "0.1"],
+        "average-extra-rows.5": trees("extra=yes:rows=0.5:node-features=0.4"),
+        "average-extra-l2=.3": trees("extra=yes:l2=0.3"),
     }),
     # 5,000 to 14,000 rows learn. `now`: 31 leaves, 20 rows per leaf, rate 0.1, all rows and features.
     "mid": (MID_SETS, {
