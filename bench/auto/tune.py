@@ -71,6 +71,15 @@ PLANS = {
         "mid-min10": trees("leaves=15:min-rows=10:l2=1:node-features=0.6:rows=0.7", "--learning-rate", "0.05"),
         "wide-l2=5": trees("min-rows=10:l2=5:node-features=0.5:rows=0.7", "--learning-rate", "0.05"),
     }),
+    # The same with averages, and with what won on small sets.
+    "mid2": (["mammography", "higgs-sample", "adbench-campaign", "a9a", "give-me-some-credit"], {
+        "average": TREES,
+        "small-default": trees("leaves=7:min-rows=5:l2=1:node-features=0.6:rows=0.7", "--learning-rate", "0.05"),
+        "small-extra": trees("leaves=7:min-rows=5:l2=1:node-features=0.6:rows=0.7:extra=yes", "--learning-rate", "0.05"),
+        "mid-slow": trees("leaves=15:min-rows=10:l2=1:node-features=0.6:rows=0.7", "--learning-rate", "0.05"),
+        "mid-extra": trees("leaves=15:min-rows=10:l2=1:node-features=0.6:rows=0.7:extra=yes", "--learning-rate", "0.05"),
+        "wide-slow": trees("min-rows=10:l2=1:node-features=0.6:rows=0.7", "--learning-rate", "0.05"),
+    }),
 }
 PEERS = ["lightgbm", "xgboost", "catboost"]
 
