@@ -27,18 +27,18 @@ pub static OF_LABELS: &[Member] = &[
     member("trees-metric", "model=trees trees=300"),
     member(
         "trees-slow",
-        "model=trees:features=0.5:leaves=15:min-rows=10 algorithm=logistic learning-rate=0.04 trees=600",
+        "model=trees:features=0.5:leaves=15:min-rows=10:extra=no algorithm=logistic learning-rate=0.04 trees=600",
     ),
     member("linear", "model=linear algorithm=logistic"),
     member("mlp-metric", "model=mlp"),
     member(
         "trees-deep",
-        "model=trees:features=0.3:leaves=63:min-rows=5:l2=5 algorithm=logistic learning-rate=0.05 trees=300",
+        "model=trees:features=0.3:leaves=63:min-rows=5:l2=5:extra=no algorithm=logistic learning-rate=0.05 trees=300",
     ),
     member("mlp-wide", "model=mlp:hidden=256-128:dropout=0.2 algorithm=logistic"),
     member(
         "trees-stumps",
-        "model=trees:leaves=4:features=0.7 algorithm=logistic learning-rate=0.1 trees=600",
+        "model=trees:leaves=4:features=0.7:extra=no algorithm=logistic learning-rate=0.1 trees=600",
     ),
     member("linear-metric", "model=linear"),
     member(
