@@ -91,7 +91,13 @@ fn killed_again_and_again_and_resumed_it_ends_in_the_same_bytes() {
     shell.ok(&few("-o whole.toprank"));
     let mut command = few("-o killed.toprank");
     let mut kills = 0;
-    let fits = ["trees-epochs-8.fold1", "trees-epochs-8.fold3", "linear-epochs-4.fold2", "mlp-epochs-3.fold1", "mlp-epochs-3.fold2"];
+    let fits = [
+        "trees-epochs-8.fold1",
+        "trees-epochs-8.fold3",
+        "linear-epochs-4.fold2",
+        "mlp-epochs-3.fold1",
+        "mlp-epochs-3.fold2",
+    ];
     for fit in fits {
         if shell.signalled(&command, "-KILL", &format!("killed.toprank.folds/{fit}"), 1).is_none() {
             kills += 1;

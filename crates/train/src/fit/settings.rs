@@ -442,9 +442,9 @@ settings! {
     /// Maximum number of boosting rounds of --model trees.
     "trees" or "n-estimators", "num-iterations" => trees: u32 { "N", EPOCHS, [Rank "by model: 300"], main }
     /// Maximum number of leaves of each tree.
-    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists, or 5,000 in one"] }
+    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists, or 5,000 in one; 15 for 5,000 to 20,000 in one"] }
     /// Minimum number of rows per leaf.
-    "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists, 5 for fewer than 5,000 in one"] }
+    "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists; 5 for fewer than 5,000 in one, 10 for fewer than 20,000"] }
     /// Feature transforms, fitted to the training data and stored in the model.
     "transforms" => transforms: String { "LIST", Range::Checked(check_transforms), [Rank "by model and data", Embed "missing:to=mean,standardise"] }
     /// Metric of validation.

@@ -24,6 +24,8 @@ Defaults that follow from the data, where the user sets nothing.
 | | `learning-rate` | `0.05` for trees | the same |
 | binary, multi-label, fewer than 5,000 rows | `model` | `trees:leaves=7:min-rows=5:l2=1:node-features=0.6:rows=0.7:extra=yes` where `trees` does not set them | best on held-out rows of 19 small sets (`bench/auto`, `bench/defaults`) |
 | | `learning-rate` | `0.05` for trees | the same |
+| binary, multi-label, from there to 20,000 rows | `model` | `trees:leaves=15:min-rows=10:l2=1:node-features=0.6:rows=0.7` where `trees` does not set them | best on held-out rows of five such sets (`bench/auto`) |
+| | `learning-rate` | `0.05` for trees | the same |
 | with preference pairs | `objective` | `ranknet` | it learns from pairs |
 | | `sampler` | `lists:batch=32` | both items of a pair are in the batch |
 | memory-mapped | `transforms` | `missing:to=mean,standardise` | rows are transformed when they are fetched |
@@ -63,13 +65,23 @@ const MOST_ROWS_OF_FOLDS: usize = 20_000;
 const FEW_ROWS: usize = 50_000;
 /// The same for the rows of one list.
 const FEW_ROWS_OF_LABELS: usize = 5_000;
+/// The same for rows of one list that are more than few: `bench/auto` measured 5,800 to 9,800.
+const SOME_ROWS_OF_LABELS: usize = 20_000;
 /// Rows from which an epoch of a network has enough steps for an average over a hundred of them.
 const MANY_ROWS_OF_NETWORKS: usize = 2_000;
 const RATE_OF_FEW_ROWS: f64 = 0.05;
 const TREES_OF_FEW_QUERIES: &[(&str, &str)] =
     &[("leaves", "7"), ("features", "0.5"), ("lists", "0.7"), ("min-rows", "50")];
-const TREES_OF_FEW_LABELS: &[(&str, &str)] =
-    &[("leaves", "7"), ("min-rows", "5"), ("l2", "1"), ("node-features", "0.6"), ("rows", "0.7"), ("extra", "yes")];
+const TREES_OF_FEW_LABELS: &[(&str, &str)] = &[
+    ("leaves", "7"),
+    ("min-rows", "5"),
+    ("l2", "1"),
+    ("node-features", "0.6"),
+    ("rows", "0.7"),
+    ("extra", "yes"),
+];
+const TREES_OF_SOME_LABELS: &[(&str, &str)] =
+    &[("leaves", "15"), ("min-rows", "10"), ("l2", "1"), ("node-features", "0.6"), ("rows", "0.7")];
 /// Parameters of trees that draw what a tree learns from: only one of them is set.
 const DRAWS: [&str; 3] = ["lists", "rows", "goss"];
 
@@ -103,11 +115,12 @@ impl Config {
             let averaged = trees && labels && chosen == Some(FOLDS);
             settings.early_stopping = if averaged { Some(AVERAGE) } else { chosen }.map(String::from);
         }
-        let (few, parameters) = match labels {
-            true => (FEW_ROWS_OF_LABELS, TREES_OF_FEW_LABELS),
-            false => (FEW_ROWS, TREES_OF_FEW_QUERIES),
+        let sizes: &[(usize, &[(&str, &str)])] = match labels {
+            true => &[(FEW_ROWS_OF_LABELS, TREES_OF_FEW_LABELS), (SOME_ROWS_OF_LABELS, TREES_OF_SOME_LABELS)],
+            false => &[(FEW_ROWS, TREES_OF_FEW_QUERIES)],
         };
-        if trees && rows < few {
+        let suited = sizes.iter().find(|(fewer_than, _)| rows < *fewer_than);
+        if let Some((_, parameters)) = suited.filter(|_| trees) {
             settings.learning_rate = given.learning_rate.or(Some(RATE_OF_FEW_ROWS));
             settings.model = Some(trees_of_few_rows(&given, parameters)?);
         }
@@ -297,7 +310,9 @@ mod tests {
         assert_eq!(one_list.model(), "trees:leaves=7:min-rows=5:l2=1:node-features=0.6:rows=0.7:extra=yes");
         let said = suited(&settings("trees:goss=0.2-0.1:l2=0", Some(31)), &lists(&[5], None));
         assert_eq!(said.model(), "trees:goss=0.2-0.1:l2=0:min-rows=5:node-features=0.6:extra=yes:leaves=31");
-        let large = lists(&[FEW_ROWS_OF_LABELS], None);
+        let some = suited(&settings("trees", None), &lists(&[FEW_ROWS_OF_LABELS], None));
+        assert_eq!(some.model(), "trees:leaves=15:min-rows=10:l2=1:node-features=0.6:rows=0.7");
+        let large = lists(&[SOME_ROWS_OF_LABELS], None);
         assert_eq!(suited(&settings("trees", None), &large).model(), "trees");
         let labels = lists(&[FEW_ROWS_OF_LABELS - 1; 3], Some(vec![0, 1, 2]));
         assert_eq!(suited(&settings("trees", None), &labels).learning_rate(), 0.05, "rows of one label");

@@ -475,8 +475,7 @@ impl Job {
         };
         let scoring = match (learner.kept()?, self.averaged.is_empty()) {
             (Scoring::Trees(trees), false) => {
-                let all: Vec<&Ensemble> =
-                    std::iter::once(trees.ensemble()).chain(&self.averaged).collect();
+                let all: Vec<&Ensemble> = std::iter::once(trees.ensemble()).chain(&self.averaged).collect();
                 Scoring::of_trees(Ensemble::mean(&all)?)?
             }
             (scoring, _) => scoring,
