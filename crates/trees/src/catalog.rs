@@ -19,6 +19,9 @@ pub struct Forest {
     pub boosting: Boosting,
     /// Penalty on the learned position biases, per row; default 0.
     pub bias_l2: f64,
+    /// Whether every tree learns from the gradient before the first tree (a random forest), not from what the trees before it
+    /// leave; default false.
+    pub forest: bool,
 }
 
 /// Every kind of trees.
@@ -66,6 +69,12 @@ const PARAMS: &[Param] = &[
         "0",
         "[0, ∞)",
         "Hessian sum at which a leaf counts as much as the nodes above it (path smoothing)",
+    ),
+    param(
+        "forest",
+        "no",
+        "yes or no",
+        "whether all trees learn from the gradient before the first one and are averaged (random forest), not boosted",
     ),
     param("max-delta", "0", "[0, ∞)", "maximum of |leaf| before the learning rate; 0: no limit"),
     param("lists", "1", "(0, 1]", "fraction of the lists drawn for each tree"),
@@ -213,7 +222,12 @@ fn make(spec: &Spec) -> Result<Box<Forest>, ParamError> {
         growth,
         ..Boosting::default()
     };
-    Ok(Box::new(Forest { bins, boosting, bias_l2: from_zero(spec, "bias-l2", 0.0)? }))
+    Ok(Box::new(Forest {
+        bins,
+        boosting,
+        bias_l2: from_zero(spec, "bias-l2", 0.0)?,
+        forest: word(spec, "forest", &[("no", false), ("yes", true)])?,
+    }))
 }
 
 #[cfg(test)]
@@ -256,6 +270,7 @@ mod tests {
             "node-features=0.5",
             "extra=yes",
             "smooth=1",
+            "forest=yes",
             "max-delta=1",
             "goss=0.2-0.1",
             "increasing=2",

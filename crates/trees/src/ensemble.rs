@@ -42,6 +42,42 @@ impl Ensemble {
         self.trees.truncate(rounds * self.outputs);
     }
 
+    /// One ensemble that scores as the mean of several does, at least one, with trees in the order of the ensembles.
+    ///
+    /// ```
+    /// use toprank_trees::{Ensemble, Tree};
+    /// let one = |value: f64| Ensemble { trees: vec![Tree::constant(value)], base: vec![value], ..Ensemble::new(0, 1) };
+    /// let mean = Ensemble::mean(&[&one(1.0), &one(4.0)]).unwrap();
+    /// let mut score = [0.0];
+    /// mean.score_row(&[], &mut score);
+    /// assert_eq!((score, mean.rounds()), ([2.0 * (1.0 + 4.0) / 2.0], 2));
+    /// ```
+    ///
+    /// # Errors
+    /// If there is none, or they differ in features or outputs.
+    pub fn mean(ensembles: &[&Ensemble]) -> Result<Ensemble, ModelError> {
+        let Some(first) = ensembles.first() else {
+            return Err(ModelError::new("no trees", "at least one ensemble"));
+        };
+        let mut mean = Ensemble::new(first.width, first.outputs);
+        let share = 1.0 / ensembles.len() as f64;
+        for ensemble in ensembles {
+            if (ensemble.width, ensemble.outputs) != (first.width, first.outputs) {
+                let words = |of: &Ensemble| format!("{} features and {} outputs", of.width, of.outputs);
+                return Err(ModelError::new(words(ensemble), words(first)));
+            }
+            mean.base.iter_mut().zip(&ensemble.base).for_each(|(mean, base)| *mean += share * base);
+            mean.trees.extend(ensemble.trees.iter().map(|tree| {
+                let mut tree = tree.clone();
+                tree.leaves.iter_mut().for_each(|leaf| *leaf *= share);
+                // A gain is worth as much as its tree.
+                tree.nodes.iter_mut().for_each(|node| node.gain *= share);
+                tree
+            }));
+        }
+        Ok(mean)
+    }
+
     /// Checks every tree ([`Tree::check`]) and the number of outputs.
     pub fn check(&self) -> Result<(), ModelError> {
         if self.outputs == 0

@@ -109,13 +109,18 @@ impl Train {
                     "--calibrate is fitted to scores of rows that the model was not trained on: expected --valid or --folds",
                 ));
             }
-            let chosen = ["folds", "part"].contains(&config.early_stopping()) && config.patience() > 0;
+            let chosen =
+                ["folds", "part", "average"].contains(&config.early_stopping()) && config.patience() > 0;
             let epochs = if config.model().starts_with("trees") { "boosting rounds" } else { "epochs" };
             note(
                 common,
                 match (chosen, config.early_stopping()) {
                     (true, "folds") => format!(
                         "no --valid: the number of {epochs} is chosen by five folds of the training data"
+                    ),
+                    (true, "average") => format!(
+                        "no --valid: the number of {epochs} is chosen by five folds of the training data, whose models are averaged \
+                         with the one on all rows"
                     ),
                     (true, _) => format!(
                         "no --valid: the number of {epochs} is chosen on a fifth of the training data"

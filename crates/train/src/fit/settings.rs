@@ -442,9 +442,9 @@ settings! {
     /// Maximum number of boosting rounds of --model trees.
     "trees" or "n-estimators", "num-iterations" => trees: u32 { "N", EPOCHS, [Rank "by model: 300"], main }
     /// Maximum number of leaves of each tree.
-    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists, or 5,000 in one"] }
+    "leaves" or "num-leaves" => leaves: u32 { "N", Range::Integers(2, 65_536), [Rank "by data: 31; 7 for fewer than 50,000 rows in lists, or 5,000 in one; 15 for 5,000 to 20,000 in one"] }
     /// Minimum number of rows per leaf.
-    "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists, 5 for fewer than 5,000 in one"] }
+    "min-rows" or "min-data-in-leaf", "min-child-samples" => min_rows: u32 { "N", Range::Integers(1, u32::MAX as u64), [Rank "by data: 20; 50 for fewer than 50,000 rows in lists; 5 for fewer than 5,000 in one, 10 for fewer than 20,000"] }
     /// Feature transforms, fitted to the training data and stored in the model.
     "transforms" => transforms: String { "LIST", Range::Checked(check_transforms), [Rank "by model and data", Embed "missing:to=mean,standardise"] }
     /// Metric of validation.
@@ -453,8 +453,8 @@ settings! {
     "valid-items" => valid_items: u32 { "N", Range::Any, [Recommend "by data: all unseen items"] }
     /// Early stopping: epochs without improvement on validation before training stops; 0 disables it.
     "patience" => patience: u32 { "N", Range::Any, [Rank "by model", Recommend "10", Embed "10"] }
-    /// What chooses the number of epochs (boosting rounds) where there are no validation data: five folds of the training data, one part of them (a fifth), or none, which trains all epochs. The model is then trained on all rows.
-    "early-stopping" => early_stopping: String { "WHERE", Range::OneOf(&["folds", "part", "none"]), [Rank "by data: folds up to 20,000 rows, else part; none with --epochs or --trees"] }
+    /// What chooses the number of epochs (boosting rounds) where there are no validation data: five folds of the training data, one part of them (a fifth), or none, which trains all epochs. The model is then trained on all rows; with average (trees only) it is the mean of that one and those of the five folds.
+    "early-stopping" => early_stopping: String { "WHERE", Range::OneOf(&["folds", "part", "none", "average"]), [Rank "by data: up to 20,000 rows folds, average for trees on binary data; else part; none with --epochs or --trees"] }
     /// Warm-up epochs with another objective, before those of the objective itself.
     "warm-up" => warm_up: u32 { "N", Range::Integers(0, 1_000_000), [Rank "0", Recommend "0", Embed "0"] }
     /// Objective of the warm-up (see `toprank objectives`).

@@ -106,6 +106,8 @@ pub struct Boost<'a> {
     places: Option<Learned>,
     /// Rounds of the trees it was warm-started from.
     before: usize,
+    /// What every tree of a random forest learns from: the scores before the first tree. `None`: trees are boosted.
+    unmoved: Option<Vec<f64>>,
 }
 
 /// What boosting starts with.
@@ -136,7 +138,7 @@ impl<'a> Boost<'a> {
         }
         let width = train.features.width();
         let Start { goal, from, positions } = start;
-        let bias_l2 = forest.bias_l2;
+        let (bias_l2, averaged) = (forest.bias_l2, forest.forest);
         let boosting = boosting(config, forest, width)?;
         let before = from.rounds();
         let scores = from.score(train.features)?;
@@ -153,6 +155,7 @@ impl<'a> Boost<'a> {
             boosting,
             data,
             before,
+            unmoved: None,
         };
         let objective = boost.derivatives.goal.objective();
         if before == 0 && objective.over_outputs() {
@@ -162,6 +165,7 @@ impl<'a> Boost<'a> {
             boost.derivatives.find_base(&mut boost.booster)?;
         }
         boost.derivatives.find_scale(&boost.booster.ensemble().base)?;
+        boost.unmoved = averaged.then(|| boost.booster.ensemble().base.repeat(train.features.rows()));
         if let (Some(examples), Some(data)) = (valid, &binning.valid) {
             let scores = boost.booster.ensemble().score(examples.features)?;
             boost.valid = Some(Watched { examples, data, scores, best: Vec::new() });
@@ -181,9 +185,10 @@ impl TrainingLoop for Boost<'_> {
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let outputs = self.booster.ensemble().outputs;
         let round = self.booster.ensemble().rounds() as u64 + 1;
+        let before_this_tree = self.unmoved.as_deref().unwrap_or(self.booster.scores());
         let scores = match &mut self.places {
-            None => self.booster.scores(),
-            Some(places) => places.add_to(self.booster.scores()),
+            None => before_this_tree,
+            Some(places) => places.add_to(before_this_tree),
         };
         let computed = self.derivatives.compute(scores, outputs, round)?;
         if self.common.position.total == 0 && self.before == 0 && computed.norm == 0.0 {
@@ -528,6 +533,20 @@ mod tests {
         let logistic = trained("objective = \"logistic\"\ntrees = 1", train.clone());
         assert!((logistic.base[0] - (share / (1.0 - share)).ln()).abs() < 1e-6);
         assert_eq!(trained("objective = \"lambdamart\"\ntrees = 1", train).base, [0.0]);
+    }
+
+    #[test]
+    fn trees_of_a_forest_all_learn_from_the_same_gradient() {
+        let forest = |parameters: &str| {
+            let text = format!(
+                "objective = \"logistic\"\ntrees = 3\nmodel = \"trees:forest=yes:min-rows=1{parameters}\""
+            );
+            trained(&text, data(30, 3)).trees
+        };
+        let same = forest("");
+        assert!(same.iter().all(|tree| tree.leaves == same[0].leaves && tree.nodes == same[0].nodes));
+        let drawn = forest(":rows=0.6");
+        assert!(drawn[0].leaves != drawn[1].leaves, "only what is drawn differs");
     }
 
     #[test]

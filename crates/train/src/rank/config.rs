@@ -10,6 +10,7 @@ use toprank_core::{ParamError, Spec, TrainingDefaults, catalog};
 use super::choice::{Choice, ModelKind, choose};
 use super::data_defaults::OBJECTIVE_OF_PAIRS;
 use super::models;
+use super::run::AVERAGE;
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::check_warm_up;
 
@@ -83,6 +84,10 @@ pub(super) fn model_with_leaves(settings: &Settings) -> Result<String, ParamErro
         if let Some((key, Some(number))) = own.into_iter().find(|(_, given)| given.is_some()) {
             let expected = "omitted, or given with --model trees: no other model has it";
             return Err(ParamError::new(key, &number.to_string(), expected));
+        }
+        if settings.early_stopping.as_deref() == Some(AVERAGE) {
+            let expected = "folds, part or none: only models of trees are averaged with those of the folds";
+            return Err(ParamError::new("early-stopping", AVERAGE, expected));
         }
         return Ok(model);
     }
@@ -209,6 +214,7 @@ mod tests {
             ("model = \"trees\"\noptimiser = \"adam\"", "optimiser must be omitted: trees are boosted"),
             ("model = \"trees:leaves=7\"\nleaves = 8", "leaves must be given once"),
             ("model = \"trees\"\nleaves = 1", "leaves must be 2 … 65536"),
+            ("model = \"mlp\"\nearly-stopping = \"average\"", "only models of trees are averaged"),
             ("model = \"trees\"\ntrees = 0", "trees must be an integer from 1 to 1000000, but is 0"),
             ("model = \"trees\"\ntrees = 5\nepochs = 6", "trees must be given once"),
             ("calibrate = \"plat\"", "unknown calibration \"plat\"; did you mean \"platt\"?"),

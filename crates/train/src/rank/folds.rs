@@ -33,8 +33,11 @@ use toprank_core::{Lists, ParamError, Policy};
 use toprank_data::split::{self, Part};
 use toprank_data::{Dataset, ReadError};
 use toprank_metrics::{Better, EvaluateError, Measure, evaluate};
+use toprank_trees::Ensemble;
 
 use super::job::{Data, Job, Learner, Views};
+use super::run::{AVERAGE, ONE_PART};
+use super::scoring::{self, Scoring};
 use crate::error::TrainError;
 use crate::fit::curve::Record;
 use crate::fit::engine::Examples;
@@ -170,7 +173,12 @@ impl Fold {
             true => learner.records().iter().enumerate().map(value).collect(),
             false => Vec::new(),
         };
-        Ok(Held { scores, scales, curve })
+        let kept = config.early_stopping() == AVERAGE && config.folds() == 0;
+        let trees = match kept.then(|| learner.present()).transpose()? {
+            Some(Scoring::Trees(trees)) => Some(trees.ensemble().clone()),
+            _ => None,
+        };
+        Ok(Held { scores, scales, curve, trees })
     }
 }
 
@@ -217,6 +225,8 @@ pub struct Held {
     scales: Vec<Scale>,
     /// The metric of validation after each epoch, NaN where it is undefined; empty: nothing was validated on.
     curve: Vec<f64>,
+    /// The trees of all rounds, where the model is an average with them.
+    trees: Option<Ensemble>,
 }
 
 /// Which fold of what a file is of.
@@ -226,6 +236,8 @@ struct Header {
     config: Config,
     inputs: Fingerprint,
     fold: u32,
+    /// Features that its trees were learned from; 0: it keeps none.
+    width: usize,
 }
 
 impl Held {
@@ -238,12 +250,14 @@ impl Held {
         inputs: &Fingerprint,
     ) -> Result<(), TrainError> {
         let scales: Vec<f64> = self.scales.iter().flat_map(|scale| [scale.mean, scale.spread]).collect();
-        let tensors = [
+        let mut tensors = vec![
             Tensor::flat("scores", &self.scores),
             Tensor::flat("scales", scales),
             Tensor::flat("curve", &self.curve),
         ];
-        let header = Header { config: config.clone(), inputs: inputs.clone(), fold: fold.number };
+        tensors.extend(self.trees.iter().flat_map(scoring::tree_tensors));
+        let width = self.trees.as_ref().map_or(0, |trees| trees.width);
+        let header = Header { config: config.clone(), inputs: inputs.clone(), fold: fold.number, width };
         container::save(path, KIND, &header, &tensors)
     }
 
@@ -264,7 +278,11 @@ impl Held {
             return Err(stored.wrong(format!("the number {value} in a fold"), "finite numbers"));
         }
         let scales = scales.as_chunks::<2>().0.iter().map(|&[mean, spread]| Scale { mean, spread }).collect();
-        Ok(Held { scores, scales, curve: stored.f64("curve")? })
+        let trees = match header.width {
+            0 => None,
+            width => Some(scoring::load_trees(&stored, width)?),
+        };
+        Ok(Held { scores, scales, curve: stored.f64("curve")?, trees })
     }
 }
 
@@ -446,10 +464,10 @@ impl CrossValidation {
         Ok(CrossValidation { folds: folds(config, data)?, measures, held: Vec::new(), of_epochs: false })
     }
 
-    /// Divides the data to choose the number of epochs; `one`: only the first fold is held out.
-    pub fn of_epochs(config: &Config, data: &Dataset, one: bool) -> Result<CrossValidation, ParamError> {
+    /// Divides the data to choose the number of epochs; with `part` only the first fold is held out.
+    pub fn of_epochs(config: &Config, data: &Dataset) -> Result<CrossValidation, ParamError> {
         let mut folds = k_folds(FOLDS_OF_EPOCHS, config.seed(), data)?;
-        if one {
+        if config.early_stopping() == ONE_PART {
             folds.truncate(1);
         }
         Ok(CrossValidation { folds, measures: Vec::new(), held: Vec::new(), of_epochs: true })
@@ -487,6 +505,13 @@ impl CrossValidation {
         let curves: Vec<&[f64]> =
             self.held.iter().map(|held| &*held.curve).filter(|curve| !curve.is_empty()).collect();
         best_of_mean(&curves, better)
+    }
+
+    /// The trees of every fold, at most so many rounds of them, where the model is an average with them.
+    pub fn take_trees(&mut self, rounds: u32) -> Vec<Ensemble> {
+        let mut kept: Vec<Ensemble> = self.held.iter_mut().filter_map(|held| held.trees.take()).collect();
+        kept.iter_mut().for_each(|trees| trees.truncate(rounds as usize));
+        kept
     }
 
     /// True if only the number of epochs is wanted.
@@ -574,6 +599,7 @@ mod tests {
                 scores: fold.test.entries(data).into_iter().map(score).collect(),
                 scales: Scale::of(&fold.train.take(data).lists, &train),
                 curve: (0..6).map(|epoch| -f64::from(fold.number.abs_diff(epoch))).collect(),
+                trees: None,
             }
         };
         folds.iter().map(of).collect()

@@ -179,6 +179,8 @@ pub struct Job {
     inputs: Fingerprint,
     /// Fewer epochs than the config allows, where folds have found how many are best.
     epochs: Option<u32>,
+    /// Trees that the model is averaged with.
+    averaged: Vec<Ensemble>,
 }
 
 /// The features of a job as its model sees them.
@@ -296,6 +298,7 @@ impl Job {
             graphs,
             from,
             epochs: None,
+            averaged: Vec::new(),
         })
     }
 
@@ -313,6 +316,11 @@ impl Job {
     /// the whole run, cut off.
     pub fn limit_epochs(&mut self, epochs: u32) {
         self.epochs = Some(epochs);
+    }
+
+    /// The model will be the mean of the one that is trained and these.
+    pub(crate) fn average_with(&mut self, trees: Vec<Ensemble>) {
+        self.averaged = trees;
     }
 
     /// True if trees are trained.
@@ -470,7 +478,14 @@ impl Job {
             reached: Reached::by(as_loop(learner), lists, rows),
             about: About { position_bias: learner.position_bias(), ..self.about() },
         };
-        Ok(Model::new(header, learner.kept()?, &self.probes))
+        let scoring = match (learner.kept()?, self.averaged.is_empty()) {
+            (Scoring::Trees(trees), false) => {
+                let all: Vec<&Ensemble> = std::iter::once(trees.ensemble()).chain(&self.averaged).collect();
+                Scoring::of_trees(Ensemble::mean(&all)?)?
+            }
+            (scoring, _) => scoring,
+        };
+        Ok(Model::new(header, scoring, &self.probes))
     }
 }
 

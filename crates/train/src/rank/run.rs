@@ -5,7 +5,8 @@ From data to a finished model: folds, the model itself, calibration. The command
 folds (k models, each without one fold) ─▶ the model on all rows ─▶ calibration on out-of-fold or validation scores
 ```
 
-Without validation data and without folds the number of epochs is chosen by folds of its own, as the setting `early-stopping` says.
+Without validation data and without folds the number of epochs is chosen by folds of its own, as the setting `early-stopping` says. With
+`average` the models of these folds are kept: the model is the mean of theirs and the one on all rows (bagging, Breiman 1996).
 */
 
 use std::sync::Arc;
@@ -78,10 +79,12 @@ impl Trained {
 pub(crate) const FOLDS: &str = "folds";
 /// See [`FOLDS`].
 pub(crate) const ONE_PART: &str = "part";
+/// Folds, whose models are averaged with the one on all rows.
+pub(crate) const AVERAGE: &str = "average";
 
 /// True if folds are to choose the number of epochs: nothing else would stop training in time.
 fn chooses_epochs(config: &Config, train: &Data, valid: Option<&Data>) -> bool {
-    let asked = [FOLDS, ONE_PART].contains(&config.early_stopping());
+    let asked = [FOLDS, ONE_PART, AVERAGE].contains(&config.early_stopping());
     let in_memory = matches!(train, Data::Memory(_));
     asked && config.patience() > 0 && config.folds() == 0 && valid.is_none() && in_memory
 }
@@ -108,7 +111,7 @@ impl Run<'_> {
                 let data = train.into_memory()?;
                 let held_out = valid.map(Data::into_memory).transpose()?.map(Arc::new);
                 let mut folds = match k {
-                    0 => CrossValidation::of_epochs(config, &data, config.early_stopping() == ONE_PART)?,
+                    0 => CrossValidation::of_epochs(config, &data)?,
                     _ => CrossValidation::plan(config, &data, fold_metrics)?,
                 };
                 if let (Some(files), Some(folds)) = (&files, &fold_files) {
@@ -138,11 +141,13 @@ impl Run<'_> {
             None => Job::new(config, train, valid)?,
             Some(from) => Job::warm_started(config, from, train, valid)?,
         };
+        let mut folds = folds;
         let better = config.measure()?.metric().better();
         if let (Some((epochs, value)), true) =
             (folds.as_ref().and_then(|folds| folds.best_epoch(better)), !job.is_validated())
         {
             job.limit_epochs(epochs);
+            job.average_with(folds.as_mut().map(|folds| folds.take_trees(epochs)).unwrap_or_default());
             let metric = config.valid_metric();
             let words = if job.is_of_trees() { "boosting rounds" } else { "epochs" };
             callbacks.note(&format!(
@@ -247,5 +252,62 @@ impl Tunable for TuningData {
             run(train.take(&self.train).into(), test.take(&self.train).into())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toprank_core::Stream;
+    use toprank_data::Matrix;
+    use toprank_trees::Ensemble;
+
+    use super::*;
+
+    /// One list whose relevant rows have a greater first feature, with noise.
+    fn data(rows: usize) -> Dataset {
+        let mut random = Stream::new(1, "averages").open();
+        let values: Vec<f32> = (0..rows * 2).map(|_| random.unit() as f32).collect();
+        let labels = (0..rows)
+            .map(|row| f32::from(u8::from(f64::from(values[2 * row]) + random.unit() > 1.3)))
+            .collect();
+        Dataset {
+            lists: Lists::from_lengths(&[rows], labels),
+            features: Matrix::Dense { width: 2, values },
+            ..Dataset::default()
+        }
+    }
+
+    fn trees(early_stopping: &str) -> Ensemble {
+        let settings = Settings {
+            model: Some("trees".into()),
+            objective: Some("auprc".into()),
+            early_stopping: Some(early_stopping.into()),
+            ..Settings::default()
+        };
+        let data = data(120);
+        let config = settings.resolve(TrainerKind::Rank).unwrap().suited_to(&data.lists).unwrap();
+        let run = Run {
+            config: &config,
+            train: data.into(),
+            valid: None,
+            from: None,
+            fold_metrics: None,
+            files: None,
+        };
+        run.train(&mut ()).unwrap().model.scoring().trees().unwrap().ensemble().clone()
+    }
+
+    #[test]
+    fn an_average_is_the_mean_of_the_model_on_all_rows_and_those_of_the_folds() {
+        let (alone, mean) = (trees("folds"), trees("average"));
+        let rounds = alone.rounds();
+        assert!(mean.rounds() > rounds && mean.rounds() <= 6 * rounds, "{} of {rounds}", mean.rounds());
+        for (own, shared) in alone.trees.iter().zip(&mean.trees) {
+            assert_eq!(own.nodes.len(), shared.nodes.len());
+            for (leaf, part) in own.leaves.iter().zip(&shared.leaves) {
+                assert!((leaf / 6.0 - part).abs() < 1e-12, "a sixth of the mean is the model on all rows");
+            }
+        }
+        assert_eq!(trees("average").trees, mean.trees);
     }
 }

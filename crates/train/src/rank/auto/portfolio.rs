@@ -24,21 +24,36 @@ pub struct Member {
 pub static OF_LABELS: &[Member] = &[
     member("trees", "model=trees algorithm=logistic trees=300"),
     member("mlp", "model=mlp algorithm=logistic"),
+    member(
+        "extra-trees",
+        "model=trees:forest=yes:extra=yes:leaves=512:min-rows=1:l2=0:node-features=0.3:rows=1 algorithm=logistic trees=200 \
+         patience=0",
+    ),
+    member(
+        "forest",
+        "model=trees:forest=yes:leaves=256:min-rows=1:l2=0:node-features=0.3:rows=0.632 algorithm=logistic trees=200 \
+         patience=0",
+    ),
     member("trees-metric", "model=trees trees=300"),
     member(
         "trees-slow",
-        "model=trees:features=0.5:leaves=15:min-rows=10 algorithm=logistic learning-rate=0.04 trees=600",
+        "model=trees:features=0.5:leaves=15:min-rows=10:extra=no algorithm=logistic learning-rate=0.04 trees=600",
+    ),
+    member(
+        "mlp-slow",
+        "model=mlp:hidden=128:embed=none algorithm=logistic optimiser=adam learning-rate=0.001 epochs=200 patience=30 \
+         transforms=missing:to=mean,standardise weight-average=none",
     ),
     member("linear", "model=linear algorithm=logistic"),
-    member("mlp-metric", "model=mlp"),
     member(
         "trees-deep",
-        "model=trees:features=0.3:leaves=63:min-rows=5:l2=5 algorithm=logistic learning-rate=0.05 trees=300",
+        "model=trees:features=0.3:leaves=63:min-rows=5:l2=5:extra=no algorithm=logistic learning-rate=0.05 trees=300",
     ),
+    member("mlp-metric", "model=mlp"),
     member("mlp-wide", "model=mlp:hidden=256-128:dropout=0.2 algorithm=logistic"),
     member(
         "trees-stumps",
-        "model=trees:leaves=4:features=0.7 algorithm=logistic learning-rate=0.1 trees=600",
+        "model=trees:leaves=4:features=0.7:extra=no algorithm=logistic learning-rate=0.1 trees=600",
     ),
     member("linear-metric", "model=linear"),
 ];
