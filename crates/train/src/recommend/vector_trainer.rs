@@ -1,5 +1,5 @@
 /*!
-The trainer of recommenders, in the [`TrainingLoop`].
+The trainer of vectors of users and items, in the [`TrainingLoop`].
 
 ```text
 each step: draw users and items ─▶ gather their rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse optimiser
@@ -13,28 +13,28 @@ A step is a function of (config, data, step, what the checkpoint holds). Forms t
 use std::ops::Range;
 use std::sync::Arc;
 
-use toprank_core::{Block, Choices, ParamError, Role, Stream, vectorised};
+use toprank_core::{Block, Choices, Role, Stream, vectorised};
 use toprank_embeddings::{
-    BatchView, EmbeddingModel, PairScorer, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table,
+    BatchView, EmbeddingKind, EmbeddingModel, PairScorer, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table,
     TableError, TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 
 use super::config::{Feedback, dense_optimiser, row_rule};
 use super::evaluate::{History, evaluate_part, evaluate_sampled, popular};
-use super::file::Recommender;
-use super::interactions::{Interactions, Known, labelled};
+use super::file::{Recommender, Scorer};
+use super::interactions::{Interactions, labelled};
+use super::trainer::fingerprint;
 use super::rows::RowOptimiser;
 use crate::error::TrainError;
 use crate::fit::flat::{check_finite, optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
 use crate::fit::sampler::{self, Sampler};
-use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::settings::Config;
 use crate::fit::stages::{Stages, continues_after_warm_up};
 use crate::fit::training_loop::{Computed, LoopState, Position, TrainingLoop, accessors};
-use crate::fit::tune::Tunable;
 use crate::store::container::{Stored, Tensor, numbers};
-use crate::store::fingerprint::{Content, Fingerprint, Input};
+use crate::store::fingerprint::Fingerprint;
 use crate::store::header::Reached;
 
 /// The two tables of rows, by the names of their tensors.
@@ -131,8 +131,8 @@ struct Work {
     aside: Option<State>,
 }
 
-/// A recommender in training.
-pub struct Trainer<'a> {
+/// Vectors of users and items in training.
+pub struct VectorTrainer<'a> {
     common: LoopState,
     pub(super) data: &'a Interactions,
     learned: Choices,
@@ -245,43 +245,32 @@ fn backward(
     model.backward(view, tape, dscore, Slopes { users, items, weights });
 }
 
-impl<'a> Trainer<'a> {
-    /// A recommender at its beginning.
+impl<'a> VectorTrainer<'a> {
+    /// A recommender at its beginning, its tables in `place`: rows, both means of the optimiser, the best rows so far. The
+    /// recommender and the checkpoints do not depend on it.
     ///
     /// # Errors
-    /// If a setting does not suit the data, or there is nothing to learn from.
-    pub fn new(config: &Config, data: &'a Interactions) -> Result<Trainer<'a>, TrainError> {
-        Trainer::new_in(config, data, &TableStorage::Memory)
-    }
-
-    /// The same with its tables in `place`: rows, both means of the optimiser, the best rows so far. The recommender and the
-    /// checkpoints do not depend on it.
-    ///
-    /// # Errors
-    /// As in [`Trainer::new`], or if there is not enough memory or disk space.
+    /// If a setting does not suit the data, there is nothing to learn from, or there is not enough memory or disk space.
     pub fn new_in(
         config: &Config,
+        kind: &dyn EmbeddingKind,
         data: &'a Interactions,
         place: &TableStorage,
-    ) -> Result<Trainer<'a>, TrainError> {
+    ) -> Result<VectorTrainer<'a>, TrainError> {
         let common = LoopState::new(config)?;
-        if data.train.pairs() == 0 {
-            let found = format!("{} users, no pair", data.users.len());
-            return Err(TrainError::unsuitable(Input::Data, &found, "users with items they interacted with"));
-        }
         let shape = data.shape();
-        let model: Arc<dyn EmbeddingModel> = toprank_embeddings::parse(config.model())?.build(&shape)?.into();
+        let model: Arc<dyn EmbeddingModel> = kind.build(&shape)?.into();
         let learned = data.learned(config);
-        let (_, kind) = sampler::parse(config.sampler())?;
+        let (_, sampler) = sampler::parse(config.sampler())?;
         let rows = row_optimisers(config, &*model, &shape, place)?;
         let two_steps = rows[0].needs_previous();
         let stages =
-            Stages::new(config, two_steps, |policy, seed| kind.open_choices(&learned, policy, seed))?;
+            Stages::new(config, two_steps, |policy, seed| sampler.open_choices(&learned, policy, seed))?;
         stages.check_two_steps(two_steps)?;
         let buffer = || Parameters::zeroed(&*model, &shape, place);
         let mut parameters = buffer()?;
         parameters.start(&*model, config.seed());
-        Ok(Trainer {
+        Ok(VectorTrainer {
             held: labelled(&data.valid, Feedback::of(config)),
             spare: (data.valid.pairs() > 0).then(buffer).transpose()?,
             place: place.clone(),
@@ -320,7 +309,8 @@ impl<'a> Trainer<'a> {
             }
         };
         let reached = Reached::by(self, self.data.users.len(), self.data.train.pairs());
-        Ok(Recommender::new(&self.common.config, reached, self.data.clone(), Arc::clone(&self.model), kept))
+        let scorer = Scorer::Vectors { model: Arc::clone(&self.model), parameters: kept };
+        Ok(Recommender::new(&self.common.config, reached, self.data.clone(), scorer))
     }
 
     /// A buffer for a copy of the parameters: that of the best so far if nobody else uses it, else the spare one.
@@ -345,7 +335,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-impl TrainingLoop for Trainer<'_> {
+impl TrainingLoop for VectorTrainer<'_> {
     accessors!(common, stages);
 
     fn compute(&mut self) -> Result<Computed, TrainError> {
@@ -518,43 +508,6 @@ impl TrainingLoop for Trainer<'_> {
     }
 }
 
-impl Tunable for Interactions {
-    fn config(&self, settings: &Settings) -> Result<Config, ParamError> {
-        settings.resolve(TrainerKind::Recommend)
-    }
-
-    fn fingerprint(&self) -> Fingerprint {
-        fingerprint(self)
-    }
-
-    fn train(
-        &self,
-        config: &Config,
-        each: &mut dyn FnMut(&mut dyn TrainingLoop) -> Result<(), TrainError>,
-    ) -> Result<(), TrainError> {
-        each(&mut Trainer::new(config, self)?)
-    }
-}
-
-/// Every pair and label of all parts, their order in time, the names and the features.
-fn fingerprint(data: &Interactions) -> Fingerprint {
-    let known = |content: &mut Content, known: &Known| {
-        content.texts(known.columns.iter().map(String::as_str));
-        content.floats(&known.values);
-    };
-    Fingerprint::default()
-        .with(Input::Data, |content| {
-            content.choices(&data.train);
-            content.numbers(&data.later);
-            content.names(Some(&data.users));
-            content.names(Some(&data.items));
-        })
-        .with(Input::Valid, |content| content.choices(&data.valid))
-        .with(Input::Test, |content| content.choices(&data.test))
-        .with_some(Input::UserFeatures, data.user_features.as_ref(), known)
-        .with_some(Input::ItemFeatures, data.item_features.as_ref(), known)
-}
-
 /// One number per item, by which what is known of chosen items is looked up; between two calls all 0 and all 1.
 #[derive(Default)]
 pub(super) struct Lookup {
@@ -633,12 +586,13 @@ fn row_optimisers(
 }
 
 /// Bytes of all tables of a run that learns these vectors: rows, the means of each, the best rows so far.
-///
-/// # Errors
-/// If the model does not suit the data.
-pub fn table_bytes(config: &Config, data: &Interactions) -> Result<u64, TrainError> {
+pub(super) fn table_bytes(
+    config: &Config,
+    kind: &dyn EmbeddingKind,
+    data: &Interactions,
+) -> Result<u64, TrainError> {
     let shape = data.shape();
-    let [user, item] = toprank_embeddings::parse(config.model())?.build(&shape)?.widths();
+    let [user, item] = kind.build(&shape)?.widths();
     let numbers = (shape.users * user + shape.items * item) as u64;
     Ok(4 * (2 + RowOptimiser::tables(row_rule(config)?)) * numbers)
 }
