@@ -5,18 +5,29 @@ Cost: a dot product per pair (if scores are dot products), whatever the number o
 */
 
 use rayon::prelude::*;
-use toprank_core::vectorised;
+use toprank_core::{Choices, vectorised};
 
+use crate::items::{ItemModel, ItemParameters};
 use crate::model::{EmbeddingModel, Shape};
-use crate::rank::{ready_items, ready_users};
+use crate::rank::{Ranker, ready_items, ready_users};
 
 /// Users of one task.
 const USERS_AT_ONCE: usize = 64;
 /// Items whose scores are summed side by side.
 const ACROSS: usize = 16;
 
-/// A model with the precomputed vectors of all items, row after row.
-pub struct PairScorer<'a> {
+/// A model, ready to score some items of each user.
+pub struct PairScorer<'a>(By<'a>);
+
+/// What scores.
+enum By<'a> {
+    /// Vectors, those of all items precomputed, row after row.
+    Vectors(Vectors<'a>),
+    /// The items of a history: all are scored, and some are taken.
+    Histories(Ranker<'a>),
+}
+
+struct Vectors<'a> {
     model: &'a dyn EmbeddingModel,
     shape: Shape<'a>,
     weights: &'a [f32],
@@ -41,7 +52,17 @@ impl<'a> PairScorer<'a> {
         users: &'a [f32],
         items: &[f32],
     ) -> PairScorer<'a> {
-        PairScorer { model, shape, weights, users, items: ready_items(model, &shape, weights, items) }
+        let items = ready_items(model, &shape, weights, items);
+        PairScorer(By::Vectors(Vectors { model, shape, weights, users, items }))
+    }
+
+    /// A scorer by an item model: user `u` is the one of `histories`.
+    pub fn of_histories(
+        model: &'a dyn ItemModel,
+        parameters: &'a ItemParameters,
+        histories: &'a Choices,
+    ) -> PairScorer<'a> {
+        PairScorer(By::Histories(Ranker::of_histories(model, parameters, histories)))
     }
 
     /// Calls `each` with every user of `users`, the items that `choose` writes for it and its scores of these, in their order. Users
@@ -53,33 +74,52 @@ impl<'a> PairScorer<'a> {
         choose: impl Fn(usize, &mut Vec<u32>) + Sync,
         each: impl Fn(usize, &[u32], &mut [f32]) -> R + Sync,
     ) -> Vec<R> {
-        let [of_user, of_item] = self.model.ready_widths();
         let blocks: Vec<Vec<R>> = users
             .par_chunks(USERS_AT_ONCE)
             .enumerate()
-            .map_init(Work::default, |Work { items, rows, scores }, (block, ids)| {
-                let ready = ready_users(self.model, &self.shape, self.weights, self.users, ids);
-                let users = ready.chunks_exact(of_user).zip(block * USERS_AT_ONCE..);
-                let done = users.map(|(user, d)| {
-                    items.clear();
-                    choose(d, items);
-                    scores.clear();
-                    scores.resize(items.len(), 0.0);
-                    if self.model.is_product() {
-                        dots(user, &self.items, items, scores);
-                    } else {
-                        rows.clear();
-                        for &item in &*items {
-                            rows.extend_from_slice(&self.items[item as usize * of_item..][..of_item]);
+            .map_init(Work::default, |work, (block, ids)| {
+                let mut scored = Vec::with_capacity(ids.len());
+                let prepared = match &self.0 {
+                    By::Vectors(by) => ready_users(by.model, &by.shape, by.weights, by.users, ids),
+                    By::Histories(_) => Vec::new(),
+                };
+                for (at, id) in ids.iter().enumerate() {
+                    let d = block * USERS_AT_ONCE + at;
+                    work.items.clear();
+                    choose(d, &mut work.items);
+                    match &self.0 {
+                        By::Vectors(by) => by.scores(&prepared, at, work),
+                        By::Histories(by) => {
+                            by.scores(std::slice::from_ref(id), &mut work.rows);
+                            work.scores.clear();
+                            work.scores.extend(work.items.iter().map(|&item| work.rows[item as usize]));
                         }
-                        self.model.all_scores(self.weights, user, rows, scores);
                     }
-                    each(d, items, scores)
-                });
-                done.collect()
+                    scored.push(each(d, &work.items, &mut work.scores));
+                }
+                scored
             })
             .collect();
         blocks.into_iter().flatten().collect()
+    }
+}
+
+impl Vectors<'_> {
+    /// Scores of the chosen items for one of the users of a block.
+    fn scores(&self, prepared: &[f32], at: usize, Work { items, rows, scores }: &mut Work) {
+        let [of_user, of_item] = self.model.ready_widths();
+        let user = &prepared[at * of_user..][..of_user];
+        scores.clear();
+        scores.resize(items.len(), 0.0);
+        if self.model.is_product() {
+            dots(user, &self.items, items, scores);
+        } else {
+            rows.clear();
+            for &item in &*items {
+                rows.extend_from_slice(&self.items[item as usize * of_item..][..of_item]);
+            }
+            self.model.all_scores(self.weights, user, rows, scores);
+        }
     }
 }
 

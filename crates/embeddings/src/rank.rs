@@ -5,8 +5,9 @@ Cost: one matrix product per block of users (if scores are dot products), then o
 */
 
 use rayon::prelude::*;
-use toprank_core::vectorised;
+use toprank_core::{Choices, vectorised};
 
+use crate::items::{ItemModel, ItemParameters};
 use crate::model::{EmbeddingModel, Shape};
 use crate::panels::Panels;
 
@@ -78,14 +79,18 @@ pub(crate) fn ready_users(
     ready
 }
 
-/// A model with the precomputed vectors of all items.
+/// A model, ready to score all items.
 pub struct Ranker<'a> {
-    model: &'a dyn EmbeddingModel,
-    shape: Shape<'a>,
-    weights: &'a [f32],
-    users: &'a [f32],
-    items: Items,
+    by: By<'a>,
     count: usize,
+}
+
+/// What scores.
+enum By<'a> {
+    /// Vectors of users and items.
+    Vectors { model: &'a dyn EmbeddingModel, shape: Shape<'a>, weights: &'a [f32], users: &'a [f32], items: Items },
+    /// The items of a history.
+    Histories { model: &'a dyn ItemModel, parameters: &'a ItemParameters, histories: &'a Choices },
 }
 
 /// Precomputed items.
@@ -109,7 +114,16 @@ impl<'a> Ranker<'a> {
         let all = ready_items(model, &shape, weights, items);
         let items =
             if model.is_product() { Items::Panels(Panels::new(&all, ready)) } else { Items::Rows(all) };
-        Ranker { model, shape, weights, users, items, count }
+        Ranker { by: By::Vectors { model, shape, weights, users, items }, count }
+    }
+
+    /// A ranker by an item model: user `u` is the one of `histories`.
+    pub fn of_histories(
+        model: &'a dyn ItemModel,
+        parameters: &'a ItemParameters,
+        histories: &'a Choices,
+    ) -> Ranker<'a> {
+        Ranker { by: By::Histories { model, parameters, histories }, count: histories.item_count }
     }
 
     /// Number of items.
@@ -126,8 +140,7 @@ impl<'a> Ranker<'a> {
             .par_chunks(at_once)
             .enumerate()
             .map_init(Vec::new, |scores: &mut Vec<f32>, (block, ids)| {
-                let ready = ready_users(self.model, &self.shape, self.weights, self.users, ids);
-                let stride = self.scores(&ready, ids.len(), scores);
+                let stride = self.scores(ids, scores);
                 let parts = scores.chunks_exact_mut(stride.max(1)).take(ids.len()).enumerate();
                 parts.map(|(d, scores)| each(block * at_once + d, &mut scores[..self.count])).collect()
             })
@@ -136,18 +149,28 @@ impl<'a> Ranker<'a> {
     }
 
     /// Scores of some users with all items, and the distance from one user's to the next.
-    fn scores(&self, ready: &[f32], users: usize, scores: &mut Vec<f32>) -> usize {
-        match &self.items {
-            Items::Panels(items) => {
-                items.scores(ready, scores);
-                items.stride()
+    pub(crate) fn scores(&self, ids: &[u32], scores: &mut Vec<f32>) -> usize {
+        let all = ids.len() * self.count;
+        match &self.by {
+            By::Vectors { model, shape, weights, users, items } => {
+                let ready = ready_users(*model, shape, weights, users, ids);
+                match items {
+                    Items::Panels(items) => {
+                        items.scores(&ready, scores);
+                        return items.stride();
+                    }
+                    Items::Rows(items) => {
+                        scores.resize(all, 0.0);
+                        model.all_scores(weights, &ready, items, scores);
+                    }
+                }
             }
-            Items::Rows(items) => {
-                scores.resize(users * self.count, 0.0);
-                self.model.all_scores(self.weights, ready, items, scores);
-                self.count
+            By::Histories { model, parameters, histories } => {
+                scores.resize(all, 0.0);
+                model.scores(parameters, histories, ids, &mut scores[..all]);
             }
         }
+        self.count
     }
 
     /// The `k` best items of each user that it has not seen, and all others that are as good as the k-th. `seen(d)` are the

@@ -477,6 +477,8 @@ settings! {
     "feedback" => feedback: String { "KIND", Range::OneOf(&["implicit", "ratings"]), [Recommend "implicit"] }
     /// Recent interactions weigh more: half-life in later interactions of the same user; 0 weighs all alike.
     "recency" => recency: f64 { "N", Range::NonNegative, [Recommend "10"] }
+    /// Item models in closed form: after validation, fit once more to the interactions of training and validation together.
+    "refit" => refit: bool { "", Range::Any, [Recommend "false"] }
     /// Restart probability of a walk (its complement is the damping factor).
     "restart" => restart: f64 { "ALPHA", Range::OpenUnit, [Walk "0.15"], main }
     /// Where a walk continues from dangling nodes: restart (at the seeds) or uniform (at any node).
@@ -648,7 +650,8 @@ impl Config {
                 setting.range.check(setting.key, &text)?;
             }
         }
-        if self.trainer != TrainerKind::Walk && !self.algorithm().starts_with("imported") {
+        let own = self.trainer == TrainerKind::Recommend && self.algorithm() == recommend::config::OWN;
+        if self.trainer != TrainerKind::Walk && !own && !self.algorithm().starts_with("imported") {
             self.goal()?;
         }
         Ok(())

@@ -1,11 +1,14 @@
 //! What a recommender is trained with, where the user is silent, and checks across settings.
 
 use serde::{Deserialize, Serialize};
-use toprank_core::ParamError;
+use toprank_core::{ParamError, Policy};
+use toprank_embeddings::ItemModel;
+use toprank_metrics::Measure;
 
 use crate::fit::optimiser::{self, Optimiser, RowRule};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::check_warm_up;
+use super::trainer::Kind;
 use crate::rank::choice::{Choice, ModelKind, choose};
 
 /// What a chosen pair is worth.
@@ -30,6 +33,11 @@ impl Feedback {
 /// (bench/recommend).
 pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
     let objective = settings.objective.clone().unwrap_or_else(|| "ndcg@20".into());
+    if let Some(text) = &settings.model
+        && let Kind::Items(model) = Kind::parse(text)?
+    {
+        return of_items(settings, text, &*model, objective);
+    }
     let Choice { algorithm, metric } =
         choose(&objective, settings.algorithm.as_deref(), ModelKind::Recommender)?;
     let config = Config::checked(
@@ -41,10 +49,75 @@ pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
             ..settings.clone()
         },
     )?;
+    if config.refit() {
+        return Err(no_refit(config.model()));
+    }
     check_warm_up(&config)?;
-    toprank_embeddings::parse(config.model())?;
+    Kind::parse(config.model())?;
     row_rule(&config)?;
     Ok(config)
+}
+
+/// What trains vectors, and no item model.
+const OF_VECTORS: [&str; 10] = [
+    "algorithm",
+    "sampler",
+    "optimiser",
+    "learning-rate",
+    "schedule",
+    "warm-up",
+    "warm-up-objective",
+    "after-warm-up",
+    "warm-up-learning-rate",
+    "from",
+];
+
+fn no_refit(model: &str) -> ParamError {
+    let expected = format!("omitted: {model} is not fitted in closed form, as ease, knn and pop are");
+    ParamError::new("refit", "true", &expected)
+}
+
+/// The algorithm of a model that has a loss of its own.
+pub(crate) const OWN: &str = "own";
+
+/// The half-life of interactions for item models: the best of 0, 1, 2, 3, 5 and 10 on the validation part of Amazon Beauty for EASE.
+const RECENCY_OF_ITEMS: f64 = 3.0;
+
+/// The config of an item model: the objective is the metric that chooses, as the model has a loss of its own.
+fn of_items(
+    settings: &Settings,
+    name: &str,
+    model: &dyn ItemModel,
+    objective: String,
+) -> Result<Config, ParamError> {
+    let closed: &[&str] = if model.is_iterative() { &[] } else { &["epochs", "patience"] };
+    for key in OF_VECTORS.iter().chain(closed) {
+        if let Some(found) = settings.get(key) {
+            return Err(ParamError::new(key, &found, &format!("omitted: the model {name} has no such setting")));
+        }
+    }
+    if model.is_iterative() && settings.refit == Some(true) {
+        return Err(no_refit(name));
+    }
+    let metric = match Measure::parse_all(&objective, &Policy::default()).ok().and_then(|mut all| all.pop()) {
+        Some(measure) => measure.name().to_string(),
+        None => {
+            let expected = format!("a metric to choose by, such as ndcg@10: the model {name} has a loss of its own");
+            return Err(ParamError::new("objective", &objective, &expected));
+        }
+    };
+    Config::checked(
+        TrainerKind::Recommend,
+        Settings {
+            valid_metric: settings.valid_metric.clone().or(Some(metric)),
+            objective: Some(objective),
+            algorithm: Some(OWN.into()),
+            recency: settings.recency.or(Some(RECENCY_OF_ITEMS)),
+            epochs: if model.is_iterative() { settings.epochs } else { Some(1) },
+            patience: if model.is_iterative() { settings.patience } else { Some(0) },
+            ..settings.clone()
+        },
+    )
 }
 
 /// The optimiser over rows of the tables.

@@ -12,14 +12,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toprank_core::{Choices, ParamError, catalog};
 use toprank_data::Names;
-use toprank_embeddings::{BatchView, EmbeddingModel, PairScorer, Plan, Ranker, Rows, Shape, Table, Tape};
+use toprank_embeddings::{
+    BatchView, EmbeddingModel, ItemModel, ItemParameters, PairScorer, Plan, Ranker, Rows, Shape, Table, Tape,
+};
 use toprank_metrics::Measure;
 
 use super::config::Feedback;
 use super::evaluate::{History, PartEvaluation, evaluate_part, evaluate_sampled, popular};
 use super::fold_in::fold_in;
 use super::interactions::{Interactions, Known, labelled};
-use super::trainer::Parameters;
+use super::recency;
+use super::trainer::Kind;
+use super::vector_trainer::Parameters;
 use crate::error::TrainError;
 use crate::fit::flat::{block_tensors, load_blocks};
 use crate::fit::settings::Config;
@@ -28,6 +32,10 @@ use crate::store::fingerprint::Content;
 use crate::store::header::{self, Header, Reached};
 
 const KIND: &str = "recommender";
+/// Tensors of item models.
+const VALUES: &str = "model.values";
+const NUMBERS: &str = "model.numbers";
+const LATER: &str = "train.later";
 /// Pairs in the self-test.
 const PROBED: usize = 16;
 /// Relative difference that another processor may make.
@@ -58,6 +66,25 @@ pub enum Part {
     Test,
 }
 
+/// The interactions from which an item model scores when the test part is evaluated. Vectors of users know those of training only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryParts {
+    /// Those of training.
+    Train,
+    /// Those of training and validation, as published work on sequences has it.
+    TrainValid,
+}
+
+impl HistoryParts {
+    /// How it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            HistoryParts::Train => "train",
+            HistoryParts::TrainValid => "train+valid",
+        }
+    }
+}
+
 /// A recommended item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommended {
@@ -82,9 +109,17 @@ pub struct Top {
 pub struct Recommender {
     header: Header<About>,
     data: Interactions,
-    pub(crate) model: Arc<dyn EmbeddingModel>,
-    /// Never changed, so copies of a recommender share them.
-    pub(crate) parameters: Arc<Parameters>,
+    scorer: Scorer,
+    history: HistoryParts,
+}
+
+/// What scores. Parameters never change, so copies of a recommender share them.
+#[derive(Clone)]
+pub(crate) enum Scorer {
+    /// Vectors of users and items.
+    Vectors { model: Arc<dyn EmbeddingModel>, parameters: Arc<Parameters> },
+    /// The items of a history.
+    Items { model: Arc<dyn ItemModel>, parameters: Arc<ItemParameters> },
 }
 
 impl Recommender {
@@ -92,8 +127,7 @@ impl Recommender {
         config: &Config,
         reached: Reached,
         data: Interactions,
-        model: Arc<dyn EmbeddingModel>,
-        parameters: Arc<Parameters>,
+        scorer: Scorer,
     ) -> Recommender {
         let columns =
             |known: &Option<Known>| known.as_ref().map_or(Vec::new(), |known| known.columns.clone());
@@ -104,7 +138,36 @@ impl Recommender {
             item_columns: columns(&data.item_features),
         };
         let header = Header { config: config.clone(), reached, about };
-        Recommender { header, data, model, parameters }
+        Recommender { header, data, scorer, history: HistoryParts::TrainValid }
+    }
+
+    /// The vectors and their model; `None` for an item model.
+    pub(crate) fn vectors(&self) -> Option<(&Arc<dyn EmbeddingModel>, &Arc<Parameters>)> {
+        match &self.scorer {
+            Scorer::Vectors { model, parameters } => Some((model, parameters)),
+            Scorer::Items { .. } => None,
+        }
+    }
+
+    /// From which interactions an item model scores when the test part is evaluated; [`HistoryParts::TrainValid`] if not said.
+    pub fn use_history(&mut self, history: HistoryParts) {
+        self.history = history;
+    }
+
+    /// From which interactions scores are made when this part is evaluated.
+    pub fn history(&self, part: Part) -> HistoryParts {
+        match (part, &self.scorer) {
+            (Part::Test, Scorer::Items { .. }) => self.history,
+            _ => HistoryParts::Train,
+        }
+    }
+
+    /// What an item model scores from, by the parts behind training; nothing for vectors.
+    fn histories(&self, parts: &[&Choices]) -> Choices {
+        match &self.scorer {
+            Scorer::Vectors { .. } => Choices::default(),
+            Scorer::Items { .. } => self.data.histories(&self.header.config, parts),
+        }
     }
 
     /// What its file says about it.
@@ -122,21 +185,43 @@ impl Recommender {
         content.bytes(serde_json::to_string(&self.header).unwrap_or_default().as_bytes());
         content.names(Some(&self.data.users));
         content.names(Some(&self.data.items));
-        let Parameters { users, items, weights } = &*self.parameters;
-        for values in [&**users, &**items, weights] {
-            content.floats(values);
+        match &self.scorer {
+            Scorer::Vectors { parameters, .. } => {
+                let Parameters { users, items, weights } = &**parameters;
+                [&**users, &**items, weights].into_iter().for_each(|values| content.floats(values));
+            }
+            Scorer::Items { parameters, .. } => content.floats(&parameters.values),
         }
     }
 
     /// Numbers that were learned.
     pub fn parameters(&self) -> usize {
-        let Parameters { users, items, weights } = &*self.parameters;
-        users.len() + items.len() + weights.len()
+        match &self.scorer {
+            Scorer::Vectors { parameters, .. } => {
+                parameters.users.len() + parameters.items.len() + parameters.weights.len()
+            }
+            Scorer::Items { parameters, .. } => parameters.values.len(),
+        }
     }
 
-    fn ranker(&self) -> Ranker<'_> {
-        let Parameters { users, items, weights } = &*self.parameters;
-        Ranker::new(&*self.model, self.data.shape(), weights, users, items)
+    fn ranker<'a>(&'a self, histories: &'a Choices) -> Ranker<'a> {
+        match &self.scorer {
+            Scorer::Vectors { model, parameters } => {
+                let Parameters { users, items, weights } = &**parameters;
+                Ranker::new(&**model, self.data.shape(), weights, users, items)
+            }
+            Scorer::Items { model, parameters } => Ranker::of_histories(&**model, parameters, histories),
+        }
+    }
+
+    fn pair_scorer<'a>(&'a self, histories: &'a Choices) -> PairScorer<'a> {
+        match &self.scorer {
+            Scorer::Vectors { model, parameters } => {
+                let Parameters { users, items, weights } = &**parameters;
+                PairScorer::new(&**model, self.data.shape(), weights, users, items)
+            }
+            Scorer::Items { model, parameters } => PairScorer::of_histories(&**model, parameters, histories),
+        }
     }
 
     /// Ranks all unseen items for every user with a pair in the part. What was learned from is seen, and for the test part
@@ -191,17 +276,24 @@ impl Recommender {
                 ParamError::new(&format!("the part {part:?}").to_lowercase(), "empty", expected).into()
             );
         }
+        if part == Part::Valid && self.header.config.refit() {
+            let expected = "the part test: with --refit the model has learned the validation part, too";
+            return Err(ParamError::new("the part", "valid", expected).into());
+        }
         let held = labelled(choices, Feedback::of(&self.header.config));
         let popular = popular(&self.data.train);
         let seen = History { choices: &seen, popular: &popular, by_popularity };
-        let Some(sampled) = sampled else {
-            return evaluate_part(&self.ranker(), &seen, &held, measures, k);
+        let histories = match self.history(part) {
+            HistoryParts::Train => self.histories(&[]),
+            HistoryParts::TrainValid => self.histories(&[&self.data.valid]),
         };
-        let Parameters { users, items, weights } = &*self.parameters;
-        let scorer = PairScorer::new(&*self.model, self.data.shape(), weights, users, items);
-        let evaluation = evaluate_sampled(&scorer, &seen, &held, measures, sampled)?;
+        let ranker = self.ranker(&histories);
+        let Some(sampled) = sampled else {
+            return evaluate_part(&ranker, &seen, &held, measures, k);
+        };
+        let evaluation = evaluate_sampled(&self.pair_scorer(&histories), &seen, &held, measures, sampled)?;
         // What is recommended is of all items, whatever accuracy is measured on.
-        Ok(PartEvaluation { evaluation, ..evaluate_part(&self.ranker(), &seen, &held, &[], k)? })
+        Ok(PartEvaluation { evaluation, ..evaluate_part(&ranker, &seen, &held, &[], k)? })
     }
 
     /// The number of a user.
@@ -226,7 +318,7 @@ impl Recommender {
     }
 
     /// The `k` best items for a user that it has in none of the three parts. A user from whom nothing was learned gets the
-    /// most popular ones.
+    /// most popular ones. An item model scores from all three parts.
     ///
     /// # Errors
     /// If there is no such user.
@@ -247,8 +339,12 @@ impl Recommender {
                 seen
             })
             .collect();
-        let unknown = |d: usize| train.of(users[d] as usize).is_empty();
-        let best = self.ranker().best(users, k, |d| &seen[d], |d| unknown(d).then_some(popular.as_slice()));
+        let histories = self.histories(&[valid, test]);
+        let unknown = |d: usize| match &self.scorer {
+            Scorer::Vectors { .. } => train.of(users[d] as usize).is_empty(),
+            Scorer::Items { .. } => seen[d].is_empty(),
+        };
+        let best = self.ranker(&histories).best(users, k, |d| &seen[d], |d| unknown(d).then_some(popular.as_slice()));
         (0..users.len())
             .map(|d| Top { items: self.named(best.of(d), k), by_popularity: unknown(d) })
             .collect()
@@ -276,29 +372,52 @@ impl Recommender {
             let name = self.data.items.get(twice[0] as usize);
             return Err(ParamError::new("the history", &format!("{name:?} twice"), "each item once").into());
         }
-        let Parameters { items, weights, .. } = &*self.parameters;
-        let nobody = self.data.user_features.as_ref().map(|known| Known {
-            columns: known.columns.clone(),
-            values: vec![f32::NAN; known.columns.len()],
-        });
-        let shape = Shape {
-            users: 1,
-            user_features: nobody.as_ref().map(|known| known as &dyn toprank_core::Features),
-            ..self.data.shape()
-        };
-        let row = if seen.is_empty() {
-            vec![0.0; self.model.widths()[0]]
-        } else {
-            fold_in(&self.header.config, &*self.model, shape, &self.parameters, &history)?
-        };
         let popular = popular(&self.data.train);
-        let ranker = Ranker::new(&*self.model, shape, weights, &row, items);
-        let best = ranker.best(&[0], k, |_| &seen, |_| seen.is_empty().then_some(popular.as_slice()));
+        let instead = |_| seen.is_empty().then_some(popular.as_slice());
+        let best = match &self.scorer {
+            Scorer::Vectors { model, parameters } => {
+                let Parameters { items, weights, .. } = &**parameters;
+                let nobody = self.data.user_features.as_ref().map(|known| Known {
+                    columns: known.columns.clone(),
+                    values: vec![f32::NAN; known.columns.len()],
+                });
+                let shape = Shape {
+                    users: 1,
+                    user_features: nobody.as_ref().map(|known| known as &dyn toprank_core::Features),
+                    ..self.data.shape()
+                };
+                let row = if seen.is_empty() {
+                    vec![0.0; model.widths()[0]]
+                } else {
+                    fold_in(&self.header.config, &**model, shape, parameters, &history)?
+                };
+                Ranker::new(&**model, shape, weights, &row, items).best(&[0], k, |_| &seen, instead)
+            }
+            Scorer::Items { model, parameters } => {
+                let histories = self.history_of(&history);
+                Ranker::of_histories(&**model, parameters, &histories).best(&[0], k, |_| &seen, instead)
+            }
+        };
         Ok(Top { items: self.named(best.of(0), k), by_popularity: seen.is_empty() })
+    }
+
+    /// A history, first to last, of somebody new.
+    fn history_of(&self, history: &[u32]) -> Choices {
+        let mut later: Vec<(u32, u32)> =
+            history.iter().copied().zip((0..history.len() as u32).rev()).collect();
+        later.sort_unstable();
+        let mut choices = Choices::of_items(self.data.items.len());
+        choices.push(later.iter().map(|(item, _)| (*item, 1.0)));
+        let later: Vec<u32> = later.into_iter().map(|(_, later)| later).collect();
+        recency::weighed(choices, &later, self.header.config.recency())
     }
 
     /// Scores of pairs (user, item), users ascending.
     pub fn scores(&self, pairs: &[(u32, u32)]) -> Vec<f64> {
+        let (model, parameters) = match &self.scorer {
+            Scorer::Vectors { model, parameters } => (model, parameters),
+            Scorer::Items { .. } => return self.scores_of_histories(pairs),
+        };
         let (mut users, mut offsets, mut items) = (Vec::new(), vec![0], Vec::new());
         for same in pairs.chunk_by(|a, b| a.0 == b.0) {
             users.push(same[0].0);
@@ -308,19 +427,30 @@ impl Recommender {
         let mut plan = Plan::default();
         plan.lay(self.data.items.len(), &users, &offsets, &items);
         let mut rows = [Rows::default(), Rows::default()];
-        let [user, item] = self.model.widths();
-        rows[0].gather(&self.parameters.users, user, &plan.users, None);
-        rows[1].gather(&self.parameters.items, item, &plan.items, None);
+        let [user, item] = model.widths();
+        rows[0].gather(&parameters.users, user, &plan.users, None);
+        rows[1].gather(&parameters.items, item, &plan.items, None);
         let view = BatchView {
             plan: &plan,
             users: &rows[0].values,
             items: &rows[1].values,
             shape: self.data.shape(),
-            weights: &self.parameters.weights,
+            weights: &parameters.weights,
         };
         let mut scores = vec![0.0; pairs.len()];
-        self.model.forward(&view, None, &mut Tape::default(), &mut scores);
+        model.forward(&view, None, &mut Tape::default(), &mut scores);
         scores
+    }
+
+    /// The same of an item model, from the training pairs.
+    fn scores_of_histories(&self, pairs: &[(u32, u32)]) -> Vec<f64> {
+        let histories = self.histories(&[]);
+        let of_users: Vec<&[(u32, u32)]> = pairs.chunk_by(|a, b| a.0 == b.0).collect();
+        let users: Vec<u32> = of_users.iter().map(|pairs| pairs[0].0).collect();
+        let choose = |d: usize, to: &mut Vec<u32>| to.extend(of_users[d].iter().map(|pair| pair.1));
+        let scores =
+            self.pair_scorer(&histories).each(&users, choose, |_, _, scores: &mut [f32]| scores.to_vec());
+        scores.into_iter().flatten().map(f64::from).collect()
     }
 
     /// Some pairs of the training part, evenly spaced, at most `most`.
@@ -339,15 +469,29 @@ impl Recommender {
     /// # Errors
     /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), TrainError> {
-        let Parameters { users, items, weights } = &*self.parameters;
-        let [user, item] = self.model.widths();
-        let mut tensors = vec![
-            Tensor::shaped("users", vec![self.header.users, user], &**users),
-            Tensor::shaped("items", vec![self.header.items, item], &**items),
-            Tensor::flat("probe.scores", self.scores(&self.some_pairs(PROBED))),
-        ];
-        tensors.extend(block_tensors(self.model.blocks(), weights));
         let data = &self.data;
+        let mut tensors = vec![Tensor::flat("probe.scores", self.scores(&self.some_pairs(PROBED)))];
+        match &self.scorer {
+            Scorer::Vectors { model, parameters } => {
+                let Parameters { users, items, weights } = &**parameters;
+                let [user, item] = model.widths();
+                let tables = [
+                    Tensor::shaped("users", vec![self.header.users, user], &**users),
+                    Tensor::shaped("items", vec![self.header.items, item], &**items),
+                ];
+                tensors.splice(..0, tables);
+                tensors.extend(block_tensors(model.blocks(), weights));
+            }
+            Scorer::Items { parameters, .. } => {
+                tensors.push(Tensor::flat(VALUES, &*parameters.values));
+                if !parameters.numbers.is_empty() {
+                    tensors.push(Tensor::flat(NUMBERS, numbers(&parameters.numbers)));
+                }
+                if !data.later.is_empty() {
+                    tensors.push(Tensor::flat(LATER, numbers(&data.later)));
+                }
+            }
+        }
         for (name, known) in [("users", &data.user_features), ("items", &data.item_features)] {
             if let Some(known) = known {
                 tensors.push(Tensor::flat(format!("{name}.features"), &known.values));
@@ -413,29 +557,46 @@ impl Recommender {
                 stored.f32_counted(&format!("{name}.features"), columns.len().saturating_mul(rows))?;
             Ok(Some(Known { columns: columns.to_vec(), values }))
         };
-        let data = Interactions {
-            users: unpacked(&stored, "users", header.users)?,
-            items: unpacked(&stored, "items", header.items)?,
-            train: part("train")?,
-            valid: part("valid")?,
-            test: part("test")?,
-            user_features: known("users", &header.user_columns, header.users)?,
-            item_features: known("items", &header.item_columns, header.items)?,
-            later: Vec::new(), // for training only
-        };
         header
             .config
             .check()
             .map_err(|error| stored.wrong(error.to_string(), "settings of a recommender"))?;
-        let model: Arc<dyn EmbeddingModel> =
-            toprank_embeddings::parse(header.config.model())?.build(&data.shape())?.into();
-        let [user, item] = model.widths();
-        let parameters = Parameters {
-            users: table(&stored, "users", header.users.saturating_mul(user))?,
-            items: table(&stored, "items", header.items.saturating_mul(item))?,
-            weights: load_blocks(model.blocks(), &stored)?,
+        let kind = Kind::parse(header.config.model())?;
+        let train = part("train")?;
+        let data = Interactions {
+            users: unpacked(&stored, "users", header.users)?,
+            items: unpacked(&stored, "items", header.items)?,
+            valid: part("valid")?,
+            test: part("test")?,
+            user_features: known("users", &header.user_columns, header.users)?,
+            item_features: known("items", &header.item_columns, header.items)?,
+            later: match kind {
+                Kind::Vectors(_) => Vec::new(), // for training only
+                Kind::Items(_) => later(&stored, &train)?,
+            },
+            train,
         };
-        let recommender = Recommender { header, data, model, parameters: Arc::new(parameters) };
+        let scorer = match kind {
+            Kind::Vectors(kind) => {
+                let model: Arc<dyn EmbeddingModel> = kind.build(&data.shape())?.into();
+                let [user, item] = model.widths();
+                let parameters = Parameters {
+                    users: table(&stored, "users", header.users.saturating_mul(user))?,
+                    items: table(&stored, "items", header.items.saturating_mul(item))?,
+                    weights: load_blocks(model.blocks(), &stored)?,
+                };
+                Scorer::Vectors { model, parameters: Arc::new(parameters) }
+            }
+            Kind::Items(model) => {
+                let numbers = if stored.has(NUMBERS) { stored.numbers(NUMBERS)? } else { Vec::new() };
+                let values = table(&stored, VALUES, stored.count(VALUES))?;
+                let parameters = ItemParameters { numbers, values };
+                let check = model.check(header.items, &parameters);
+                check.map_err(|error| stored.wrong(error.what, error.expected))?;
+                Scorer::Items { model: model.into(), parameters: Arc::new(parameters) }
+            }
+        };
+        let recommender = Recommender { header, data, scorer, history: HistoryParts::TrainValid };
         let found = recommender.scores(&recommender.some_pairs(PROBED));
         header::self_test(&stored, &found, &stored.f64("probe.scores")?, TOLERANCE)?;
         Ok(recommender)
@@ -444,6 +605,21 @@ impl Recommender {
     /// True if the file at `path` looks like a recommender, whole or not.
     pub fn is_one(path: &Path) -> bool {
         container::looks_like(path, KIND)
+    }
+}
+
+/// How many pairs of its user are later than each training pair, if the file says it.
+fn later(stored: &Stored, train: &Choices) -> Result<Vec<u32>, TrainError> {
+    if !stored.has(LATER) {
+        return Ok(Vec::new());
+    }
+    let later: Vec<u32> = stored.numbers(LATER)?;
+    let valid = later.len() == train.pairs()
+        && (0..train.len())
+            .all(|u| later[train.range(u)].iter().all(|&later| (later as usize) < train.range(u).len()));
+    match valid {
+        true => Ok(later),
+        false => Err(stored.wrong(format!("an invalid {LATER}"), "how many pairs of a user are later than each")),
     }
 }
 

@@ -7,7 +7,7 @@ use toprank_objectives::{Batch, Draws, Gradients};
 use super::config::row_rule;
 use super::recency;
 use super::rows::PLAIN_ADAM;
-use super::trainer::{Lookup, Parameters, given, labels_and_weights};
+use super::vector_trainer::{Lookup, Parameters, given, labels_and_weights};
 use crate::error::TrainError;
 use crate::fit::optimiser::RowRule;
 use crate::fit::sampler;

@@ -204,6 +204,40 @@ impl Interactions {
         recency::weighed(labelled(&self.train, Feedback::of(config)), &self.later, config.recency())
     }
 
+    /// What item models score from: the training pairs and those of later parts, from the earlier to the later part. What is recent
+    /// weighs more if the order in time is known; all pairs of a later part are as recent as each other.
+    pub(crate) fn histories(&self, config: &Config, parts: &[&Choices]) -> Choices {
+        let feedback = Feedback::of(config);
+        let half_life = if self.later.is_empty() { 0.0 } else { config.recency() };
+        let parts: Vec<Choices> =
+            std::iter::once(&self.train).chain(parts.iter().copied()).map(|part| labelled(part, feedback)).collect();
+        let (mut all, mut weights) = (Choices::of_items(self.items.len()), Vec::new());
+        let mut of_user: Vec<(u32, f32, u32)> = Vec::new();
+        for u in 0..self.users.len() {
+            of_user.clear();
+            let mut behind = 0;
+            for (number, part) in parts.iter().enumerate().rev() {
+                for (at, (&item, &label)) in part.of(u).iter().zip(part.labels_of(u)).enumerate() {
+                    let own = match number {
+                        0 => self.later.get(part.range(u).start + at).copied().unwrap_or(0),
+                        _ => 0,
+                    };
+                    of_user.push((item, label, behind + own));
+                }
+                behind += part.of(u).len() as u32;
+            }
+            // Of an item that is in two parts, the later counts.
+            of_user.sort_unstable_by_key(|(item, _, later)| (*item, *later));
+            of_user.dedup_by_key(|(item, ..)| *item);
+            all.push(of_user.iter().map(|(item, label, _)| (*item, *label)));
+            if half_life > 0.0 {
+                let later: Vec<u32> = of_user.iter().map(|(.., later)| *later).collect();
+                weights.extend(recency::weights(&later, half_life));
+            }
+        }
+        Choices { weights, ..all }
+    }
+
     /// How many users and items there are, and what is known about them.
     pub fn shape(&self) -> Shape<'_> {
         Shape {

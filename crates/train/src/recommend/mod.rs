@@ -3,7 +3,8 @@ Recommendation: users are lists, all items are the candidates, any objective of 
 
 ```text
 interactions ─▶ split (leave-last, random, given) ─▶ Interactions: train, valid, test as choices
-draws ─▶ rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam          Trainer
+draws ─▶ rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam          Trainer, of vectors (VectorTrainer)
+interactions ─▶ weights between items, in closed form or by epochs         Trainer, of an item model (ItemTrainer)
 best unseen items of every user, all items ranked ─▶ metrics, coverage …    evaluate_part
 tables, names, choices in one file                                          Recommender
 ```
@@ -32,19 +33,24 @@ mod evaluate;
 mod file;
 mod fold_in;
 mod interactions;
+mod item_trainer;
 mod parts;
 mod recency;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod trainer;
+mod vector_trainer;
 mod warm_start;
 
 pub use config::Feedback;
 pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
-pub use file::{About, Part, Recommended, Recommender, Top};
+pub use file::{About, HistoryParts, Part, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
 pub use toprank_embeddings::TableStorage;
-pub(crate) use trainer::Parameters;
+pub use item_trainer::ItemTrainer;
+pub(crate) use trainer::Kind;
 pub use trainer::{Trainer, table_bytes};
+pub(crate) use vector_trainer::Parameters;
+pub use vector_trainer::VectorTrainer;
 pub use warm_start::NewRows;

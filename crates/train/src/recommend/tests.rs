@@ -63,6 +63,15 @@ fn trained(settings: &Settings, data: &Interactions) -> Recommender {
     trainer.recommender().unwrap()
 }
 
+fn vectors<'t, 'a>(trainer: &'t Trainer<'a>) -> &'t VectorTrainer<'a> {
+    match trainer {
+        Trainer::Vectors(trainer) => trainer,
+        Trainer::Items(_) => panic!("an item model"),
+    }
+}
+
+const ITEM_MODELS: [&str; 4] = ["ease:lambda=5", "knn:neighbours=9:shrink=2", "als:width=5", "pop"];
+
 const MODELS: [&str; 3] =
     ["mf:width=8", "neumf:width=6:layers=8-5:dropout=0.2", "two-tower:width=6:layers=7:out=5"];
 
@@ -102,19 +111,20 @@ fn a_warm_start_refuses_features_of_other_names_and_copies_rows_by_name() {
     }
     let mut trainer = Trainer::new(&config, &years).unwrap();
     assert_eq!(trainer.start_from(&from).unwrap(), NewRows::default());
-    assert_eq!(trainer.parameters, *from.parameters);
+    assert_eq!(vectors(&trainer).parameters, **from.vectors().unwrap().1);
     // Fewer items in another order.
     let fewer = Interactions::split(&file(50, 30), "leave-last", 1).unwrap();
     let settings = Settings { model: Some("mf:width=8".into()), ..settings };
     let from = trained(&settings, &plain);
     let mut trainer = Trainer::new(&settings.resolve(TrainerKind::Recommend).unwrap(), &fewer).unwrap();
     assert_eq!(trainer.start_from(&from).unwrap(), NewRows::default());
-    let width = from.model.widths()[1];
+    let (model, there_all) = from.vectors().unwrap();
+    let width = model.widths()[1];
     for (at, name) in fewer.items.iter().enumerate() {
         let there = from.item(name).unwrap() as usize;
         assert_eq!(
-            trainer.parameters.items[at * width..][..width],
-            from.parameters.items[there * width..][..width],
+            vectors(&trainer).parameters.items[at * width..][..width],
+            there_all.items[there * width..][..width],
             "{name}"
         );
     }
@@ -272,11 +282,11 @@ fn mapped_tables_give_the_same_bytes_also_when_a_run_is_resumed_elsewhere() {
         let config = settings.resolve(TrainerKind::Recommend).unwrap();
         let whole = bytes(&trained(&settings, &data));
         let mut elsewhere = Trainer::new_in(&config, &data, &mapped).unwrap();
-        assert!(elsewhere.parameters.users.is_mapped());
-        let RowOptimiser::Adam(adam) = &elsewhere.rows[1] else { panic!("not Adam") };
+        assert!(vectors(&elsewhere).parameters.users.is_mapped());
+        let RowOptimiser::Adam(adam) = &vectors(&elsewhere).rows[1] else { panic!("not Adam") };
         assert!(adam.square.is_mapped());
         elsewhere.run(&mut (), None).unwrap();
-        assert!(elsewhere.best.as_ref().unwrap().items.is_mapped());
+        assert!(vectors(&elsewhere).best.as_ref().unwrap().items.is_mapped());
         assert!(bytes(&elsewhere.recommender().unwrap()) == whole, "{model}");
         // From memory to the folder and back, before and after there is a best.
         let mut checkpoints = [Vec::new(), Vec::new()];
@@ -357,7 +367,8 @@ fn what_is_saved_loads_and_recommends_the_same() {
         }
         assert_eq!(bytes(&loaded), std::fs::read(&path).unwrap());
         let mapped = Recommender::load_mapped(&path).unwrap();
-        assert!(mapped.parameters.users.is_mapped() && !loaded.parameters.users.is_mapped());
+        let in_file = |recommender: &Recommender| recommender.vectors().unwrap().1.users.is_mapped();
+        assert!(in_file(&mapped) && !in_file(&loaded));
         assert_eq!(bytes(&mapped), std::fs::read(&path).unwrap());
         let history = ["i0", "i3"];
         assert_eq!(
@@ -684,4 +695,165 @@ fn negatives_by_popularity_train_where_the_objective_can_count_them() {
     assert!(with("song", strata).is_ok());
     let error = with("song", &format!("{strata}:epoch=all")).unwrap_err().to_string();
     assert!(error.contains("popular must be 0"), "{error}");
+}
+
+fn of_items(model: &str) -> Settings {
+    Settings { model: Some(model.into()), objective: Some("ndcg@10".into()), ..Settings::default() }
+}
+
+/// Part `wanted` of these interactions, user by user from the plain definition of a score.
+fn plain_scores(weights: &dyn Fn(usize, usize) -> f64, items: usize, history: &[(u32, f64)]) -> Vec<f64> {
+    (0..items).map(|i| history.iter().map(|(j, w)| w * weights(*j as usize, i)).sum()).collect()
+}
+
+#[test]
+fn an_item_model_learns_who_likes_what_and_its_file_gives_the_same_recommendations() {
+    let data = data();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.toprank");
+    for model in ITEM_MODELS {
+        let recommender = trained(&of_items(model), &data);
+        let value = recommender.header().reached.best.unwrap().1;
+        assert!(model == "pop" || value > 0.2, "{model}: {value}");
+        assert_eq!(recommender.header().config.valid_metric(), "ndcg@10");
+        recommender.save(&path).unwrap();
+        let loaded = Recommender::load(&path).unwrap();
+        assert_eq!(loaded.data(), recommender.data(), "{model}");
+        assert_eq!(bytes(&loaded), std::fs::read(&path).unwrap());
+        let mapped = Recommender::load_mapped(&path).unwrap();
+        assert_eq!(bytes(&mapped), std::fs::read(&path).unwrap());
+        let history = ["i0", "i3"];
+        for other in [&loaded, &mapped] {
+            assert_eq!(other.top("u7", 5).unwrap(), recommender.top("u7", 5).unwrap());
+            assert_eq!(
+                other.top_of_history(&history, 5).unwrap(),
+                recommender.top_of_history(&history, 5).unwrap()
+            );
+        }
+        assert!(recommender.top_of_history(&[], 2).unwrap().by_popularity);
+    }
+}
+
+#[test]
+fn an_item_model_is_the_same_whatever_the_threads_and_when_it_is_resumed() {
+    let data = data();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint");
+    let origin = serde_json::Value::Null;
+    let keep = Checkpoints { path: &path, every: Duration::ZERO, origin: &origin };
+    for model in ITEM_MODELS {
+        let config = of_items(model).resolve(TrainerKind::Recommend).unwrap();
+        let of_threads = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| bytes(&trained(&of_items(model), &data)))
+        };
+        let whole = of_threads(1);
+        assert!(whole == of_threads(3), "{model}");
+        let mut first = Trainer::new(&config, &data).unwrap();
+        first.run(&mut Until(4), Some(keep)).unwrap();
+        let mut next = Trainer::new(&config, &data).unwrap();
+        next.load_checkpoint(&path).unwrap();
+        next.run(&mut (), None).unwrap();
+        assert!(bytes(&next.recommender().unwrap()) == whole, "{model}");
+    }
+}
+
+#[test]
+fn the_test_part_is_scored_from_the_history_that_is_asked_for_with_recent_interactions_weighing_more() {
+    let data = data();
+    let settings = Settings { recency: Some(2.0), ..of_items("ease:lambda=5") };
+    let mut recommender = trained(&settings, &data);
+    let (items, measures) = (data.items.len(), Measure::parse_all("ndcg", &Policy::default()).unwrap());
+    // The weights, from the scores of histories of one item.
+    let config = recommender.header().config.clone();
+    let kind = toprank_embeddings::parse_item_model("ease:lambda=5").unwrap();
+    let learned = labelled(&data.train, Feedback::Implicit);
+    let mut parameters = kind.start(&learned, Stream::new(1, "init"));
+    kind.fit(&learned, &mut parameters).unwrap();
+    let weight = |j: usize, i: usize| f64::from(parameters.values[j * items + i]);
+    for (parts, with_valid) in [(HistoryParts::Train, false), (HistoryParts::TrainValid, true)] {
+        recommender.use_history(parts);
+        assert_eq!(recommender.history(Part::Test), parts);
+        assert_eq!(recommender.history(Part::Valid), HistoryParts::Train);
+        let found = recommender.evaluate(Part::Test, &measures, false, None, 3).unwrap();
+        for (d, &user) in found.users.iter().enumerate() {
+            let u = user as usize;
+            let behind = if with_valid { data.valid.of(u).len() as i32 } else { 0 };
+            let mut history: Vec<(u32, f64)> = data
+                .train
+                .range(u)
+                .map(|at| (data.train.items[at], 0.5f64.powf(f64::from(data.later[at] as i32 + behind) / 2.0)))
+                .collect();
+            if with_valid {
+                history.extend(data.valid.of(u).iter().map(|&item| (item, 1.0)));
+            }
+            let scores = plain_scores(&weight, items, &history);
+            let seen = |i: usize| {
+                data.train.of(u).contains(&(i as u32)) || data.valid.of(u).contains(&(i as u32))
+            };
+            let target = data.test.of(u)[0] as usize;
+            let better = (0..items).filter(|&i| !seen(i) && scores[i] > scores[target]).count();
+            let expected = 1.0 / (better as f64 + 2.0).log2();
+            let value = found.evaluation.results[0].per_list[d];
+            assert!((value - expected).abs() < 1e-6, "{parts:?}, user {u}: {value}, {expected}");
+        }
+    }
+    assert_eq!(config.recency(), 2.0);
+}
+
+#[test]
+fn what_an_item_model_does_not_have_is_refused_with_the_reason() {
+    let refused = |settings: Settings| settings.resolve(TrainerKind::Recommend).err().unwrap().to_string();
+    let ease = || of_items("ease");
+    for (settings, words) in [
+        (Settings { sampler: Some("lists".into()), ..ease() }, "the model ease has no such setting"),
+        (Settings { epochs: Some(3), ..ease() }, "omitted: the model ease has no such setting"),
+        (Settings { objective: Some("song".into()), ..ease() }, "a metric to choose by, such as ndcg@10"),
+        (of_items("eaze"), "did you mean \"ease\"?"),
+        (of_items("ease:width=3"), "width"),
+    ] {
+        let error = refused(settings);
+        assert!(error.contains(words), "{error}");
+    }
+    assert!(Settings { epochs: Some(3), ..of_items("als") }.resolve(TrainerKind::Recommend).is_ok());
+    let data = data();
+    let from = trained(&ease(), &data);
+    let error = |model: &str, settings: Settings| {
+        let config = Settings { model: Some(model.into()), ..settings }.resolve(TrainerKind::Recommend);
+        Trainer::new(&config.unwrap(), &data).unwrap().start_from(&from).unwrap_err().to_string()
+    };
+    for text in [error("mf", Settings::default()), error("ease", ease())] {
+        assert!(text.contains("mf") && text.contains("ease"), "{text}");
+    }
+}
+
+#[test]
+fn a_refit_is_the_model_of_both_parts_and_its_validation_that_of_the_first() {
+    let data = data();
+    let both = Interactions {
+        train: Interactions::union(&[&data.train, &data.valid]),
+        valid: Choices::from_pairs(data.users.len(), data.items.len(), Vec::new()),
+        later: Vec::new(),
+        ..data.clone()
+    };
+    let pairs = [(0, 1), (0, 7), (3, 2)];
+    for model in ["ease:lambda=5", "knn", "pop"] {
+        let plain = Settings { recency: Some(0.0), ..of_items(model) };
+        let settings = Settings { refit: Some(true), ..plain.clone() };
+        let recommender = trained(&settings, &data);
+        let once = trained(&plain, &data);
+        assert_eq!(recommender.header().reached.best, once.header().reached.best, "{model}");
+        let of_both = trained(&plain, &both);
+        let measures = Measure::parse_all("ndcg@10", &Policy::default()).unwrap();
+        let test = |r: &Recommender| r.evaluate(Part::Test, &measures, false, None, 3).unwrap().evaluation;
+        assert_eq!(test(&recommender), test(&of_both), "{model}");
+        assert!(model == "pop" || recommender.scores(&pairs) != once.scores(&pairs), "{model}");
+        let error = recommender.evaluate(Part::Valid, &measures, false, None, 3).err().unwrap().to_string();
+        assert!(error.contains("learned the validation part"), "{error}");
+    }
+    for model in ["mf", "als"] {
+        let settings = Settings { refit: Some(true), ..of_items(model) };
+        let error = settings.resolve(TrainerKind::Recommend).err().unwrap().to_string();
+        assert!(error.contains("is not fitted in closed form"), "{error}");
+    }
 }

@@ -8,6 +8,7 @@ use toprank_data::Names;
 use super::file::Recommender;
 use super::interactions::Known;
 use super::trainer::Trainer;
+use super::vector_trainer::VectorTrainer;
 use crate::error::TrainError;
 use crate::fit::training_loop::TrainingLoop;
 use crate::fit::warm_start::{check_blocks, check_kind};
@@ -27,14 +28,31 @@ impl Trainer<'_> {
     /// that it does not know keep their random rows and are counted.
     ///
     /// # Errors
-    /// If it is of another kind or of other dimensions, reads other features, or knows none of the items.
+    /// If it is of another kind or of other dimensions, reads other features, or knows none of the items; or if either is an item
+    /// model, which is fitted anew.
     pub fn start_from(&mut self, from: &Recommender) -> Result<NewRows, TrainError> {
+        match self {
+            Trainer::Vectors(trainer) => trainer.start_from(from),
+            Trainer::Items(trainer) => Err(fitted_anew(trainer.config().model()).into()),
+        }
+    }
+}
+
+/// A warm start of a model that has none.
+fn fitted_anew(model: &str) -> ParamError {
+    let expected = "a model of vectors (mf, neumf or two-tower) for a warm start: an item model is fitted anew, without --from";
+    ParamError::new("the model", model, expected)
+}
+
+impl VectorTrainer<'_> {
+    fn start_from(&mut self, from: &Recommender) -> Result<NewRows, TrainError> {
         let (ours, theirs) = (self.config().model().to_string(), from.header().config.model());
         check_kind(&ours, theirs)?;
         let (data, known) = (self.data, from.data());
         check_columns(Input::UserFeatures, data.user_features.as_ref(), known.user_features.as_ref())?;
         check_columns(Input::ItemFeatures, data.item_features.as_ref(), known.item_features.as_ref())?;
-        let (widths, stored) = (self.model.widths(), from.model.widths());
+        let Some((their_model, there)) = from.vectors() else { return Err(fitted_anew(theirs).into()) };
+        let (widths, stored) = (self.model.widths(), their_model.widths());
         if widths != stored {
             let words = |[user, item]: [usize; 2]| format!("{user} numbers per user and {item} per item");
             let expected = format!(
@@ -44,8 +62,7 @@ impl Trainer<'_> {
             );
             return Err(ParamError::new("the model", &ours, &expected).into());
         }
-        check_blocks((&ours, self.model.blocks()), (theirs, from.model.blocks()))?;
-        let there = &*from.parameters;
+        check_blocks((&ours, self.model.blocks()), (theirs, their_model.blocks()))?;
         let new = NewRows {
             users: take_rows(
                 &data.users,

@@ -12,6 +12,7 @@ use crate::error::TrainError;
 use crate::fit::settings::{Config, TrainerKind};
 use crate::fit::training_loop::Position;
 use crate::rank::models;
+use crate::recommend;
 
 const KIND: &str = "checkpoint";
 
@@ -130,12 +131,15 @@ fn check_size(stored: &Stored, config: &Config) -> Result<(), TrainError> {
                 rows.or(graphs).map(|count| ("parameters", count)).into_iter().collect()
             }
         },
-        TrainerKind::Recommend => {
-            let model = toprank_embeddings::parse(config.model())?.build(&Shape::default())?;
-            let weights = model.blocks().iter().map(|block| block.parameters() as u128).sum();
-            let [user, item] = model.widths();
-            vec![("users", user as u128), ("items", item as u128), ("weights", weights)]
-        }
+        TrainerKind::Recommend => match recommend::Kind::parse(config.model())? {
+            recommend::Kind::Items(_) => Vec::new(),
+            recommend::Kind::Vectors(kind) => {
+                let model = kind.build(&Shape::default())?;
+                let weights = model.blocks().iter().map(|block| block.parameters() as u128).sum();
+                let [user, item] = model.widths();
+                vec![("users", user as u128), ("items", item as u128), ("weights", weights)]
+            }
+        },
     };
     for (name, least) in pairs {
         let found = stored.count(name);

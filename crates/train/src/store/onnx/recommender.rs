@@ -52,17 +52,18 @@ const NAMES: [&str; 2] = ["user", "item"];
 /// # Errors
 /// If its model has no form in ONNX, or what was written gives other scores.
 pub fn recommender(recommender: &Recommender, pairs: usize) -> Result<WrittenRecommender, TrainError> {
+    let Some((model, _)) = recommender.vectors() else { return Err(refused(recommender).into()) };
     let pairs = recommender.some_pairs(pairs);
     let scores = recommender.scores(&pairs);
     let ids = [0, 1].map(|side| {
         let ids = pairs.iter().map(|pair| f64::from([pair.0, pair.1][side]));
         Array::new(&[pairs.len()], ids.collect())
     });
-    let (files, found) = match recommender.model.is_product() {
+    let (files, found) = match model.is_product() {
         true => {
             let (users, user_vectors) = tower(recommender, 0, &ids[0])?;
             let (items, item_vectors) = tower(recommender, 1, &ids[1])?;
-            let width = recommender.model.ready_widths()[0];
+            let width = model.ready_widths()[0];
             let dot = |(a, b): (&[f64], &[f64])| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let vectors = user_vectors.chunks_exact(width).zip(item_vectors.chunks_exact(width));
             (vec![users, items], vectors.map(dot).collect())
@@ -86,10 +87,11 @@ fn refused(recommender: &Recommender) -> ModelError {
 
 /// The file that scores pairs, and the scores it gives them.
 fn whole(recommender: &Recommender, ids: [Array; 2]) -> Result<(RecommenderFile, Vec<f64>), TrainError> {
-    let Parameters { users, items, weights } = &*recommender.parameters;
+    let Some((model, parameters)) = recommender.vectors() else { return Err(refused(recommender).into()) };
+    let Parameters { users, items, weights } = &**parameters;
     let mut graph = Graph::default();
     let [user, item] = NAMES.map(|name| graph.input(name, Kind::Int64, &[None]));
-    let score = recommender.model.export_pairs([users, items], weights, &mut graph, [&user, &item]);
+    let score = model.export_pairs([users, items], weights, &mut graph, [&user, &item]);
     let score = score.ok_or_else(|| refused(recommender))?;
     graph.output("score", &score, Kind::Float, &[None, Some(1)]);
     let bytes = graph.write("toprank", &[("model", recommender.header().config.model())]);
@@ -104,18 +106,19 @@ fn tower(
     side: usize,
     ids: &Array,
 ) -> Result<(RecommenderFile, Vec<f64>), TrainError> {
-    let (data, model) = (recommender.data(), recommender.header().config.model());
+    let Some((model, parameters)) = recommender.vectors() else { return Err(refused(recommender).into()) };
+    let (data, name) = (recommender.data(), recommender.header().config.model());
     let known = [&data.user_features, &data.item_features][side].as_ref();
-    let Parameters { users, items, weights } = &*recommender.parameters;
+    let Parameters { users, items, weights } = &**parameters;
     let mut graph = Graph::default();
     let numbers = graph.input(NAMES[side], Kind::Int64, &[None]);
     let features = known.map(|known| graph.input("features", Kind::Float, &[None, Some(known.width())]));
     let table = [users, items][side];
-    let vector = recommender.model.export(side, table, weights, &mut graph, &numbers, features.as_ref());
+    let vector = model.export(side, table, weights, &mut graph, &numbers, features.as_ref());
     let vector = vector.ok_or_else(|| refused(recommender))?;
-    graph.output("vector", &vector, Kind::Float, &[None, Some(recommender.model.ready_widths()[side])]);
+    graph.output("vector", &vector, Kind::Float, &[None, Some(model.ready_widths()[side])]);
     let names = known.map_or(String::new(), |known| known.columns.join(" "));
-    let bytes = graph.write("toprank", &[("side", NAMES[side]), ("features", &names), ("model", model)]);
+    let bytes = graph.write("toprank", &[("side", NAMES[side]), ("features", &names), ("model", name)]);
 
     let mut inputs = vec![(NAMES[side], ids.clone())];
     if let Some(known) = known {

@@ -1,0 +1,149 @@
+#![doc = include_str!("../pages/knn.md")]
+
+use rayon::prelude::*;
+use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
+
+use super::{ByItem, ItemModel, ItemParameters, valued};
+
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "neighbours",
+        default: "200",
+        range: "an integer from 1 to 1000000",
+        about: "how many most similar items are kept of each item",
+    },
+    Param {
+        name: "shrink",
+        default: "10",
+        range: "0 or above",
+        about: "shrinks cosines that rest on few interactions",
+    },
+];
+
+pub(crate) fn make(spec: &Spec) -> Result<Box<dyn ItemModel>, ParamError> {
+    let neighbours = spec.args.count("neighbours", 200, 1_000_000)?;
+    Ok(Box::new(Neighbours { neighbours, shrink: spec.args.not_negative("shrink", 10.0)? }))
+}
+
+/// Item-based nearest neighbours; formula, source and cost are in the [module](self).
+#[derive(Clone, Copy, Debug)]
+struct Neighbours {
+    neighbours: usize,
+    shrink: f64,
+}
+
+/// Memory of a task: the sum of each item, all 0 between two items, and which of them are not.
+struct Sums {
+    sums: Vec<f32>,
+    touched: Vec<u32>,
+}
+
+impl Neighbours {
+    /// The most similar items of one item, ascending, with their similarities.
+    fn of_item(
+        self,
+        item: usize,
+        choices: &Choices,
+        by_item: &ByItem,
+        norms: &[f64],
+        work: &mut Sums,
+    ) -> Vec<(u32, f32)> {
+        let Sums { sums, touched } = work;
+        for (user, x) in by_item.of_item(item) {
+            for (&other, y) in choices.of(user).iter().zip(valued(choices, user)) {
+                let sum = &mut sums[other as usize];
+                if *sum == 0.0 {
+                    touched.push(other);
+                }
+                *sum += x * y;
+            }
+        }
+        touched.sort_unstable();
+        // A sum that was 0 in between stands there twice.
+        touched.dedup();
+        let mut found: Vec<(u32, f32)> = Vec::with_capacity(touched.len());
+        for other in touched.drain(..) {
+            let sum = std::mem::take(&mut sums[other as usize]);
+            let below = norms[item] * norms[other as usize] + self.shrink;
+            let similarity = (f64::from(sum) / below) as f32;
+            if other as usize != item && similarity > 0.0 {
+                found.push((other, similarity));
+            }
+        }
+        if found.len() > self.neighbours {
+            found.select_nth_unstable_by(self.neighbours - 1, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            found.truncate(self.neighbours);
+            found.sort_unstable_by_key(|(other, _)| *other);
+        }
+        found
+    }
+}
+
+impl ItemModel for Neighbours {
+    fn bytes(&self, _: usize, items: usize) -> u64 {
+        // While they are gathered, every number is there twice.
+        let kept = items.saturating_mul(self.neighbours.min(items)) as u64;
+        kept.saturating_mul(16)
+    }
+
+    fn start(&self, _: &Choices, _: Stream) -> ItemParameters {
+        ItemParameters::default()
+    }
+
+    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError> {
+        let (n, by_item) = (choices.item_count, ByItem::of(choices));
+        let square = |(_, x): (usize, f32)| f64::from(x) * f64::from(x);
+        let norms: Vec<f64> = (0..n).map(|i| by_item.of_item(i).map(square).sum::<f64>().sqrt()).collect();
+        let work = || Sums { sums: vec![0.0; n], touched: Vec::new() };
+        let all: Vec<Vec<(u32, f32)>> = (0..n)
+            .into_par_iter()
+            .with_min_len(16)
+            .map_init(work, |work, item| self.of_item(item, choices, &by_item, &norms, work))
+            .collect();
+        let total: usize = all.iter().map(Vec::len).sum();
+        if u32::try_from(total).is_err() {
+            return Err(ModelError::new(format!("knn: {total} neighbours in all"), "less than 2³², with fewer neighbours"));
+        }
+        let (mut numbers, mut values) = (Vec::with_capacity(n + 1 + total), Vec::with_capacity(total));
+        let mut end = 0;
+        numbers.push(0);
+        for found in &all {
+            end += found.len() as u32;
+            numbers.push(end);
+        }
+        for (other, similarity) in all.into_iter().flatten() {
+            numbers.push(other);
+            values.push(similarity);
+        }
+        *parameters = ItemParameters { numbers, values: values.into() };
+        Ok(None)
+    }
+
+    fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError> {
+        let ItemParameters { numbers, values } = parameters;
+        let wrong = |found: &str| Err(ModelError::new(format!("knn: {found}"), "the neighbours of each item"));
+        let Some((ends, others)) = numbers.split_at_checked(items.saturating_add(1)) else {
+            return wrong("too few numbers");
+        };
+        if ends[0] != 0 || !ends.is_sorted() || ends[items] as usize != others.len() {
+            return wrong("neighbours that do not end where they should");
+        }
+        if others.len() != values.len() || others.iter().any(|&other| other as usize >= items) {
+            return wrong("neighbours that are no items");
+        }
+        Ok(())
+    }
+
+    fn scores(&self, parameters: &ItemParameters, histories: &Choices, users: &[u32], scores: &mut [f32]) {
+        let n = histories.item_count;
+        let (ends, others) = parameters.numbers.split_at(n + 1);
+        for (&user, scores) in users.iter().zip(scores.chunks_exact_mut(n)) {
+            scores.fill(0.0);
+            for (&item, x) in histories.of(user as usize).iter().zip(valued(histories, user as usize)) {
+                let range = ends[item as usize] as usize..ends[item as usize + 1] as usize;
+                let similar = others[range.clone()].iter().zip(&parameters.values[range]);
+                similar.for_each(|(&other, similarity)| scores[other as usize] += x * similarity);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+/*!
+Item models: all items are scored from the items of a history, so a user has no vector of its own.
+
+```text
+s(u, i) = Σ_{j in the history of u} w_uj f(j, i)      w: how much an interaction counts, for example by its age
+```
+
+What is learned belongs to the items alone: a new user, or one who has interacted with more items since, is scored without
+training. A model is one file and one page, and an entry of [`ITEM_MODELS`].
+*/
+
+mod als;
+mod ease;
+mod inverse;
+mod knn;
+mod pop;
+#[cfg(test)]
+mod tests;
+
+use toprank_core::{Choices, Entry, ModelError, ParamError, Stream, catalog};
+
+use crate::table::{Table, TableStorage};
+
+/// What an item model has learned.
+#[derive(Debug, Default, PartialEq)]
+pub struct ItemParameters {
+    /// Integers: where the weights of each item are and which items they belong to, for sparse models.
+    pub numbers: Vec<u32>,
+    /// Weights or vectors.
+    pub values: Table,
+}
+
+/// Scores all items from the items of a history. It has no state: what is learned is in [`ItemParameters`].
+pub trait ItemModel: Send + Sync {
+    /// True if it is fitted in epochs; false: in one step, in closed form.
+    fn is_iterative(&self) -> bool {
+        false
+    }
+
+    /// Bytes that fitting takes at most beside the interactions.
+    fn bytes(&self, users: usize, items: usize) -> u64;
+
+    /// The parameters before the first epoch.
+    fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters;
+
+    /// Fits one epoch, or all there is; the loss per user, if the model has one. Labels are the values of interactions.
+    ///
+    /// # Errors
+    /// If the interactions cannot be fitted.
+    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError>;
+
+    /// What is wrong with parameters that were read from a file, for this many items.
+    ///
+    /// # Errors
+    /// If something is: what was found, what was expected.
+    fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError>;
+
+    /// Scores of all items for some `users` of `histories`, user after user, overwritten, on this thread. The value of an interaction
+    /// is its label times its weight.
+    fn scores(&self, parameters: &ItemParameters, histories: &Choices, users: &[u32], scores: &mut [f32]);
+}
+
+/// An entry whose page is `pages/NAME.md` and whose module has `PARAMS` and `make`.
+macro_rules! line {
+    ($name:literal, $module:ident, $about:literal) => {
+        Entry {
+            name: $name,
+            family: "item models",
+            about: $about,
+            page: include_str!(concat!("../pages/", $name, ".md")),
+            params: $module::PARAMS,
+            make: $module::make,
+        }
+    };
+}
+
+/// Every item model.
+pub static ITEM_MODELS: &[Entry<dyn ItemModel>] = &[
+    line!("ease", ease, "EASE: ridge regression of every item on all others, in closed form"),
+    line!("knn", knn, "item-based nearest neighbours: cosines with shrinkage"),
+    line!("als", als, "implicit ALS: squared loss over all pairs by alternating least squares"),
+    line!("pop", pop, "popularity: how often an item was chosen, the same for everybody"),
+];
+
+/// The entry of a name.
+pub fn find(name: &str) -> Option<&'static Entry<dyn ItemModel>> {
+    ITEM_MODELS.iter().find(|line| line.name == name)
+}
+
+/// Reads an item model as users name it.
+///
+/// ```
+/// assert!(toprank_embeddings::parse_item_model("ease:lambda=500").is_ok());
+/// let error = toprank_embeddings::parse_item_model("ease:lambda=0").err().unwrap();
+/// assert_eq!(error.to_string(), "lambda: \"0\"; expected a number above 0");
+/// ```
+///
+/// # Errors
+/// If there is no such model, or a parameter is outside its range.
+pub fn parse(text: &str) -> Result<Box<dyn ItemModel>, ParamError> {
+    Ok(catalog::make("model", ITEM_MODELS, text)?.1)
+}
+
+/// Refuses a model that would take more than half of the memory.
+///
+/// # Errors
+/// If it would.
+pub fn check_memory(model: &dyn ItemModel, name: &str, users: usize, items: usize) -> Result<(), ModelError> {
+    let bytes = model.bytes(users, items);
+    match TableStorage::fitting(bytes, std::path::Path::new("")) {
+        TableStorage::Memory => Ok(()),
+        TableStorage::Folder(_) => Err(too_large(name, bytes, items)),
+    }
+}
+
+fn too_large(name: &str, bytes: u64, items: usize) -> ModelError {
+    let gigabytes = bytes as f64 / 1e9;
+    ModelError::new(
+        format!("{name} on {items} items, which takes {gigabytes:.1} GB, more than half of the memory"),
+        "a model whose memory does not grow with the square of the items: als, knn or mf; or fewer items",
+    )
+}
+
+/// The users of each item, ascending, and the value of each of these pairs.
+pub(crate) struct ByItem {
+    offsets: Vec<usize>,
+    users: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl ByItem {
+    pub fn of(choices: &Choices) -> ByItem {
+        let mut offsets = vec![0usize; choices.item_count + 1];
+        for &item in &choices.items {
+            offsets[item as usize + 1] += 1;
+        }
+        for i in 0..choices.item_count {
+            offsets[i + 1] += offsets[i];
+        }
+        let (mut next, pairs) = (offsets.clone(), choices.pairs());
+        let (mut users, mut values) = (vec![0; pairs], vec![0.0; pairs]);
+        for u in 0..choices.len() {
+            for (&item, value) in choices.of(u).iter().zip(valued(choices, u)) {
+                let place = &mut next[item as usize];
+                (users[*place], values[*place]) = (u as u32, value);
+                *place += 1;
+            }
+        }
+        ByItem { offsets, users, values }
+    }
+
+    /// (user, value) of an item.
+    pub fn of_item(&self, item: usize) -> impl Iterator<Item = (usize, f32)> {
+        let range = self.offsets[item]..self.offsets[item + 1];
+        self.users[range.clone()].iter().map(|&u| u as usize).zip(self.values[range].iter().copied())
+    }
+}
+
+/// The values of a user's interactions: label times weight.
+pub(crate) fn valued(choices: &Choices, user: usize) -> impl Iterator<Item = f32> {
+    let weights = choices.weights_of(user);
+    let labels = choices.labels_of(user).iter().enumerate();
+    labels.map(move |(at, label)| label * weights.get(at).copied().unwrap_or(1.0))
+}
