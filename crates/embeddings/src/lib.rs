@@ -39,7 +39,7 @@ pub use catalog::{MODELS, find, parse};
 pub use model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 pub use pairs::PairScorer;
 pub use plan::Plan;
-pub use rank::{Best, BestItems, Ranker, pick};
+pub use rank::{Best, BestItems, Ranker, pick, ready_items, ready_users};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};
 pub use storm::{RowSlopes, RowStorm};
 pub use table::{Table, TableError, TableStorage};

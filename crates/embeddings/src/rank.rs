@@ -43,7 +43,7 @@ impl BestItems {
 }
 
 /// The precomputed vectors of all items, row after row.
-pub(crate) fn ready_items(
+pub fn ready_items(
     model: &dyn EmbeddingModel,
     shape: &Shape,
     weights: &[f32],
@@ -61,7 +61,7 @@ pub(crate) fn ready_items(
 }
 
 /// The precomputed vectors of the users `ids`, whose table is `users`.
-pub(crate) fn ready_users(
+pub fn ready_users(
     model: &dyn EmbeddingModel,
     shape: &Shape,
     weights: &[f32],

@@ -27,7 +27,7 @@ impl Rows {
         }
     }
 
-    fn run(&self) -> Result<Run, ReadError> {
+    pub fn run(&self) -> Result<Run, ReadError> {
         match self {
             Rows::File(path) => read_run(&Source::path(path)),
             Rows::Rows(rows) => {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import functools
+import html
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from . import _toprank
+from ._html import table_html
 
 
 @functools.cache
@@ -42,6 +44,12 @@ class Entry:
     def __repr__(self) -> str:
         return f"<{self.name}: {self.about}>"
 
+    def _repr_html_(self) -> str:
+        lines = [[html.escape(text) for text in (p.name, p.default, p.range, p.about)] for p in self.params]
+        return f"<b>{html.escape(self.name)}</b>: {html.escape(self.about)}" + table_html(
+            ["parameter", "default", "range", "about"], lines, "page", self.page
+        )
+
 
 class Listing(dict):
     """Entries by name; printed as the table that the command shows."""
@@ -53,6 +61,10 @@ class Listing(dict):
     def __repr__(self) -> str:
         width = max(map(len, self), default=0)
         return "\n".join(f"{name:{width}}  {entry.about}" for name, entry in self.items())
+
+    def _repr_html_(self) -> str:
+        lines = [[html.escape(text) for text in (name, entry.family, entry.about)] for name, entry in self.items()]
+        return table_html(["name", "family", "about"], lines)
 
 
 @functools.cache
@@ -78,6 +90,11 @@ def objectives() -> Listing:
 def models() -> Listing:
     """The models of `Ranker` and `Classifier` by name."""
     return Listing(table("models"))
+
+
+def formats() -> dict[str, str]:
+    """The formats of data files that `read` and the command understand, and what they hold."""
+    return {line["name"]: line["about"] for line in catalog()["formats"]}
 
 
 def presets() -> dict[str, str]:

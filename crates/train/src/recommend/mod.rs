@@ -35,12 +35,13 @@ mod interactions;
 mod parts;
 mod recency;
 mod rows;
+mod similar;
 #[cfg(test)]
 mod tests;
 mod trainer;
 mod warm_start;
 
-pub use config::Feedback;
+pub use config::{Feedback, check_settings};
 pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
 pub use file::{About, Part, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
