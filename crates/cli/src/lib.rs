@@ -28,11 +28,13 @@ mod manual;
 mod means;
 mod page;
 mod pagerank;
+mod parity;
 mod predict;
 mod progress;
 mod quickstart;
 mod reading;
 mod recommend;
+mod reconcile;
 mod retrieve;
 mod rules;
 mod split;
@@ -112,6 +114,7 @@ commands! {
         Compare(compare::Compare);
         Threshold(threshold::Threshold);
         Fuse(fuse::Fuse);
+        Reconcile(Box<reconcile::Reconcile>);
     "Train":
         Train(Box<train::Train>);
         Tune(tune::Tune);
@@ -119,6 +122,7 @@ commands! {
         Explain(explain::Explain);
         Export(export::Export);
         Import(export::Import);
+        Parity(parity::Parity);
         Recommend(recommend::Recommend);
         Embed(embed::Embed);
         Retrieve(Box<retrieve::Retrieve>);

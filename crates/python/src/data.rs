@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use toprank::core::{Features, Lists};
+use toprank::core::Lists;
 use toprank::data::split::{parse, plan};
 use toprank::data::{Dataset, Matrix, Names, Sparse};
 
@@ -44,7 +44,6 @@ fn shown(py: Python, data: Dataset) -> PyResult<Bound<PyDict>> {
         extra.set_item(name, strings(Some(values)))?;
     }
     report.set_item("extra", extra)?;
-    report.set_item("is_interactions", data.features.width() == 0 && data.item_names.is_some())?;
     let Dataset { lists, features, times, positions, file_rows, .. } = data;
     let Lists { offsets, rows: shared, labels, item_weights, list_weights, .. } = lists;
     report.set_item("offsets", offsets.into_pyarray(py))?;

@@ -62,6 +62,7 @@ pub fn evaluate_run<'py>(
         return Err(refused("no query of the run is in the qrels; expected at least one query name in both"));
     }
     let results = py.detach(|| evaluate(&joined.lists, &joined.scores, &measures)).map_err(refused)?.results;
+    crate::own::check_raised()?;
     let bounds = match interval_options(replicates, level, seed)? {
         None => vec![None; results.len()],
         Some(options) => py.detach(|| intervals_over_lists(&results, None, &options)),

@@ -19,6 +19,7 @@ mod errors;
 mod evaluate;
 mod judged;
 mod objective;
+mod own;
 mod recommend;
 mod table;
 mod threshold;
@@ -52,6 +53,9 @@ fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recommend::train_recommender, module)?)?;
     module.add_function(wrap_pyfunction!(embed::train_embedder, module)?)?;
     module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(own::register_metric, module)?)?;
+    module.add_function(wrap_pyfunction!(own::register_objective, module)?)?;
+    module.add_function(wrap_pyfunction!(own::check_objective, module)?)?;
     module.add_class::<recommend::Interactions>()?;
     module.add_class::<recommend::Recommender>()?;
     module.add_class::<embed::Embedder>()?;

@@ -24,6 +24,7 @@ use toprank::trees::explain::{
 
 use crate::errors::{failed, refused};
 use crate::evaluate::measures;
+use crate::own;
 use crate::table::Table;
 
 type Scores<'py> = Bound<'py, PyArray1<f64>>;
@@ -153,12 +154,12 @@ impl Watcher {
 
     /// True if a signal or `progress` asks to stop.
     pub fn stopped(&self) -> bool {
-        self.failed.is_some()
+        self.failed.is_some() || own::has_raised()
     }
 
     /// The exception that stopped the work, if one did.
     pub fn raise(self) -> PyResult<()> {
-        self.failed.map_or(Ok(()), Err)
+        self.failed.or_else(own::raised).map_or(Ok(()), Err)
     }
 }
 

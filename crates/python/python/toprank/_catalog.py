@@ -102,15 +102,22 @@ def presets() -> dict[str, str]:
     return {line["name"]: line["about"] for line in catalog()["presets"]}
 
 
+def name_of(value: Any) -> Any:
+    """The name of a metric or an objective of the user's own; anything else as it is."""
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) and name.startswith("own-") and callable(value) else value
+
+
 def metric_names(metrics: Any) -> str:
     """The names of metrics in one text, as the command takes them."""
     if isinstance(metrics, str):
         return metrics
     names = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    names = [name_of(name) for name in names]
     if not all(isinstance(name, str) for name in names):
         raise TypeError(
             f"metrics: found {metrics!r}, expected names such as \"ndcg@10\" (`toprank.metrics()` lists them), "
-            "separated by commas or in a list; functions are not accepted"
+            "separated by commas or in a list; toprank.metric makes one of a function"
         )
     return ",".join(names)
 
@@ -126,7 +133,7 @@ def as_text(value: Any) -> str:
 
 def spec(name: str, params: dict[str, Any]) -> str:
     """`spec("song", {"gamma": 0.3})` is "song:gamma=0.3". Names that Python cannot write end in `_` or have `_` for `-`."""
-    parts = [name]
+    parts = [name_of(name)]
     for key, value in params.items():
         parts.append(f"{key.rstrip('_').replace('_', '-')}={as_text(value)}")
     return ":".join(parts)

@@ -112,7 +112,7 @@ def read(files: Any, **reading: Any) -> Data:
     >>> data.X.shape, data.y.tolist(), data.group.tolist()
     ((2, 2), [1.0, 0.0], [2])
     """
-    names = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    names: list[Any] = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     found = _toprank.read([*map(os.fspath, names), *words_of(reading)])
     features = found.pop("features")
     if isinstance(features, tuple):
@@ -123,6 +123,7 @@ def read(files: Any, **reading: Any) -> Data:
             pass
         else:
             features = csr_matrix((values, indices.astype(np.int32, copy=False), offsets.astype(np.int64)), (len(offsets) - 1, width))
+    found.pop("is_interactions", None)
     return Data(X=features, y=found.pop("labels"), **found)
 
 

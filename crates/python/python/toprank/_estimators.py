@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _toprank
 from ._arrays import labels_of, regrouped, reordered, weights_of
-from ._catalog import table
+from ._catalog import name_of, table
 from ._files import from_bytes, to_bytes
 from ._frames import Features, column, column_names, features_of, without
 from ._judge import evaluate
@@ -517,9 +517,9 @@ class Classifier(ClassifierMixin, _Estimator):
 Ranker.__doc__ = with_settings(Ranker.__doc__, SETTINGS)
 
 
-def _needs_lists(objective: str | None) -> bool:
+def _needs_lists(objective: Any) -> bool:
     """False for objectives of single rows (pointwise) and of binary data (areas under curves)."""
-    name = re.split("[:@]", objective or "")[0]
+    name = re.split("[:@]", name_of(objective) or "")[0]
     entries = [entry for kind in ("metrics", "objectives") for entry in table(kind).values()]
     return not any(name in (e.name, *e.aliases) and e.family in ("areas", "pointwise") for e in entries)
 

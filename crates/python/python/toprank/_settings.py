@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._catalog import catalog
+from ._catalog import catalog, name_of
 
 
 class Kind(NamedTuple):
@@ -63,6 +63,7 @@ class Setting:
     def checked(self, value: Any) -> Any:
         """The value as JSON has it; numbers of numpy are numbers."""
         accepted, become, _ = self.kind
+        value = name_of(value)
         if isinstance(value, np.bool_):
             value = bool(value)
         if not isinstance(value, accepted) or isinstance(value, bool) != (accepted is bool):
