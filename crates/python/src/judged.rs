@@ -16,7 +16,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    fn qrels(&self) -> Result<Qrels, ReadError> {
+    pub fn qrels(&self) -> Result<Qrels, ReadError> {
         match self {
             Rows::File(path) => read_qrels(&Source::path(path)),
             Rows::Rows(rows) => {

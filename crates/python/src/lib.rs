@@ -21,6 +21,7 @@ mod judged;
 mod objective;
 mod own;
 mod recommend;
+mod reconcile;
 mod table;
 mod threshold;
 mod train;
@@ -53,6 +54,9 @@ fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recommend::train_recommender, module)?)?;
     module.add_function(wrap_pyfunction!(embed::train_embedder, module)?)?;
     module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(reconcile::reconcile, module)?)?;
+    module.add_function(wrap_pyfunction!(reconcile::reconcile_run, module)?)?;
+    module.add_function(wrap_pyfunction!(reconcile::replayed, module)?)?;
     module.add_function(wrap_pyfunction!(own::register_metric, module)?)?;
     module.add_function(wrap_pyfunction!(own::register_objective, module)?)?;
     module.add_function(wrap_pyfunction!(own::check_objective, module)?)?;

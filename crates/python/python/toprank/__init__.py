@@ -1,6 +1,7 @@
 """toprank: train models that rank, and evaluate rankings by the metric you report.
 
     evaluate, compare, threshold, fuse   how good is a ranking, is a difference significant, where to cut?
+    reconcile, parity        which conventions give another tool's number; does what serves a model give its scores?
     gradient, Objective      loss and gradient of scores, for training loops of your own
     Ranker, Classifier       models with scikit-learn's interface; model="auto" chooses and blends them
     Recommender, Embedder    which items for a user; vectors in which rows of a class are near each other
@@ -33,6 +34,7 @@ _DEFINED_IN = {
     "_own": ("check_objective", "metric", "objective"),
     "_pagerank": ("PageRank",),
     "_progress": ("Epoch",),
+    "_reconcile": ("Parity", "Reconciliation", "parity", "reconcile"),
     "_recommend": ("Recommendations", "Recommender"),
     "_threshold": ("OperatingPoint", "threshold"),
     "_tune": ("Tuning", "tune"),

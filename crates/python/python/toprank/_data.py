@@ -123,7 +123,6 @@ def read(files: Any, **reading: Any) -> Data:
             pass
         else:
             features = csr_matrix((values, indices.astype(np.int32, copy=False), offsets.astype(np.int64)), (len(offsets) - 1, width))
-    found.pop("is_interactions", None)
     return Data(X=features, y=found.pop("labels"), **found)
 
 
