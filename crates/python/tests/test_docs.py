@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 import toprank
-from toprank import _MODULE_OF, _stubs
+from toprank import _MODULE_OF, _reference, _stubs
 
 
 @pytest.mark.parametrize("module", sorted(set(_MODULE_OF.values())))
@@ -35,3 +35,11 @@ def test_stubs_name_everything_and_are_python():
     compile(text, "__init__.pyi", "exec")
     for name in toprank.__all__:
         assert f"class {name}" in text or f"def {name}(" in text or f"{name}:" in text, name
+
+
+def test_the_reference_has_every_public_name_and_its_sections():
+    text = _reference.reference()
+    for name in toprank.__all__:
+        assert name == "__version__" or f"## `toprank.{name}`" in text, name
+    assert "### `.recommend`" in text and "- **interactions**: frame" in text and "#### Returns" in text
+    assert text.count("```") % 2 == 0
