@@ -105,7 +105,7 @@ def test_the_command_in_this_process_returns_what_it_prints_and_raises_what_it_s
     table = tmp_path / "demo" / "interactions.csv"
     copy = tmp_path / "copy.csv"
     toprank.convert(table, copy, input_format="interactions")
-    toprank.convert(copy, table, input_format="interactions", format="interactions")
+    toprank.convert(copy, table, input_format="interactions", list="qid", item="item", format="interactions")
     with pytest.raises(ValueError, match="a file that this command reads"):
         toprank.convert(table, table, input_format="interactions")
 

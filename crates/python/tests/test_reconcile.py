@@ -34,7 +34,7 @@ def test_a_wrong_number_is_given_by_none(graded):
     y, s, sizes = graded
     found = toprank.reconcile(y, s, "ndcg@10", 0.0123456, group=sizes)
     assert not found and "none found" in repr(found)
-    with pytest.raises(ValueError, match="expected one metric"):
+    with pytest.raises(ValueError, match="must be one metric"):
         toprank.reconcile(y, s, "ndcg,map", 0.5, group=sizes)
 
 

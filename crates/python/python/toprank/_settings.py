@@ -73,9 +73,11 @@ class Setting:
     def documented(self) -> str:
         """A line of a docstring."""
         # The library's help texts name flags and commands.
-        help = re.sub(r"--([a-z][a-z-]*)", lambda flag: f"`{flag[1].replace('-', '_')}`", self.help)
-        help = re.sub(r"`toprank (metrics|objectives|models)`", r"`toprank.\1()`", help).rstrip(".")
-        facts = [self.range, f"default: {self.default}" if self.default else ""]
+        def named(text: str) -> str:
+            return re.sub(r"--([a-z][a-z-]*)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+
+        help = re.sub(r"`toprank (metrics|objectives|models)`", r"`toprank.\1()`", named(self.help)).rstrip(".")
+        facts = [named(self.range), f"default: {named(self.default)}" if self.default else ""]
         facts = "; ".join(fact for fact in facts if fact)
         return f"{self.name}: {help}." + (f" ({facts[0].upper()}{facts[1:]}.)" if facts else "")
 
