@@ -47,7 +47,9 @@ impl Parity {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             let tolerance = self.tolerance;
-            return Err(Failure::usage(format!("--tolerance must be a number of 0 or above, but is {tolerance}")));
+            return Err(Failure::usage(format!(
+                "--tolerance must be a number of 0 or above, but is {tolerance}"
+            )));
         }
         let model = Model::load(&self.model)?;
         let options = toprank::data::ReadOptions {

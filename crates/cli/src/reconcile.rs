@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toprank::core::ScoreBits;
-use toprank::metrics::reconcile::{Convention, Number, Reconciled, ReconcileError, reconcile};
+use toprank::metrics::reconcile::{Convention, Number, ReconcileError, Reconciled, reconcile};
 
 use crate::failure::Failure;
 use crate::judged::{Labels, Ranking, ScoreSource};

@@ -28,9 +28,8 @@ pub fn kept(work: impl FnOnce() -> Result<(), Failure>) -> Result<String, Failur
 
 /// Prints to standard output; a closed pipe is a [`Failure`] without a message.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let is_kept = KEPT.with_borrow_mut(|kept| {
-        kept.as_mut().map(|kept| kept.push_str(&visible_lines(text))).is_some()
-    });
+    let is_kept =
+        KEPT.with_borrow_mut(|kept| kept.as_mut().map(|kept| kept.push_str(&visible_lines(text))).is_some());
     if is_kept {
         return Ok(());
     }

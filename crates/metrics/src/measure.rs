@@ -173,7 +173,9 @@ fn once_each(measures: Vec<Measure>) -> Vec<Measure> {
 
 fn lookup(spec: &Spec) -> Result<&'static Entry<dyn Metric>, ParamError> {
     find(&spec.name).ok_or_else(|| match spec.name.starts_with(own::OWN_PREFIX) {
-        true => ParamError::new("metric", &spec.name, "one that this program has registered: it is a user's own"),
+        true => {
+            ParamError::new("metric", &spec.name, "one that this program has registered: it is a user's own")
+        }
         false => unknown("metric", &spec.name, known()),
     })
 }

@@ -191,9 +191,12 @@ fn choices(own: &Measure, spec: &Spec, lists: &Lists) -> Vec<Choice> {
             if Policy::KEYS.contains(key) {
                 continue;
             }
-            let default = own.entry().params.iter().find(|param| param.name == *key).map_or("", |p| p.default);
+            let default =
+                own.entry().params.iter().find(|param| param.name == *key).map_or("", |p| p.default);
             match all.iter_mut().find(|(known, _)| known == key) {
-                Some((_, values)) if !values.iter().any(|known| known == value) => values.push((*value).into()),
+                Some((_, values)) if !values.iter().any(|known| known == value) => {
+                    values.push((*value).into())
+                }
                 Some(_) => {}
                 None => all.push((key, words(&[default, value]))),
             }
@@ -206,7 +209,8 @@ fn choices(own: &Measure, spec: &Spec, lists: &Lists) -> Vec<Choice> {
 /// Labels that may be the smallest relevant one: above 0, and from each higher label on.
 fn relevant(lists: &Lists) -> Vec<String> {
     let missed = lists.missed.as_ref().map_or(&[][..], |missed| &missed.values);
-    let mut labels: Vec<f32> = lists.labels.iter().chain(missed).copied().filter(|label| *label > 0.0).collect();
+    let mut labels: Vec<f32> =
+        lists.labels.iter().chain(missed).copied().filter(|label| *label > 0.0).collect();
     labels.sort_unstable_by(f32::total_cmp);
     labels.dedup();
     // The lowest of them is what "above 0" says.
@@ -215,11 +219,7 @@ fn relevant(lists: &Lists) -> Vec<String> {
 }
 
 /// The mean of each measure; `None`: undefined, or the labels are none for it.
-fn means(
-    lists: &Lists,
-    scores: &[f64],
-    measures: &[Measure],
-) -> Result<Vec<Option<f64>>, EvaluateError> {
+fn means(lists: &Lists, scores: &[f64], measures: &[Measure]) -> Result<Vec<Option<f64>>, EvaluateError> {
     let mut all = Vec::with_capacity(measures.len());
     for some in measures.chunks(AT_ONCE) {
         match evaluate(lists, scores, some) {
@@ -266,7 +266,8 @@ mod tests {
         let lengths: Vec<usize> = (0..30).map(|_| 3 + random.below(20)).collect();
         let count = lengths.iter().sum();
         let empty_until = lengths[..3].iter().sum::<usize>();
-        let label = |row: usize, draw: usize| if row < empty_until { 0.0 } else { [0.0, 0.0, 1.0, 2.0, 3.0][draw] };
+        let label =
+            |row: usize, draw: usize| if row < empty_until { 0.0 } else { [0.0, 0.0, 1.0, 2.0, 3.0][draw] };
         let labels = (0..count).map(|row| label(row, random.below(5))).collect();
         let scores = (0..count).map(|_| f64::from(random.below(8) as u32) / 8.0).collect();
         (Lists::from_lengths(&lengths, labels), scores)
@@ -282,11 +283,17 @@ mod tests {
                     let mean = means(&lists, &scores, &measures).unwrap()[0].unwrap();
                     let number = Number::parse(&format!("{mean:.8}")).unwrap();
                     let found = reconcile(&lists, &scores, metric, &number).unwrap();
-                    assert!(found.presets.iter().any(|named| named.0 == preset.name), "{} {metric}", preset.name);
+                    assert!(
+                        found.presets.iter().any(|named| named.0 == preset.name),
+                        "{} {metric}",
+                        preset.name
+                    );
                     assert!(!found.conventions.is_empty(), "{} {metric}: no rules", preset.name);
                     for Convention { rules, mean } in &found.conventions {
-                        let text: String = rules.iter().map(|(key, value)| format!(":{key}={value}")).collect();
-                        let again = Measure::parse_all(&format!("{metric}{text}"), &Policy::default()).unwrap();
+                        let text: String =
+                            rules.iter().map(|(key, value)| format!(":{key}={value}")).collect();
+                        let again =
+                            Measure::parse_all(&format!("{metric}{text}"), &Policy::default()).unwrap();
                         assert_eq!(means(&lists, &scores, &again).unwrap()[0], Some(*mean));
                         assert!(number.is(*mean));
                     }

@@ -99,7 +99,9 @@ pub fn check(goal: &Goal, seed: u64) -> Vec<Promise> {
         all.push(Promise { name, fault });
     };
     if objective.differentiates_its_loss() {
-        promise("the gradient is the derivative of the loss (five-point differences)", &|list| gradient(goal, list));
+        promise("the gradient is the derivative of the loss (five-point differences)", &|list| {
+            gradient(goal, list)
+        });
     }
     match objective.hessian() {
         Hessian::Exact => {

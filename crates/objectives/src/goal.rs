@@ -376,7 +376,11 @@ static OWN: Listing = Listing {
 
 fn unknown(name: &str) -> ParamError {
     if name.starts_with(toprank_metrics::OWN_PREFIX) {
-        return ParamError::new("objective", name, "one that this program has registered: it is a user's own");
+        return ParamError::new(
+            "objective",
+            name,
+            "one that this program has registered: it is a user's own",
+        );
     }
     catalog::unknown("objective", name, names())
 }

@@ -59,12 +59,7 @@ fn shown(py: Python, data: Dataset) -> PyResult<Bound<PyDict>> {
             report.set_item("features", values.into_pyarray(py).reshape([rows, width])?)?;
         }
         Matrix::Sparse(Sparse { width, offsets, indices, values }) => {
-            let sparse = (
-                width,
-                offsets.into_pyarray(py),
-                indices.into_pyarray(py),
-                values.into_pyarray(py),
-            );
+            let sparse = (width, offsets.into_pyarray(py), indices.into_pyarray(py), values.into_pyarray(py));
             report.set_item("features", sparse)?;
         }
     }
@@ -82,8 +77,11 @@ pub fn split<'py>(
     seed: u64,
 ) -> PyResult<Vec<(String, Bound<'py, numpy::PyArray1<u64>>)>> {
     let spec = parse(method).map_err(refused)?;
-    let lists =
-        Lists { offsets: offsets.as_slice()?.to_vec(), labels: labels.as_slice()?.to_vec(), ..Lists::default() };
+    let lists = Lists {
+        offsets: offsets.as_slice()?.to_vec(),
+        labels: labels.as_slice()?.to_vec(),
+        ..Lists::default()
+    };
     let times = crate::arrays::numbers(times.as_ref())?.map(<[f64]>::to_vec);
     let data = Dataset { lists, times, ..Dataset::default() };
     let parts = py.detach(|| plan(&data, &spec, seed)).map_err(refused)?;

@@ -62,9 +62,7 @@ pub fn train_embedder(
         let (valid, test) = (Some(valid), test.names());
         let prepared = match &from {
             None => Prepared::new(&config, train, valid, &test)?,
-            Some(path) => {
-                Prepared::warm_started(&config, embed::Embedder::load(path)?, train, valid, &test)?
-            }
+            Some(path) => Prepared::warm_started(&config, embed::Embedder::load(path)?, train, valid, &test)?,
         };
         let mut trainer = Trainer::new(&config, &prepared)?;
         let origin = json!("Python");

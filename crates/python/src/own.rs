@@ -99,7 +99,11 @@ impl OwnObjective {
 
 fn copy(what: &str, from: &[f64], to: &mut [f64]) -> PyResult<()> {
     if from.len() != to.len() {
-        return Err(refused(format!("{what}: found {} numbers, expected one per item ({})", from.len(), to.len())));
+        return Err(refused(format!(
+            "{what}: found {} numbers, expected one per item ({})",
+            from.len(),
+            to.len()
+        )));
     }
     to.copy_from_slice(from);
     Ok(())
@@ -132,7 +136,12 @@ pub fn register_metric(name: &str, function: Py<PyAny>, depth: Option<usize>, hi
 
 /// Makes an objective known under a name.
 #[pyfunction]
-pub fn register_objective(name: &str, function: Py<PyAny>, exact: bool, shift_invariant: bool) -> PyResult<()> {
+pub fn register_objective(
+    name: &str,
+    function: Py<PyAny>,
+    exact: bool,
+    shift_invariant: bool,
+) -> PyResult<()> {
     let objective = OwnObjective { function, exact, shift_invariant };
     toprank::objectives::register(name, Arc::new(objective)).map_err(refused)
 }

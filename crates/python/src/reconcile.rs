@@ -63,7 +63,11 @@ fn found<'py>(
 /// Where served scores differ from ours: rows, the largest difference, the largest score, the row that differs most, rows beyond the
 /// tolerance.
 #[pyfunction]
-pub fn replayed(ours: Array<f64>, served: Array<f64>, tolerance: f64) -> PyResult<(usize, f64, f64, usize, usize)> {
+pub fn replayed(
+    ours: Array<f64>,
+    served: Array<f64>,
+    tolerance: f64,
+) -> PyResult<(usize, f64, f64, usize, usize)> {
     let found = Replayed::compare(ours.as_slice()?, served.as_slice()?, tolerance);
     Ok((found.rows, found.difference, found.largest, found.worst, found.beyond))
 }

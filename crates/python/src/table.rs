@@ -67,7 +67,9 @@ impl Table {
 
     /// The names of the lists, and the row that each row was before they were brought together.
     fn name_lists(&mut self, names: Vec<String>, rows: Option<Array<u32>>) -> PyResult<()> {
-        let Some(data) = &mut self.0 else { return Err(PyRuntimeError::new_err("the table was used before")) };
+        let Some(data) = &mut self.0 else {
+            return Err(PyRuntimeError::new_err("the table was used before"));
+        };
         if names.len() != data.lists.len() {
             return Err(refused(format!("found {} names, expected {}", names.len(), data.lists.len())));
         }
@@ -78,9 +80,15 @@ impl Table {
 
     /// The position at which each row was shown.
     fn set_positions(&mut self, positions: Array<u32>) -> PyResult<()> {
-        let Some(data) = &mut self.0 else { return Err(PyRuntimeError::new_err("the table was used before")) };
+        let Some(data) = &mut self.0 else {
+            return Err(PyRuntimeError::new_err("the table was used before"));
+        };
         if positions.as_slice()?.len() != data.rows() {
-            return Err(refused(format!("found {} positions, expected {}", positions.as_slice()?.len(), data.rows())));
+            return Err(refused(format!(
+                "found {} positions, expected {}",
+                positions.as_slice()?.len(),
+                data.rows()
+            )));
         }
         data.positions = Some(positions.as_slice()?.to_vec());
         Ok(())

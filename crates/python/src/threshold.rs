@@ -63,7 +63,8 @@ pub fn threshold<'py>(
     if let Some(relevant) = relevant {
         policy.set("relevant", relevant).map_err(refused)?;
     }
-    let list = List { weights: numbers(weights.as_ref())?, ..List::new(scores.as_slice()?, labels.as_slice()?) };
+    let list =
+        List { weights: numbers(weights.as_ref())?, ..List::new(scores.as_slice()?, labels.as_slice()?) };
     let thresholds = py
         .detach(|| Thresholds::of(&list, &policy))
         .map_err(|error| refused(format!("scores: item {} is not a number", error.item)))?;

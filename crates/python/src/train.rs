@@ -8,19 +8,17 @@ use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyFileNotFoundError, PyUserWarning};
 use pyo3::prelude::*;
 use serde_json::json;
-use toprank::data::formats::Opened;
 use toprank::data::Dataset;
+use toprank::data::formats::Opened;
 use toprank::train::fit::run::{Begin, RunLock, checkpoint_of};
 use toprank::train::{
-    Callbacks, Files, Model as Trained, Predictor, Progress, Record, Run, RunFiles, Settings, Start, TrainError,
-    TrainerKind,
+    Callbacks, Files, Model as Trained, Predictor, Progress, Record, Run, RunFiles, Settings, Start,
+    TrainError, TrainerKind,
 };
 
 use toprank::train::rank::{explain, predict};
 use toprank::trees::Ensemble;
-use toprank::trees::explain::{
-    Cover, Shap, gain_importance, grid, partial_dependence, split_importance,
-};
+use toprank::trees::explain::{Cover, Shap, gain_importance, grid, partial_dependence, split_importance};
 
 use crate::errors::{failed, refused};
 use crate::evaluate::measures;
@@ -269,7 +267,8 @@ impl Model {
             return Err(refused(format!("metric must be one metric, but is {metric}")));
         };
         let data = self.seen(data)?;
-        let lost = py.detach(|| explain::permutation(&self.0, &data, &measure, rounds, seed)).map_err(failed)?;
+        let lost =
+            py.detach(|| explain::permutation(&self.0, &data, &measure, rounds, seed)).map_err(failed)?;
         let name = measure.name().to_string();
         Ok((name, lost.iter().map(|one| one.mean).collect(), lost.iter().map(|one| one.deviation).collect()))
     }

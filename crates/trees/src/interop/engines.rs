@@ -91,7 +91,14 @@ fn dump(ensemble: &Ensemble, export: &Export, engine: &str, by_zero: bool) -> Re
 }
 
 /// A node with those below it, numbered in the order of writing.
-fn place(tree: &Tree, next: Next, depth: usize, free: &mut usize, names: &[String], missing: Missing) -> Value {
+fn place(
+    tree: &Tree,
+    next: Next,
+    depth: usize,
+    free: &mut usize,
+    names: &[String],
+    missing: Missing,
+) -> Value {
     let id = *free;
     *free += 1;
     match next {

@@ -12,7 +12,9 @@ use crate::tree::{Test, Tree};
 fn refusal(format: &str, model: &str) -> Option<&'static str> {
     match (format, model) {
         ("ranklib" | "solr", "grown with categories" | "sets") => Some("categories"),
-        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr" | "vespa", "grown with three outputs") => Some("scores per row"),
+        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr" | "vespa", "grown with three outputs") => {
+            Some("scores per row")
+        }
         ("ranklib" | "es-ltr" | "opensearch-ltr", "grown" | "edges") => Some("missing values"),
         ("solr", "edges") => Some("1e-30"),
         _ => None,
@@ -91,7 +93,9 @@ fn missing_as_zero_is_said_and_then_holds() {
         let export = Export { missing: Missing::AsZero, ..Export::default() };
         let rows = probe_rows(&model, 3000, 5);
         verify(&model, format, &export, &rows).unwrap();
-        let toprank_data::Matrix::Dense { values, .. } = seen(&model, format, &export, &rows) else { panic!() };
+        let toprank_data::Matrix::Dense { values, .. } = seen(&model, format, &export, &rows) else {
+            panic!()
+        };
         assert!(values.iter().all(|value| !value.is_nan()));
     }
 }

@@ -60,7 +60,10 @@ impl Replayed {
             difference: differences.get(worst).copied().unwrap_or(0.0),
             largest,
             worst,
-            beyond: differences.iter().filter(|difference| **difference > tolerance * largest.max(1e-300)).count(),
+            beyond: differences
+                .iter()
+                .filter(|difference| **difference > tolerance * largest.max(1e-300))
+                .count(),
         }
     }
 }
