@@ -216,13 +216,14 @@ impl Recommender {
     fn similar(&self, py: Python, items: Vec<String>, k: usize) -> PyResult<Vec<Named>> {
         let items: Vec<u32> =
             items.iter().map(|name| self.0.item(name)).collect::<Result<_, _>>().map_err(refused)?;
-        Ok(py.detach(|| self.0.similar(&items, k)).into_iter().map(named).collect())
+        let found = py.detach(|| self.0.similar(&items, k)).map_err(refused)?;
+        Ok(found.into_iter().map(named).collect())
     }
 
     /// The vectors of users and of items, in the order of their names.
     fn vectors<'py>(&self, py: Python<'py>, of_items: bool) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let vectors = py.detach(|| if of_items { self.0.item_vectors() } else { self.0.user_vectors() });
-        rows_of(py, vectors)
+        rows_of(py, vectors.map_err(refused)?)
     }
 
     /// Evaluates by full ranking, or `popularity` on the same users; a dictionary that `toprank.Evaluation` wraps.
