@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toprank::core::{Features, Policy, catalog};
+use toprank::core::{Policy, catalog};
 use toprank::data::{Dataset, sink};
-use toprank::metrics::{Better, Measure, evaluate};
-use toprank::train::{Model, TrainError, rank::predict};
+use toprank::metrics::Measure;
+use toprank::train::rank::{explain, predict};
+use toprank::train::{Model, TrainError};
 use toprank::trees::Ensemble;
 use toprank::trees::explain::{
-    Cover, Importance, Shap, gain_importance, grid, partial_dependence, permutation_importance, shuffled,
-    split_importance,
+    Cover, Importance, Shap, gain_importance, grid, partial_dependence, split_importance,
 };
 
 use crate::export::of_trees;
@@ -138,7 +138,9 @@ impl Explain {
         let mut dependences = Vec::new();
         if let Some(data) = &data {
             let _spinner = Progress::spinner(common.quiet, "shuffling features");
-            found.permuted = Some(self.permuted(&model, ensemble, data)?);
+            let measure = self.measure(&model)?;
+            let lost = explain::permutation(&model, data, &measure, usize::from(self.rounds), self.seed)?;
+            found.permuted = Some((measure.name().to_string(), lost));
             if self.shap {
                 found.shap = Some(self.write_shap(ensemble, data, &found.names)?);
             }
@@ -199,26 +201,10 @@ impl Explain {
         let absent = if self.reading.absent_is_missing { f32::NAN } else { 0.0 };
         let data = predict::as_seen(model, &self.data.join(", "), read, absent)?;
         let measure = self.measure(model)?;
-        let sign = if measure.metric().better() == Better::Higher { 1.0 } else { -1.0 };
-        let lists = &data.lists;
-        let value = |features: &dyn Features| {
-            let scores = model.score_transformed(lists, features)?;
-            let found = evaluate(lists, &scores, std::slice::from_ref(&measure)).map_err(Failure::data)?;
-            let undefined = || {
-                Failure::data(format!(
-                    "{} is not defined on these data: every list is excluded",
-                    measure.name()
-                ))
-            };
-            Ok::<f64, Failure>(sign * found.results[0].mean.ok_or_else(undefined)?)
-        };
-        let all: Vec<usize> = (0..data.features.width()).collect();
-        let whole = [0, data.rows() as u64];
-        let offsets = if lists.rows.is_some() { &whole[..] } else { &lists.offsets };
         let spinner = Progress::spinner(common.quiet, "shuffling features");
-        let lost = shuffled(&data, &all, offsets, value, usize::from(self.rounds), self.seed)?;
+        let lost = explain::permutation(model, &data, &measure, usize::from(self.rounds), self.seed)?;
         drop(spinner);
-        let mut order = all;
+        let mut order: Vec<usize> = (0..lost.len()).collect();
         order.sort_by(|&a, &b| lost[b].mean.total_cmp(&lost[a].mean).then(a.cmp(&b)));
         let metric = measure.name();
         let table = |top: usize| {
@@ -249,35 +235,6 @@ impl Explain {
         print(&table(self.top.unwrap_or(20)).render(Style::Table))
     }
 
-    /// What the metric loses without each feature.
-    fn permuted(
-        &self,
-        model: &Model,
-        ensemble: &Ensemble,
-        data: &Dataset,
-    ) -> Result<(String, Vec<Importance>), Failure> {
-        let measure = &self.measure(model)?;
-        let name = measure.name();
-        let lists = &data.lists;
-        let evaluated = |scores: &[f64]| {
-            let entries = lists.scores_of_entries(scores, ensemble.outputs);
-            evaluate(lists, &entries, std::slice::from_ref(measure)).map(|found| found.results[0].mean)
-        };
-        // Whether the metric is defined depends on the labels alone, so one check serves all shuffles.
-        let scores = ensemble.score(&data.features).map_err(TrainError::from)?;
-        if evaluated(&scores).map_err(Failure::data)?.is_none() {
-            return Err(Failure::data(format!(
-                "{name} is not defined on these data: every list is excluded"
-            )));
-        }
-        let sign = if measure.metric().better() == Better::Higher { 1.0 } else { -1.0 };
-        let metric = |scores: &[f64]| evaluated(scores).ok().flatten().map_or(f64::NAN, |value| sign * value);
-        let offsets = if lists.rows.is_some() { &[][..] } else { &lists.offsets };
-        let rounds = usize::from(self.rounds);
-        let lost = permutation_importance(ensemble, &data.features, offsets, metric, rounds, self.seed);
-        Ok((measure.name().to_string(), lost.map_err(TrainError::from)?))
-    }
-
     /// Writes what each feature added to each score; gives the mean of its size.
     fn write_shap(&self, ensemble: &Ensemble, data: &Dataset, names: &[String]) -> Result<Vec<f64>, Failure> {
         let (rows, width, outputs) = (data.rows(), ensemble.width, ensemble.outputs);
@@ -293,10 +250,7 @@ impl Explain {
         let shap = Shap::new(ensemble, &cover).map_err(TrainError::from)?;
         let explained = shap.explain(&data.features).map_err(TrainError::from)?;
         let scores = ensemble.score(&data.features).map_err(TrainError::from)?;
-        let mut mean = vec![0.0; width];
-        for values in explained.values.chunks_exact(width.max(1)) {
-            mean.iter_mut().zip(values).for_each(|(mean, value)| *mean += value.abs() / scores.len() as f64);
-        }
+        let mean = explained.mean_sizes();
         let Some(folder) = &self.output else { return Ok(mean) };
         // Line by line: as a table of strings it would be many times the numbers.
         sink::write_file(&folder.join("shap.csv"), |out| {

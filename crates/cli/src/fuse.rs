@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use toprank::data::{Run, Source, align, read_run, sink, write_run};
-use toprank::metrics::fusion::{self, FUSIONS, Scratch};
+use toprank::metrics::fusion::{self, FUSIONS};
 
 use crate::evaluate::is_standard_output;
 use crate::failure::Failure;
@@ -44,19 +44,10 @@ impl Fuse {
         let runs: Vec<Run> =
             self.runs.iter().map(|file| read_run(&Source::path(file))).collect::<Result<_, _>>()?;
         let aligned = align(&runs.iter().collect::<Vec<_>>());
-        let mut fused = vec![0.0; aligned.docs.len()];
-        let mut scratch = Scratch::default();
-        for query in 0..aligned.queries.len() {
-            let range = aligned.range(query);
-            let scores: Vec<&[f64]> = aligned.scores.iter().map(|run| &run[range.clone()]).collect();
-            let out = &mut fused[range];
-            method.fuse_into(&scores, &mut scratch, out);
-            fusion::check(&scores, out)
-                .map_err(|error| Failure::data(format!("query {}: {error}", aligned.queries.get(query))))?;
-            if let Some(depth) = self.depth {
-                forget_below(out, depth);
-            }
-        }
+        let columns: Vec<&[f64]> = aligned.scores.iter().map(Vec::as_slice).collect();
+        let fused = fusion::fuse_queries(&*method, &columns, &aligned.offsets, self.depth).map_err(
+            |(query, error)| Failure::data(format!("query {}: {error}", aligned.queries.get(query))),
+        )?;
         let tag = self.tag.as_deref().unwrap_or(&self.method);
         let run = aligned.run(tag, &fused)?;
         let to_file = !is_standard_output(&self.output);
@@ -91,13 +82,4 @@ fn scores(run: &Run) -> Value {
     };
     let queries = run.queries().iter().enumerate();
     Value::Object(queries.map(|(query, name)| (name.to_string(), documents(query))).collect())
-}
-
-/// Keeps the `depth` best scores (and what ties with the last of them), makes the others NaN.
-fn forget_below(scores: &mut [f64], depth: usize) {
-    let mut sorted: Vec<f64> = scores.iter().copied().filter(|score| !score.is_nan()).collect();
-    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-    if let Some(&last) = depth.checked_sub(1).and_then(|place| sorted.get(place)) {
-        scores.iter_mut().filter(|score| **score < last).for_each(|score| *score = f64::NAN);
-    }
 }

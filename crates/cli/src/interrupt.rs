@@ -1,11 +1,25 @@
 //! Ctrl-C: ends at once, or after the current step where progress would be lost.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
 
 static BY_REQUEST: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Asked by this thread instead of a signal handler of ours, where the process belongs to somebody else.
+    static STOP: Cell<Option<fn() -> bool>> = const { Cell::new(None) };
+}
+
+/// Does some work in a process that handles its signals itself: `stop` says whether the user has interrupted.
+pub fn within<R>(stop: fn() -> bool, work: impl FnOnce() -> R) -> R {
+    STOP.set(Some(stop));
+    let done = work();
+    STOP.set(None);
+    done
+}
 
 /// The message if a memory-mapped file was shortened while it was in use: reading what is gone ends the process by SIGBUS.
 #[cfg(unix)]
@@ -47,5 +61,5 @@ pub fn by_request() {
 
 /// True once the user has interrupted.
 pub fn asked() -> bool {
-    ASKED.load(Ordering::SeqCst)
+    ASKED.load(Ordering::SeqCst) || STOP.get().is_some_and(|stop| stop())
 }

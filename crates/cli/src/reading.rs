@@ -243,6 +243,35 @@ impl Reading {
     }
 }
 
+/// Data files and how to read them.
+#[derive(clap::Parser, Debug)]
+#[command(name = "read", no_binary_name = true)]
+pub struct ReadWords {
+    /// Data files or patterns
+    #[arg(required = true)]
+    data: Vec<String>,
+    /// Columns to keep as text
+    #[arg(long, value_delimiter = ',')]
+    keep: Vec<String>,
+    /// No column is taken for the label
+    #[arg(long)]
+    unlabelled: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl ReadWords {
+    /// Reads the files.
+    pub fn read(self) -> Result<Dataset, Failure> {
+        let options = ReadOptions {
+            unlabelled: self.unlabelled,
+            label_optional: true,
+            ..self.reading.options(self.keep)
+        };
+        Ok(files::read_all(&expanded(&self.data)?, &options)?)
+    }
+}
+
 /// Reads files, or patterns of files, one after the other as one data set.
 pub fn read_files(paths: &[String], options: &ReadOptions, quiet: bool) -> Result<Dataset, Failure> {
     let named = paths.join(", ");

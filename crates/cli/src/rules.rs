@@ -12,7 +12,8 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Rules (also per metric: ndcg@10:gain=linear:ties=worst)")]
 pub struct Rules {
-    /// Match another tool's conventions: trec_eval, pytrec_eval, ranx, lightgbm, xgboost, catboost, sklearn
+    /// Match another tool's conventions: trec_eval, pytrec_eval, ir_measures, ranx, lightgbm, xgboost, catboost, sklearn, recbole,
+    /// torchmetrics, quepid, mlflow
     #[arg(long, value_name = "TOOL")]
     pub like: Option<String>,
     /// Gain of a label: exp2 (2^y − 1), linear, or a table for labels 0/1/2/… such as 0/1/3

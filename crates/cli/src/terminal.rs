@@ -3,6 +3,7 @@
 //! Every text passes through here, and names that come from files cannot do more than be read: control characters and
 //! characters that turn the direction of a text are shown as escapes, also where the output is a file or a pipe.
 
+use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 
@@ -12,8 +13,26 @@ use toprank::core::text::{is_unsafe, visible_lines};
 use crate::Common;
 use crate::failure::Failure;
 
+thread_local! {
+    /// What this thread prints, while it is kept instead of printed.
+    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Does some work and returns what it would have printed to standard output.
+pub fn kept(work: impl FnOnce() -> Result<(), Failure>) -> Result<String, Failure> {
+    KEPT.set(Some(String::new()));
+    let done = work();
+    let text = KEPT.take().unwrap_or_default();
+    done.map(|()| text)
+}
+
 /// Prints to standard output; a closed pipe is a [`Failure`] without a message.
 pub fn print(text: &str) -> Result<(), Failure> {
+    let is_kept =
+        KEPT.with_borrow_mut(|kept| kept.as_mut().map(|kept| kept.push_str(&visible_lines(text))).is_some());
+    if is_kept {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     out.write_all(visible_lines(text).as_bytes())
         .and_then(|()| out.flush())

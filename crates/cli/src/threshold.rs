@@ -62,11 +62,9 @@ pub struct Threshold {
     reading: Reading,
 }
 
-/// What is wanted, once it is known how many rows there are.
+/// What is wanted.
 enum Wanted {
     Wish(Wish),
-    /// A share of the rows.
-    AlertShare(f64),
     At(f64),
 }
 
@@ -137,7 +135,7 @@ impl Threshold {
                 })
             };
             return Ok(match text.strip_suffix('%') {
-                Some(share) => Wanted::AlertShare(number(share, 100.0)? / 100.0),
+                Some(share) => Wanted::Wish(Wish::AlertFraction(number(share, 100.0)? / 100.0)),
                 None => Wanted::Wish(Wish::Alerts(number(text, f64::MAX)?)),
             });
         }
@@ -164,7 +162,6 @@ impl Threshold {
         let all = thresholds.points()[thresholds.points().len() - 1];
         let chosen = match *wanted {
             Wanted::At(at) => Some(thresholds.at(at)),
-            Wanted::AlertShare(share) => thresholds.choose(Wish::Alerts(share * all.items())),
             Wanted::Wish(wish) => thresholds.choose(wish),
         };
         let Some(point) = chosen else {

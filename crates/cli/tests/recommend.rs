@@ -314,7 +314,7 @@ fn recency_is_the_default_where_time_is_known_and_refused_where_it_is_not() {
     assert_ne!(shell.bytes("default.toprank"), shell.bytes("none.toprank"));
     let random = "recommend train --data demo/interactions.csv --split random --quiet";
     let error = shell.fails(2, &format!("{random} {settings} --recency 5 -o x.toprank"));
-    assert!(error.contains("--recency must be 0 here") && error.contains("not random"), "{error}");
+    assert!(error.contains("recency must be 0 here") && error.contains("not random"), "{error}");
     shell.ok(&format!("{random} {settings} --recency 0 -o random.toprank"));
     let error = shell.fails(2, &format!("{RUN} {settings} --recency -3 -o x.toprank"));
     assert!(error.contains("recency must be a number of 0 or above, but is -3"), "{error}");

@@ -55,6 +55,11 @@ pub fn protect(path: &Path, named_by: &str) {
     }
 }
 
+/// Forgets all inputs, for a process that runs one command after the other.
+pub fn forget() {
+    inputs().clear();
+}
+
 /// An error if the file at `path` is an input of this command.
 pub fn refuse(path: &Path) -> Result<(), ReadError> {
     match named_by(path) {

@@ -43,7 +43,7 @@ pub use items::{check_memory, find as find_item_model, parse as parse_item_model
 pub use model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 pub use pairs::PairScorer;
 pub use plan::Plan;
-pub use rank::{Best, BestItems, Ranker, pick};
+pub use rank::{Best, BestItems, Ranker, pick, ready_items, ready_users};
 pub use rows::{RowAdam, RowConstants, RowStep, Rows, Undo};
 pub use storm::{RowSlopes, RowStorm};
 pub use table::{Table, TableError, TableStorage};

@@ -44,12 +44,7 @@ impl BestItems {
 }
 
 /// The precomputed vectors of all items, row after row.
-pub(crate) fn ready_items(
-    model: &dyn EmbeddingModel,
-    shape: &Shape,
-    weights: &[f32],
-    items: &[f32],
-) -> Vec<f32> {
+pub fn ready_items(model: &dyn EmbeddingModel, shape: &Shape, weights: &[f32], items: &[f32]) -> Vec<f32> {
     let [width, ready] = [model.widths()[1], model.ready_widths()[1]];
     let mut all = vec![0.0; items.len() / width * ready];
     let blocks = all.par_chunks_mut(ITEMS_AT_ONCE * ready).zip(items.par_chunks(ITEMS_AT_ONCE * width));
@@ -62,7 +57,7 @@ pub(crate) fn ready_items(
 }
 
 /// The precomputed vectors of the users `ids`, whose table is `users`.
-pub(crate) fn ready_users(
+pub fn ready_users(
     model: &dyn EmbeddingModel,
     shape: &Shape,
     weights: &[f32],

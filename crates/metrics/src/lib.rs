@@ -19,9 +19,11 @@ mod gain;
 mod measure;
 mod metric;
 mod names;
+mod own;
 mod presets;
 pub mod probability;
 mod rank;
+pub mod reconcile;
 pub mod rows;
 pub mod significance;
 #[cfg(test)]
@@ -36,5 +38,6 @@ pub use evaluate::{
 pub use gain::{Discounts, MAX_EXP2_LABEL, best_dcg, gain_of};
 pub use measure::Measure;
 pub use metric::{Average, Better, Labels, Metric, TieRule};
+pub use own::{OWN_PREFIX, check_name, register};
 pub use presets::{PRESETS, Preset};
 pub use rank::{Groups, NotANumber, Ranked, Work};

@@ -8,6 +8,7 @@ use toprank_core::{Empty, Entry, List, ParamError, Policy, Spec};
 use crate::catalog::{find, known};
 use crate::metric::Metric;
 use crate::names;
+use crate::own;
 use crate::presets::Preset;
 use crate::rank::{NotANumber, Work};
 
@@ -65,8 +66,11 @@ impl Measure {
     ) -> Result<Vec<Measure>, ParamError> {
         let specs = names::read(text)?;
         let measures = specs.iter().map(|spec| {
-            let entry = lookup(spec)?;
-            Measure::new(spec, &like.policy(), like.overrides(entry.name), rules)
+            let overrides = match own::registered(&spec.name) {
+                Some(_) => &[],
+                None => like.overrides(lookup(spec)?.name),
+            };
+            Measure::new(spec, &like.policy(), overrides, rules)
         });
         measures.collect::<Result<_, _>>().map(once_each)
     }
@@ -76,12 +80,20 @@ impl Measure {
         Measure { name: name.to_string(), entry: &OWN, metric: Arc::new(metric), policy: policy.clone() }
     }
 
-    fn new(
+    pub(crate) fn new(
         spec: &Spec,
         base: &Policy,
         overrides: &[(&str, &str)],
         rules: &[(String, String)],
     ) -> Result<Measure, ParamError> {
+        if let Some(metric) = own::registered(&spec.name) {
+            check_parameters(spec, &OWN)?;
+            let mut policy = base.clone();
+            for (key, value) in rules.iter().chain(&spec.args.0) {
+                policy.set(key, value)?;
+            }
+            return Ok(Measure { name: spec.to_string(), entry: &OWN, metric, policy });
+        }
         let entry = lookup(spec)?;
         let mut spec = Spec { name: entry.name.to_string(), ..spec.clone() };
         let name = spec.to_string();
@@ -160,7 +172,12 @@ fn once_each(measures: Vec<Measure>) -> Vec<Measure> {
 }
 
 fn lookup(spec: &Spec) -> Result<&'static Entry<dyn Metric>, ParamError> {
-    find(&spec.name).ok_or_else(|| unknown("metric", &spec.name, known()))
+    find(&spec.name).ok_or_else(|| match spec.name.starts_with(own::OWN_PREFIX) {
+        true => {
+            ParamError::new("metric", &spec.name, "one that this program has registered: it is a user's own")
+        }
+        false => unknown("metric", &spec.name, known()),
+    })
 }
 
 fn check_parameters(spec: &Spec, entry: &Entry<dyn Metric>) -> Result<(), ParamError> {

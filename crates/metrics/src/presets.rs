@@ -105,6 +105,48 @@ pub static PRESETS: &[Preset] = &[
         rules: &[("gain", "linear"), ("empty", "zero"), ("ideal", "present")],
         overrides: &[("auprc", &[("form", "grouped")]), ("pauc", &[("scale", "mcclish")])],
     },
+    Preset {
+        name: "ir_measures",
+        about: "ir_measures 0.4 with its first provider, pytrec_eval: as pytrec_eval, over the judged queries",
+        rules: &[
+            ("gain", "linear"),
+            ("ties", "trec"),
+            ("empty", "zero"),
+            ("relevant", "1"),
+            ("scores", "f32"),
+        ],
+        overrides: &[("iprec", &[("count", "up")])],
+    },
+    Preset {
+        name: "recbole",
+        about: "RecBole 1: binary relevance, ties as given, users without a held-out item left out, MAP@k by min(R, k)",
+        rules: &[("gain", "linear"), ("ties", "input"), ("divisor", "cut")],
+        overrides: &[],
+    },
+    Preset {
+        name: "torchmetrics",
+        about: "torchmetrics 1: linear gain over the items given, lists without a relevant item count 0, NDCG averages ties",
+        rules: &[("gain", "linear"), ("ties", "input"), ("empty", "zero"), ("ideal", "present")],
+        overrides: &[("ndcg", &[("ties", "averaged")])],
+    },
+    Preset {
+        name: "quepid",
+        about: "Quepid's scorers, for lists of k documents: linear gain, ideal order of what is shown, P@k by what is shown",
+        rules: &[
+            ("gain", "linear"),
+            ("ties", "input"),
+            ("empty", "zero"),
+            ("ideal", "present"),
+            ("short", "length"),
+        ],
+        overrides: &[],
+    },
+    Preset {
+        name: "mlflow",
+        about: "MLflow's retrieval metrics, for binary judgements: ties as given, queries without a relevant item count 0",
+        rules: &[("gain", "linear"), ("ties", "input"), ("empty", "zero"), ("short", "length")],
+        overrides: &[],
+    },
 ];
 
 impl Preset {
@@ -135,6 +177,35 @@ impl Preset {
 mod tests {
     use super::*;
     use crate::{METRICS, Measure};
+
+    /// The mean of a metric under a preset.
+    fn like(tool: &str, metric: &str, lists: &toprank_core::Lists, scores: &[f64]) -> f64 {
+        let measures = Measure::parse_like(metric, Preset::find(tool).unwrap(), &[]).unwrap();
+        crate::evaluate(lists, scores, &measures).unwrap().results[0].mean.unwrap()
+    }
+
+    #[test]
+    fn presets_made_from_formulas_give_what_the_formulas_give() {
+        use toprank_core::Lists;
+        let two = |labels: [f32; 8]| Lists::from_lengths(&[4, 4], labels.to_vec());
+        let scores = [0.9, 0.8, 0.7, 0.6, 0.9, 0.8, 0.7, 0.6];
+        // RecBole: the hits are at places 2 and 3 of the first list, 3 of them are relevant; the second list has none and is left out.
+        let lists = two([0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+        let ap = f64::midpoint(1.0 / 2.0, 2.0 / 3.0) * 2.0 / 3.0;
+        assert!((like("recbole", "map@3", &lists, &scores) - ap).abs() < 1e-12);
+        let dcg = 1.0 / 3f64.log2() + 1.0 / 4f64.log2();
+        let ideal = 1.0 + dcg;
+        assert!((like("recbole", "ndcg@3", &lists, &scores) - dcg / ideal).abs() < 1e-12);
+        // torchmetrics and MLflow: the second list counts 0.
+        assert!((like("torchmetrics", "ndcg@3", &lists, &scores) - dcg / ideal / 2.0).abs() < 1e-12);
+        assert!((like("mlflow", "ndcg@3", &lists, &scores) - dcg / ideal / 2.0).abs() < 1e-12);
+        // Quepid: grades are gains, P@10 of four documents is divided by four.
+        let graded = Lists::from_lengths(&[4], vec![1.0, 3.0, 0.0, 2.0]);
+        let dcg = 1.0 + 3.0 / 3f64.log2() + 2.0 / 5f64.log2();
+        let ideal = 3.0 + 2.0 / 3f64.log2() + 1.0 / 4f64.log2();
+        assert!((like("quepid", "ndcg@10", &graded, &scores[..4]) - dcg / ideal).abs() < 1e-12);
+        assert!((like("quepid", "p@10", &graded, &scores[..4]) - 0.75).abs() < 1e-12);
+    }
 
     #[test]
     fn every_preset_can_make_every_metric() {

@@ -157,6 +157,8 @@ pub enum Wish {
     Precision(f64),
     /// At most so many alerts, and as many as possible: the lowest threshold that keeps to it.
     Alerts(f64),
+    /// The same for a fraction of the items.
+    AlertFraction(f64),
     /// The least total cost; of equal ones the fewest alerts.
     Cost {
         /// Cost of a false alert.
@@ -242,6 +244,10 @@ impl Thresholds {
                 points.rfind(|point| point.precision().is_some_and(|p| p >= wanted * ROUNDING))
             }
             Wish::Alerts(most) => points.rfind(|point| point.alerts() * ROUNDING <= most),
+            Wish::AlertFraction(fraction) => {
+                let most = fraction * points.as_slice().last().map_or(0.0, OperatingPoint::items);
+                points.rfind(|point| point.alerts() * ROUNDING <= most)
+            }
             Wish::Cost { false_positive, false_negative } => points.reduce(|best, point| {
                 let cost = |point: &OperatingPoint| point.cost(false_positive, false_negative);
                 if cost(point) < cost(best) { point } else { best }

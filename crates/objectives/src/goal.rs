@@ -9,6 +9,7 @@ use crate::catalog::{Listing, alias, find, names};
 use crate::compositional::tracker::{LIST_RATE, RATE};
 use crate::driver::{Batch, Gradients};
 use crate::objective::{Input, Objective, Out};
+use crate::own;
 use crate::params::GAIN;
 use crate::state::{Column, Per, State, StateError};
 use crate::work::Work;
@@ -58,6 +59,14 @@ impl Goal {
             }
             _ => error,
         })?;
+        if let Some(objective) = own::registered(&spec.name) {
+            check_parameters(&spec, &OWN)?;
+            let mut policy = base.clone();
+            for (key, value) in &spec.args.0 {
+                policy.set(key, value)?;
+            }
+            return Ok(Goal { name: spec.to_string(), line: &OWN, objective, policy });
+        }
         let line = find(&spec.name).ok_or_else(|| unknown(&spec.name))?;
         let spec = cut_by_key(without_alias(spec)?, line)?;
         check_parameters(&spec, line)?;
@@ -366,6 +375,13 @@ static OWN: Listing = Listing {
 };
 
 fn unknown(name: &str) -> ParamError {
+    if name.starts_with(toprank_metrics::OWN_PREFIX) {
+        return ParamError::new(
+            "objective",
+            name,
+            "one that this program has registered: it is a user's own",
+        );
+    }
     catalog::unknown("objective", name, names())
 }
 

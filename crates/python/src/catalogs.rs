@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 use toprank::core::{Entry, Policy};
+use toprank::data::formats::FORMATS;
 use toprank::metrics::PRESETS;
 use toprank::train::TrainerKind;
 use toprank::{metrics, objectives, train};
@@ -31,6 +32,7 @@ pub fn catalog() -> String {
         "schedules": table(train::SCHEDULES).collect::<Vec<_>>(),
         "averages": table(train::AVERAGES).collect::<Vec<_>>(),
         "presets": PRESETS.iter().map(|preset| json!({"name": preset.name, "about": preset.about})).collect::<Vec<_>>(),
+        "formats": FORMATS.iter().map(|format| json!({"name": format.name, "about": format.about})).collect::<Vec<_>>(),
         "rules": Policy::KEYS,
         "settings": TRAINERS.map(settings_of).into_iter().collect::<Map<_, _>>(),
     })

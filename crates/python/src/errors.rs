@@ -8,9 +8,11 @@ use toprank::data::ReadError;
 use toprank::data::error::Fault;
 use toprank::train::TrainError;
 
-/// Data or parameters that the library refuses.
+use crate::own;
+
+/// Data or parameters that the library refuses; an exception of the user's own metric or objective, if that is why.
 pub fn refused(error: impl Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    own::raised().unwrap_or_else(|| PyValueError::new_err(error.to_string()))
 }
 
 /// What went wrong in training, saving and loading: files are the system's, the rest is the caller's.

@@ -16,6 +16,7 @@ use toprank::metrics::{
 
 use crate::arrays::{Array, Columns};
 use crate::errors::refused;
+use crate::own;
 
 /// Items after which a part ends with its list.
 const PART: u64 = 1 << 22;
@@ -144,6 +145,7 @@ fn in_parts(
             let scores = &scores[start..offsets[end] as usize];
             evaluate_lists(&columns.part(first, end), scores, measures).map(|evaluation| evaluation.results)
         });
+        own::check_raised()?;
         let part = part.map_err(|error| refused(moved(error, first, start)))?;
         match &mut all {
             None => all = Some(part),

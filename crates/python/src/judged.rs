@@ -16,7 +16,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    fn qrels(&self) -> Result<Qrels, ReadError> {
+    pub fn qrels(&self) -> Result<Qrels, ReadError> {
         match self {
             Rows::File(path) => read_qrels(&Source::path(path)),
             Rows::Rows(rows) => {
@@ -27,7 +27,7 @@ impl Rows {
         }
     }
 
-    fn run(&self) -> Result<Run, ReadError> {
+    pub fn run(&self) -> Result<Run, ReadError> {
         match self {
             Rows::File(path) => read_run(&Source::path(path)),
             Rows::Rows(rows) => {
@@ -62,6 +62,7 @@ pub fn evaluate_run<'py>(
         return Err(refused("no query of the run is in the qrels; expected at least one query name in both"));
     }
     let results = py.detach(|| evaluate(&joined.lists, &joined.scores, &measures)).map_err(refused)?.results;
+    crate::own::check_raised()?;
     let bounds = match interval_options(replicates, level, seed)? {
         None => vec![None; results.len()],
         Some(options) => py.detach(|| intervals_over_lists(&results, None, &options)),

@@ -11,13 +11,21 @@
 
 mod arrays;
 mod catalogs;
+mod command;
 mod compare;
+mod data;
+mod embed;
 mod errors;
 mod evaluate;
 mod judged;
 mod objective;
+mod own;
+mod recommend;
+mod reconcile;
 mod table;
+mod threshold;
 mod train;
+mod tune;
 mod walks;
 
 use pyo3::prelude::*;
@@ -35,6 +43,26 @@ fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(walks::pagerank, module)?)?;
     module.add_function(wrap_pyfunction!(walks::learn_walk, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
+    module.add_function(wrap_pyfunction!(command::commands, module)?)?;
+    module.add_function(wrap_pyfunction!(command::call_command, module)?)?;
+    module.add_function(wrap_pyfunction!(command::kind_of_model, module)?)?;
+    module.add_function(wrap_pyfunction!(data::read, module)?)?;
+    module.add_function(wrap_pyfunction!(data::split, module)?)?;
+    module.add_function(wrap_pyfunction!(threshold::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(threshold::threshold, module)?)?;
+    module.add_function(wrap_pyfunction!(recommend::train_recommender, module)?)?;
+    module.add_function(wrap_pyfunction!(embed::train_embedder, module)?)?;
+    module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(reconcile::reconcile, module)?)?;
+    module.add_function(wrap_pyfunction!(reconcile::reconcile_run, module)?)?;
+    module.add_function(wrap_pyfunction!(reconcile::replayed, module)?)?;
+    module.add_function(wrap_pyfunction!(own::register_metric, module)?)?;
+    module.add_function(wrap_pyfunction!(own::register_objective, module)?)?;
+    module.add_function(wrap_pyfunction!(own::check_objective, module)?)?;
+    module.add_class::<recommend::Interactions>()?;
+    module.add_class::<recommend::Recommender>()?;
+    module.add_class::<embed::Embedder>()?;
     module.add_class::<objective::Objective>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<walks::Graphs>()?;

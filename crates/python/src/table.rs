@@ -65,6 +65,35 @@ impl Table {
         })))
     }
 
+    /// The names of the lists, and the row that each row was before they were brought together.
+    fn name_lists(&mut self, names: Vec<String>, rows: Option<Array<u32>>) -> PyResult<()> {
+        let Some(data) = &mut self.0 else {
+            return Err(PyRuntimeError::new_err("the table was used before"));
+        };
+        if names.len() != data.lists.len() {
+            return Err(refused(format!("found {} names, expected {}", names.len(), data.lists.len())));
+        }
+        data.list_names = Some(names.iter().collect());
+        data.file_rows = crate::arrays::numbers(rows.as_ref())?.map(<[u32]>::to_vec);
+        Ok(())
+    }
+
+    /// The position at which each row was shown.
+    fn set_positions(&mut self, positions: Array<u32>) -> PyResult<()> {
+        let Some(data) = &mut self.0 else {
+            return Err(PyRuntimeError::new_err("the table was used before"));
+        };
+        if positions.as_slice()?.len() != data.rows() {
+            return Err(refused(format!(
+                "found {} positions, expected {}",
+                positions.as_slice()?.len(),
+                data.rows()
+            )));
+        }
+        data.positions = Some(positions.as_slice()?.to_vec());
+        Ok(())
+    }
+
     /// Which rows should be ranked above which others of their lists, and how much each pair counts.
     fn set_pairs(&mut self, better: Array<u32>, worse: Array<u32>, weights: Array<f32>) -> PyResult<()> {
         let lists = match &mut self.0 {

@@ -4,17 +4,25 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyFileNotFoundError, PyUserWarning};
 use pyo3::prelude::*;
 use serde_json::json;
+use toprank::data::Dataset;
 use toprank::data::formats::Opened;
 use toprank::train::fit::run::{Begin, RunLock, checkpoint_of};
 use toprank::train::{
-    Callbacks, Files, Model as Trained, Predictor, Progress, Run, RunFiles, Settings, TrainError, TrainerKind,
+    Callbacks, Files, Model as Trained, Predictor, Progress, Record, Run, RunFiles, Settings, Start,
+    TrainError, TrainerKind,
 };
 
+use toprank::train::rank::{explain, predict};
+use toprank::trees::Ensemble;
+use toprank::trees::explain::{Cover, Shap, gain_importance, grid, partial_dependence, split_importance};
+
 use crate::errors::{failed, refused};
+use crate::evaluate::measures;
+use crate::own;
 use crate::table::Table;
 
 type Scores<'py> = Bound<'py, PyArray1<f64>>;
@@ -24,13 +32,15 @@ type Scores<'py> = Bound<'py, PyArray1<f64>>;
 pub struct Model(Trained);
 
 /// Minimum time between two checkpoints: the command's default.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
+pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
 
 /// Trains on a table: the model, its curve as JSON, and the out-of-fold scores if there are folds.
 ///
-/// `progress` is called with (step, steps, epoch, loss, metric) now and then. `files` is the model to write, with its
+/// `progress` is called with (step, steps, epoch, loss, metric) now and then, `epochs` after every epoch with the part of the work and
+/// the epoch's record as JSON; if it returns True, that part of the work ends there. `files` is the model to write, with its
 /// checkpoint beside it while it trains, and whether the run resumes from that.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called by python/toprank/_estimators.py alone")]
 pub fn train<'py>(
     py: Python<'py>,
     settings: &str,
@@ -39,6 +49,7 @@ pub fn train<'py>(
     from: Option<PathBuf>,
     files: Option<(PathBuf, bool)>,
     progress: Option<Py<PyAny>>,
+    epochs: Option<Py<PyAny>>,
 ) -> PyResult<(Model, String, Option<Scores<'py>>)> {
     let mut settings: Settings = serde_json::from_str(settings).map_err(refused)?;
     // No file, but validation data nevertheless: some defaults depend on whether there are any.
@@ -56,7 +67,7 @@ pub fn train<'py>(
         .map(|(output, resume)| RunLock::take(output, if *resume { Begin::Resume } else { Begin::New }))
         .transpose()
         .map_err(failed)?;
-    let mut watcher = Watcher::new(progress);
+    let mut watcher = Watcher::new(progress, epochs);
     let result = py.detach(|| {
         let config = config.suited_to(&data.lists)?;
         let from = from.map(|path| Trained::load(&path)).transpose()?;
@@ -80,7 +91,7 @@ pub fn train<'py>(
 }
 
 /// Refuses to resume where nothing was interrupted.
-fn check_resumable(output: &Path) -> PyResult<()> {
+pub fn check_resumable(output: &Path) -> PyResult<()> {
     let checkpoint = checkpoint_of(output);
     if checkpoint.exists() {
         return Ok(());
@@ -99,6 +110,11 @@ fn check_resumable(output: &Path) -> PyResult<()> {
 /// Callbacks of a run: signals are checked, progress is reported.
 pub struct Watcher {
     progress: Option<Py<PyAny>>,
+    epochs: Option<Py<PyAny>>,
+    /// The part of the work: a fold, the final model.
+    part: String,
+    /// What `epochs` answered after the last epoch.
+    enough: bool,
     failed: Option<PyErr>,
     checked: Instant,
 }
@@ -107,9 +123,10 @@ pub struct Watcher {
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 impl Watcher {
-    /// `progress` is called now and then.
-    pub fn new(progress: Option<Py<PyAny>>) -> Watcher {
-        Watcher { progress, failed: None, checked: Instant::now() }
+    /// `progress` is called now and then, `epochs` after every epoch.
+    pub fn new(progress: Option<Py<PyAny>>, epochs: Option<Py<PyAny>>) -> Watcher {
+        let (part, checked) = (String::new(), Instant::now());
+        Watcher { progress, epochs, part, enough: false, failed: None, checked }
     }
 
     /// Checks, unless it did so a moment ago.
@@ -135,16 +152,34 @@ impl Watcher {
 
     /// True if a signal or `progress` asks to stop.
     pub fn stopped(&self) -> bool {
-        self.failed.is_some()
+        self.failed.is_some() || own::has_raised()
     }
 
     /// The exception that stopped the work, if one did.
     pub fn raise(self) -> PyResult<()> {
-        self.failed.map_or(Ok(()), Err)
+        self.failed.or_else(own::raised).map_or(Ok(()), Err)
     }
 }
 
 impl Callbacks for Watcher {
+    fn start(&mut self, start: &Start) {
+        self.part = start.part.to_string();
+    }
+
+    fn epoch(&mut self, record: &Record) {
+        self.enough = false;
+        let Some(epochs) = self.epochs.as_ref().filter(|_| self.failed.is_none()) else { return };
+        let text = serde_json::to_string(record).unwrap_or_default();
+        match Python::attach(|py| epochs.call1(py, (&self.part, text))?.is_truthy(py)) {
+            Ok(enough) => self.enough = enough,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn enough(&mut self) -> bool {
+        self.enough
+    }
+
     fn step(&mut self, now: &Progress) {
         let tell = |progress: &Py<PyAny>, py: Python| {
             progress.call1(py, (now.step, now.steps, now.epoch, now.loss, now.metric))
@@ -174,6 +209,21 @@ fn signals() -> Option<PyErr> {
     Python::attach(|py| Python::check_signals(py).err())
 }
 
+impl Model {
+    fn trees(&self) -> PyResult<&Ensemble> {
+        self.0.scoring().trees().map(|trees| trees.ensemble()).ok_or_else(|| {
+            let found = self.0.header().config.model();
+            refused(format!("found a model of the kind {found}, expected a model of trees (model=\"trees\")"))
+        })
+    }
+
+    /// The data as the model sees them.
+    fn seen(&self, data: &Bound<Table>) -> PyResult<Dataset> {
+        let data = data.borrow_mut().take()?;
+        predict::as_seen(&self.0, "X", data, f32::NAN).map_err(failed)
+    }
+}
+
 #[pymethods]
 impl Model {
     /// Loads a model file of the command or of `save`.
@@ -194,6 +244,71 @@ impl Model {
     /// What the file says about itself, as JSON.
     fn header(&self) -> PyResult<String> {
         serde_json::to_string(self.0.header()).map_err(refused)
+    }
+
+    /// Gain and number of splits of each feature of a model of trees, as it sees them; `None`: it is none.
+    fn tree_importance(&self) -> Option<(Vec<f64>, Vec<u64>)> {
+        let ensemble = self.0.scoring().trees()?.ensemble();
+        Some((gain_importance(ensemble), split_importance(ensemble)))
+    }
+
+    /// What a metric loses when a feature is shuffled: its name, and for each feature the mean and the deviation.
+    fn permutation(
+        &self,
+        py: Python,
+        data: &Bound<Table>,
+        metric: Option<&str>,
+        rounds: usize,
+        seed: u64,
+    ) -> PyResult<(String, Vec<f64>, Vec<f64>)> {
+        let metric = metric.unwrap_or(self.0.header().config.valid_metric());
+        let (mut measures, _) = measures(metric, None, &[])?;
+        let Some(measure) = measures.pop().filter(|_| measures.is_empty()) else {
+            return Err(refused(format!("metric must be one metric, but is {metric}")));
+        };
+        let data = self.seen(data)?;
+        let lost =
+            py.detach(|| explain::permutation(&self.0, &data, &measure, rounds, seed)).map_err(failed)?;
+        let name = measure.name().to_string();
+        Ok((name, lost.iter().map(|one| one.mean).collect(), lost.iter().map(|one| one.deviation).collect()))
+    }
+
+    /// What each feature adds to each score: rows × outputs × features, the expected score of each output, and the scores.
+    #[expect(clippy::type_complexity, reason = "called by python/toprank/_explain.py alone")]
+    fn shap<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, Table>,
+    ) -> PyResult<(Bound<'py, PyArray3<f64>>, Vec<f64>, Scores<'py>)> {
+        let ensemble = self.trees()?;
+        let data = self.seen(data)?;
+        let found = py.detach(|| -> Result<_, TrainError> {
+            let cover = Cover::count(ensemble, &data.features)?;
+            let explained = Shap::new(ensemble, &cover)?.explain(&data.features)?;
+            Ok((explained, ensemble.score(&data.features)?))
+        });
+        let (explained, scores) = found.map_err(failed)?;
+        let shape = [data.rows(), ensemble.outputs, ensemble.width];
+        let values = explained.values.into_pyarray(py).reshape(shape)?;
+        Ok((values, explained.expected, scores.into_pyarray(py)))
+    }
+
+    /// Mean scores with a feature set to each of its values, output after output for each value.
+    fn dependence(
+        &self,
+        py: Python,
+        data: &Bound<Table>,
+        feature: usize,
+        values: usize,
+    ) -> PyResult<(Vec<f32>, Vec<f64>)> {
+        let ensemble = self.trees()?;
+        let data = self.seen(data)?;
+        py.detach(|| -> Result<_, TrainError> {
+            let values = grid(&data.features, feature, values)?;
+            let means = partial_dependence(ensemble, &data.features, feature, &values)?;
+            Ok((values, means))
+        })
+        .map_err(failed)
     }
 
     /// Scores of all entries, in order; several outputs: one after the other.

@@ -205,7 +205,7 @@ pub fn learn_walk(
 ) -> PyResult<(Walk, String, (Option<f64>, Option<f64>), Vec<Line>)> {
     let settings: Settings = serde_json::from_str(settings).map_err(refused)?;
     let config = settings.resolve(TrainerKind::Walk).map_err(refused)?;
-    let mut recorder = Recorder { watcher: Watcher::new(progress), lines: Vec::new() };
+    let mut recorder = Recorder { watcher: Watcher::new(progress, None), lines: Vec::new() };
     let learned = py.detach(|| -> Result<_, TrainError> {
         let prepared = PreparedGraphs::new(&config, &graphs.0, valid.map(|valid| &valid.0))?;
         let mut trainer = Trainer::new(&config, &prepared)?;

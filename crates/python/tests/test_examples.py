@@ -33,6 +33,35 @@ def test_song_and_ap_train_trees_of_lightgbm_and_xgboost():
     assert len(found) == 4 and all(value > 0.75 for value in found.values())
 
 
+def test_an_optuna_study_prunes_and_finds_settings():
+    study, value = run("recipe_optuna", "optuna")
+    assert len(study.trials) == 8 and value > 0.8
+
+
+def test_a_run_of_mlflow_gets_curves_and_metrics(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
+    assert run("recipe_mlflow", "mlflow")["ndcg@5"] > 0.7
+
+
+def test_a_pipeline_and_a_grid_search_keep_lists_whole():
+    search = run("recipe_pipeline", "sklearn", "pandas")
+    assert search.best_params_ == {"ranker__learning_rate": 0.1} and search.best_score_ > 0.8
+
+
+def test_a_frame_of_polars_is_ranked():
+    top = run("recipe_polars", "polars")
+    assert top.height == 120 and top["label"].mean() > 1
+
+
+def test_a_module_learns_from_a_teacher():
+    before, after = run("recipe_distillation", "torch")
+    assert after > before + 0.3
+
+
+def test_data_larger_than_memory_are_trained_on_and_scored_from_a_file():
+    assert run("recipe_larger_than_memory") == 500
+
+
 def test_the_lines_of_the_readme_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme = (EXAMPLES.parents[2] / "README.md").read_text(encoding="utf-8")

@@ -9,9 +9,12 @@ import toprank
 
 checks = pytest.importorskip("sklearn.utils.estimator_checks")
 
+BY_ROW = "draws and the defaults for small data count rows: a row of weight 2 is one row"
+WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": BY_ROW for kind in ("dense", "sparse")}
 EXPECTED = {
-    "Ranker": {},
+    "Ranker": WEIGHTS,
     "Classifier": {
+        **WEIGHTS,
         "check_classifiers_classes": "scores of a ranking have no zero between the classes; predict uses probabilities",
     },
 }

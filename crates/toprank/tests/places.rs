@@ -26,7 +26,7 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "command",
-        most: 3,
+        most: 4,
         // A bare `fuse` in prose is one example of a command among others.
         marks: &["struct Fuse", "fuse::Fuse", "mod fuse", "toprank fuse", "\"fuse\""],
     },

@@ -29,7 +29,10 @@ Examples:
   toprank export gin.toprank --to onnx -o gin.onnx        # graphs as tensors
   toprank export rec.toprank --to onnx -o towers.onnx     # towers.user.onnx, towers.item.onnx
 
-Formats of trees: lightgbm (text), lightgbm-json (dump), xgboost (JSON), ranklib (XML), solr (JSON), onnx (TreeEnsembleRegressor).
+Formats of trees: lightgbm (text), lightgbm-json (dump), xgboost (JSON), ranklib (XML), solr (JSON), es-ltr and opensearch-ltr
+(XGBoost's JSON dump for model/xgboost+json, with a feature set beside it), vespa (the same for xgboost(\"…\")), onnx
+(TreeEnsembleRegressor). Versions of Elasticsearch's and OpenSearch's plug-ins score missing values as 0 or by the model: they get
+models only that score both alike; OpenSearch 3.2 to 3.5 scores them otherwise in any case. `toprank parity` checks what is served.
 The written file is verified before the command succeeds: it is read back and evaluated as its tool does, on rows made to hit
 every threshold, its neighbouring floats, extremes and missing values, and every row must reach the same leaf of every tree. The
 rows and their scores are written beside the model, to FILE.probe.csv, so that the tool that serves the model can be checked
@@ -54,7 +57,7 @@ pub struct Export {
     /// Model file
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Format to write: lightgbm, lightgbm-json, xgboost, ranklib, solr or onnx
+    /// Format to write: lightgbm, lightgbm-json, xgboost, ranklib, solr, es-ltr, opensearch-ltr, vespa or onnx
     #[arg(long, value_name = "FORMAT")]
     to: String,
     /// File to write
@@ -130,6 +133,9 @@ impl Export {
         let scores = ensemble.score(&seen).map_err(TrainError::from)?;
         drop(spinner);
         sink::write_file(&self.output, |out| out.write_all(&bytes))?;
+        if format.name.ends_with("-ltr") {
+            write_feature_set(&beside(&self.output, ".featureset.json"), &names, ensemble.width)?;
+        }
         let probes = beside(&self.output, ".probe.csv");
         write_probes(&probes, &names, &seen, &scores, ensemble.outputs)?;
         let run = self.onnxruntime.as_deref();
@@ -155,6 +161,22 @@ impl Export {
             probes.display()
         ))
     }
+}
+
+/// The feature set that a search engine's plug-in wants before a model: a template for each feature, which its owner fills in.
+fn write_feature_set(path: &Path, names: &[String], width: usize) -> Result<(), Failure> {
+    let name = |feature: usize| names.get(feature).cloned().unwrap_or_else(|| format!("f{feature}"));
+    let features = (0..width).map(|feature| {
+        json!({
+            "name": name(feature),
+            "params": ["keywords"],
+            "template_language": "mustache",
+            "template": {"match_all": {}},
+        })
+    });
+    let set = json!({"featureset": {"name": "toprank", "features": features.collect::<Vec<_>>()}});
+    let text = serde_json::to_string_pretty(&set).map_err(Failure::failed)? + "\n";
+    Ok(sink::write_file(path, |out| out.write_all(text.as_bytes()))?)
 }
 
 /// Values of the rows that a model is verified on: by default, and at most.

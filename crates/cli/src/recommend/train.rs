@@ -194,6 +194,7 @@ impl Train {
         let Some(begun) = begun else { return Ok(()) };
         let (config, origin) = (&begun.config, &begun.origin);
         let paths = &origin.paths;
+        // Said before any data are read.
         let towers = config.model().split(':').next() == Some("two-tower");
         if !towers && (paths.user_features.is_some() || paths.item_features.is_some()) {
             return Err(Failure::usage(format!(
@@ -207,12 +208,7 @@ impl Train {
             ));
         }
         let data = read(origin, config.seed(), common.quiet)?;
-        if begun.settings.recency.is_some_and(|half_life| half_life > 0.0) && data.later.is_empty() {
-            return Err(Failure::usage(
-                "--recency must be 0 here, as the order in time of the training interactions is not known: it needs a time in \
-                 every line, or --split leave-last, and parts that are not random",
-            ));
-        }
+        recommend::check_settings(&begun.settings, config, &data)?;
         let validated = data.valid.pairs() > 0;
         if !validated {
             note(common, "no interactions for validation: the model of the last epoch is kept");

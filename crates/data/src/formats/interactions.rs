@@ -193,6 +193,41 @@ fn cut<'a>(line: &'a [u8], separator: &str) -> Vec<&'a [u8]> {
     fields
 }
 
+/// Interactions that are in memory already: users, items and ratings in the order of a file, and their times, if they have any.
+///
+/// The result is that of the reader, for the same lines.
+///
+/// ```
+/// use toprank_data::formats::interactions;
+/// let rows = [("ann", "i1", 5.0), ("bob", "i2", 3.0), ("ann", "i2", 4.5)];
+/// let data = interactions::from_rows("frame", rows, None).unwrap();
+/// assert_eq!((data.lists.len(), data.lists.labels), (2, vec![5.0, 4.5, 3.0]));
+/// ```
+///
+/// # Errors
+/// If there is none, a name is empty, a time is missing, or a user has an item twice.
+pub fn from_rows<'a>(
+    name: &str,
+    rows: impl IntoIterator<Item = (&'a str, &'a str, f32)>,
+    times: Option<&[f64]>,
+) -> Result<Dataset, ReadError> {
+    let mut entries = Entries::new(name);
+    for ((user, item, label), row) in rows.into_iter().zip(1..) {
+        let wrong = |found: &str, expected: &str| ReadError::data(name, found, expected).at_line(row);
+        if user.is_empty() || item.is_empty() {
+            let what = if user.is_empty() { "user" } else { "item" };
+            return Err(wrong(&format!("no {what}"), &format!("the name of the {what}")));
+        }
+        let user = entries.user(user);
+        entries.add(row, user, item, label)?;
+        if let Some(times) = times {
+            let time = times.get(row as usize - 1).copied().filter(|time| !time.is_nan());
+            entries.times.push(time.ok_or_else(|| wrong("a missing time", "a number in every row"))?);
+        }
+    }
+    entries.finish()
+}
+
 /// The places of user, item, rating and time; the names are those of the header, none if there is no header.
 fn plan_of(
     file: &str,

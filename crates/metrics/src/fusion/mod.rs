@@ -67,6 +67,51 @@ pub fn fuse(fusion: &dyn Fusion, scores: &[&[f64]]) -> Result<Vec<f64>, ParamErr
     Ok(fused)
 }
 
+/// Fuses runs query by query: `scores[run]` is a column over the documents of all queries, which `offsets` cut; only the `depth`
+/// best documents of a query (and what ties with the last of them) keep their score, the others get NaN.
+///
+/// ```
+/// use toprank_metrics::fusion::{fuse_queries, parse};
+/// let scores = [&[3.0, 1.0, 2.0][..], &[1.0, 0.5, 4.0][..]];
+/// let fused = fuse_queries(parse("combmax:norm=none").unwrap().as_ref(), &scores, &[0, 2, 3], Some(1)).unwrap();
+/// assert!(fused[0] == 3.0 && fused[1].is_nan() && fused[2] == 4.0);
+/// ```
+///
+/// # Errors
+/// The number of the query at fault, from 0, and what [`check`] says about it.
+///
+/// # Panics
+/// If the columns differ in length or are not what `offsets` cut.
+pub fn fuse_queries(
+    fusion: &dyn Fusion,
+    scores: &[&[f64]],
+    offsets: &[u64],
+    depth: Option<usize>,
+) -> Result<Vec<f64>, (usize, ParamError)> {
+    let mut fused = vec![0.0; scores.first().map_or(0, |run| run.len())];
+    let mut scratch = Scratch::default();
+    for (query, range) in offsets.windows(2).enumerate() {
+        let range = range[0] as usize..range[1] as usize;
+        let columns: Vec<&[f64]> = scores.iter().map(|run| &run[range.clone()]).collect();
+        let out = &mut fused[range];
+        fusion.fuse_into(&columns, &mut scratch, out);
+        check(&columns, out).map_err(|error| (query, error))?;
+        if let Some(depth) = depth {
+            forget_below(out, depth);
+        }
+    }
+    Ok(fused)
+}
+
+/// Keeps the `depth` best scores (and what ties with the last of them), makes the others NaN.
+fn forget_below(scores: &mut [f64], depth: usize) {
+    let mut sorted: Vec<f64> = scores.iter().copied().filter(|score| !score.is_nan()).collect();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    if let Some(&last) = depth.checked_sub(1).and_then(|place| sorted.get(place)) {
+        scores.iter_mut().filter(|score| **score < last).for_each(|score| *score = f64::NAN);
+    }
+}
+
 /// Refuses fused scores of retrieved documents that are not finite; for callers of [`Fusion::fuse_into`].
 pub fn check(scores: &[&[f64]], fused: &[f64]) -> Result<(), ParamError> {
     for (document, score) in fused.iter().enumerate() {

@@ -85,3 +85,25 @@ def lists_of(items: int, group: Any = None, qid: Any = None) -> tuple[np.ndarray
             "Sort by qid first, for example by numpy.argsort(qid, kind='stable')"
         )
     return offsets, names[starts]
+
+
+def regrouped(items: int, group: Any = None, qid: Any = None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """The same for a `qid` whose lists need not be adjacent: with the order of items that brings them together, lists in order of first
+    appearance; None: they are together already."""
+    if qid is None or group is not None:
+        return (*lists_of(items, group, qid), None)
+    names = np.asarray(qid)
+    if names.ndim != 1 or names.size != items or names.dtype.kind == "f" and np.any(np.isnan(names)):
+        return (*lists_of(items, group, qid), None)  # which says what is wrong
+    starts = np.flatnonzero(np.concatenate([[items > 0], names[1:] != names[:-1]]))
+    _, first, code = np.unique(names[starts], return_index=True, return_inverse=True)
+    if first.size == starts.size:
+        return np.append(starts, items).astype(np.uint64), names[starts], None
+    appearance = np.argsort(np.argsort(first))[code.reshape(-1)]
+    order = np.argsort(np.repeat(appearance, np.diff(np.append(starts, items))), kind="stable")
+    return (*lists_of(items, None, names[order]), order)
+
+
+def reordered(values: Any, order: np.ndarray | None) -> Any:
+    """The values in this order; None: as they are."""
+    return values if values is None or order is None else np.ascontiguousarray(np.asarray(values)[order])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import functools
+import html
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from . import _toprank
+from ._html import table_html
 
 
 @functools.cache
@@ -42,6 +44,12 @@ class Entry:
     def __repr__(self) -> str:
         return f"<{self.name}: {self.about}>"
 
+    def _repr_html_(self) -> str:
+        lines = [[html.escape(text) for text in (p.name, p.default, p.range, p.about)] for p in self.params]
+        return f"<b>{html.escape(self.name)}</b>: {html.escape(self.about)}" + table_html(
+            ["parameter", "default", "range", "about"], lines, "page", self.page
+        )
+
 
 class Listing(dict):
     """Entries by name; printed as the table that the command shows."""
@@ -53,6 +61,10 @@ class Listing(dict):
     def __repr__(self) -> str:
         width = max(map(len, self), default=0)
         return "\n".join(f"{name:{width}}  {entry.about}" for name, entry in self.items())
+
+    def _repr_html_(self) -> str:
+        lines = [[html.escape(text) for text in (name, entry.family, entry.about)] for name, entry in self.items()]
+        return table_html(["name", "family", "about"], lines)
 
 
 @functools.cache
@@ -80,9 +92,20 @@ def models() -> Listing:
     return Listing(table("models"))
 
 
+def formats() -> dict[str, str]:
+    """The formats of data files that `read` and the command understand, and what they hold."""
+    return {line["name"]: line["about"] for line in catalog()["formats"]}
+
+
 def presets() -> dict[str, str]:
     """What `like=` may be, and what it stands for."""
     return {line["name"]: line["about"] for line in catalog()["presets"]}
+
+
+def name_of(value: Any) -> Any:
+    """The name of a metric or an objective of the user's own; anything else as it is."""
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) and name.startswith("own-") and callable(value) else value
 
 
 def metric_names(metrics: Any) -> str:
@@ -90,10 +113,11 @@ def metric_names(metrics: Any) -> str:
     if isinstance(metrics, str):
         return metrics
     names = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    names = [name_of(name) for name in names]
     if not all(isinstance(name, str) for name in names):
         raise TypeError(
             f"metrics: found {metrics!r}, expected names such as \"ndcg@10\" (`toprank.metrics()` lists them), "
-            "separated by commas or in a list; functions are not accepted"
+            "separated by commas or in a list; toprank.metric makes one of a function"
         )
     return ",".join(names)
 
@@ -109,7 +133,7 @@ def as_text(value: Any) -> str:
 
 def spec(name: str, params: dict[str, Any]) -> str:
     """`spec("song", {"gamma": 0.3})` is "song:gamma=0.3". Names that Python cannot write end in `_` or have `_` for `-`."""
-    parts = [name]
+    parts = [name_of(name)]
     for key, value in params.items():
         parts.append(f"{key.rstrip('_').replace('_', '-')}={as_text(value)}")
     return ":".join(parts)

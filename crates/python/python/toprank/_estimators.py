@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
@@ -12,49 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _toprank
-from ._arrays import labels_of, lists_of, weights_of
-from ._catalog import table
+from ._arrays import labels_of, regrouped, reordered, weights_of
+from ._catalog import name_of, table
 from ._files import from_bytes, to_bytes
 from ._frames import Features, column, column_names, features_of, without
 from ._judge import evaluate
-from ._progress import progress
+from ._progress import progress, watcher
+from ._sklearn import BaseEstimator, ClassifierMixin, DataConversionWarning, NotFittedError
 from ._settings import adopt, as_json, constructor, parameter, settings_of, with_settings
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.exceptions import DataConversionWarning, NotFittedError
-except ImportError:
-
-    class BaseEstimator:  # type: ignore[no-redef]
-        """Does what scikit-learn's class of this name does, where that is not installed."""
-
-        def get_params(self, deep: bool = True) -> dict[str, Any]:
-            return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-        def set_params(self, **params: Any) -> Any:
-            known = inspect.signature(type(self)).parameters
-            for name, value in params.items():
-                if name not in known:
-                    raise ValueError(f"{name} is not a parameter; expected one of {', '.join(known)}")
-                setattr(self, name, value)
-            return self
-
-        def __repr__(self) -> str:
-            changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not None]
-            return f"{type(self).__name__}({', '.join(changed)})"
-
-    class ClassifierMixin:  # type: ignore[no-redef]
-        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Accuracy: the fraction of rows (with several labels: of rows correct in all of them) classified correctly."""
-            correct = self.predict(X) == np.asarray(y)
-            return float(np.average(correct.all(axis=1) if correct.ndim == 2 else correct, weights=sample_weight))
-
-    class DataConversionWarning(UserWarning):  # type: ignore[no-redef]
-        pass
-
-    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
-        pass
-
 
 #: Settings that may be given without their name.
 FIRST = ("model", "objective")
@@ -67,6 +31,7 @@ class _Run(NamedTuple):
     from_model: Any
     checkpoint: Any
     resume: bool
+    callbacks: Any = None
 
     def files(self) -> tuple[str, bool] | None:
         """The model to write and whether the run resumes from the checkpoint beside it."""
@@ -89,8 +54,8 @@ class _Estimator(BaseEstimator):
 
     # Data.
 
-    def _cut(self, X: Any, group: Any, qid: Any) -> tuple[Features, np.ndarray]:
-        """Features, and where lists begin and end."""
+    def _cut(self, X: Any, group: Any, qid: Any) -> tuple[Features, np.ndarray, np.ndarray | None]:
+        """Features, where lists begin and end, and the order that brings the rows of lists together if they are not."""
         if self.list_column is not None:
             if group is not None or qid is not None:
                 raise ValueError("list_column and group or qid were both given; expected one of them")
@@ -99,16 +64,18 @@ class _Estimator(BaseEstimator):
             qid = np.asarray(column(X, self.list_column))
             X = without(X, self.list_column)
         features = features_of(X)
-        return features, lists_of(len(features.values), group, qid)[0]
+        offsets, _, order = regrouped(len(features.values), group, qid)
+        return features._replace(values=reordered(features.values, order)), offsets, order
 
     def _table(
-        self, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any, pairs: Any = None
+        self, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any, pairs: Any = None, position: Any = None
     ) -> tuple[Features, Any]:
-        features, offsets = self._cut(X, group, qid)
+        features, offsets, order = self._cut(X, group, qid)
         if y is None and pairs is not None:
             y = np.full(len(features.values), np.nan)
         labels = labels_of(_flat(y), unjudged=pairs is not None)
         _same_length(features, labels)
+        labels = reordered(labels, order)
         items, lists = None, None
         if sample_weight is not None:
             weights = np.asarray(sample_weight)
@@ -116,10 +83,17 @@ class _Estimator(BaseEstimator):
             if weights.shape == (offsets.size - 1,) and offsets.size - 1 != labels.size:
                 lists = _some(weights_of(weights, offsets.size - 1, "sample_weight"))
             else:
-                items = _some(weights_of(weights, labels.size, "sample_weight"))
+                items = reordered(_some(weights_of(weights, labels.size, "sample_weight")), order)
         table = _toprank.Table(*features[:3], labels, offsets, None, [], items, lists)
+        if position is not None:
+            table.set_positions(reordered(_positions(position, labels.size), order))
         if pairs is not None:
-            table.set_pairs(*_pairs_of(pairs, labels.size))
+            better, worse, weights = _pairs_of(pairs, labels.size)
+            if order is not None:
+                place = np.empty(labels.size, dtype=np.uint32)
+                place[order] = np.arange(labels.size, dtype=np.uint32)
+                better, worse = place[better], place[worse]
+            table.set_pairs(better, worse, weights)
         return features, table
 
     # Training.
@@ -129,7 +103,8 @@ class _Estimator(BaseEstimator):
         shown = progress(self.verbose)
         with shown:
             show = shown.show if shown.wanted else None
-            model, records, held = _toprank.train(settings, table, valid, path, run.files(), show)
+            epochs = watcher(run.callbacks)
+            model, records, held = _toprank.train(settings, table, valid, path, run.files(), show, epochs)
         self._take(model, features.named)
         self.history_ = json.loads(records)
         vars(self).pop("oof_scores_", None)
@@ -154,7 +129,19 @@ class _Estimator(BaseEstimator):
 
     def _scores(self, X: Any, group: Any, qid: Any, probability: bool = False) -> np.ndarray:
         model = self._fitted()
-        features, offsets = self._cut(X, group, qid)
+        table, order = self._to_score(X, None, group, qid)
+        scores = model.predict(table, probability)
+        outputs = self.header_["about"]["outputs"]
+        scores = scores if outputs < 2 else scores.reshape(outputs, -1).T
+        if order is None:
+            return scores
+        restored = np.empty_like(scores)
+        restored[order] = scores
+        return restored
+
+    def _to_score(self, X: Any, y: Any, group: Any, qid: Any) -> tuple[Any, np.ndarray | None]:
+        """A table with the features of the model, and the order of its rows if that is not the order of X."""
+        features, offsets, order = self._cut(X, group, qid)
         if not features.named and features.values.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {features.values.shape[1]} features, but {type(self).__name__} is expecting "
@@ -163,13 +150,83 @@ class _Estimator(BaseEstimator):
         names = features.names
         if not features.named:
             names = self.header_["about"]["features"]
-        labels = np.full(len(features.values), np.nan, dtype=np.float32)
-        if labels.size == 0:
+        count = len(features.values)
+        if count == 0:
             raise ValueError("X: found array with 0 rows, expected at least one")
-        table = _toprank.Table(features.values, names, features.levels, labels, offsets, None, [], None, None)
-        scores = model.predict(table, probability)
-        outputs = self.header_["about"]["outputs"]
-        return scores if outputs < 2 else scores.reshape(outputs, -1).T
+        labels = np.full(count, np.nan, dtype=np.float32) if y is None else labels_of(_flat(y), unjudged=True)
+        if labels.size != count:
+            raise ValueError(f"X has {count} rows and y {labels.size} labels, expected one label per row")
+        labels = reordered(labels, order)
+        return _toprank.Table(features.values, names, features.levels, labels, offsets, None, [], None, None), order
+
+    # What the model looks at, and how it was trained.
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the gain of a model of trees (how much its splits lowered the training loss); adds up to 1."""
+        found = self._fitted().tree_importance()
+        if found is None:
+            raise AttributeError("feature_importances_ is of models of trees; `explain` has the permutation importance of any model")
+        gains = np.array(found[0])
+        return gains / gains.sum() if gains.sum() > 0 else gains
+
+    @property
+    def best_iteration_(self) -> int | None:
+        """The epoch or boosting round, from 1, that was best on validation data; None without such data."""
+        self._fitted()
+        best = self.header_["reached"].get("best")
+        return None if best is None else int(best[0])
+
+    @property
+    def best_score_(self) -> float | None:
+        """The metric of validation in that epoch."""
+        self._fitted()
+        best = self.header_["reached"].get("best")
+        return None if best is None else float(best[1])
+
+    @property
+    def evals_result_(self) -> dict[str, dict[str, list[float | None]]]:
+        """The curve of the fit: {"train": {"loss": …}, "valid": {metric: …}}, a number per epoch or boosting round."""
+        self._fitted()
+        if not hasattr(self, "history_"):
+            raise AttributeError("evals_result_ is kept by fit, not in a model file")
+        result: dict[str, dict[str, list[float | None]]] = {"train": {"loss": [line["loss"] for line in self.history_]}}
+        if any(value is not None for line in self.history_ for value in line["metrics"]):
+            metric = self.config_["valid-metric"]
+            result["valid"] = {metric: [line["metrics"][0] if line["metrics"] else None for line in self.history_]}
+        return result
+
+    def explain(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        metric: str | None = None,
+        rounds: int = 5,
+        seed: int = 1,
+        shap: bool = False,
+        dependence: Any = (),
+        values: int = 30,
+    ) -> Any:
+        """Explain the model on data: see `toprank.explain`."""
+        from ._explain import explain
+
+        return explain(self, X, y, group=group, qid=qid, metric=metric, rounds=rounds, seed=seed, shap=shap,
+                       dependence=dependence, values=values)  # fmt: skip
+
+    def export(self, to: str, path: Any, **options: Any) -> Any:
+        """Write the model in the format of another tool: see `toprank.export`."""
+        from ._command import export
+
+        return export(self, to, path, **options)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the learning curve with matplotlib; returns its axes."""
+        from ._plot import curve
+
+        return curve(self, ax)
 
     # Files.
 
@@ -240,28 +297,34 @@ class Ranker(_Estimator):
         qid: Any = None,
         sample_weight: Any = None,
         pairs: Any = None,
+        position: Any = None,
         eval_set: Any = None,
         eval_group: Any = None,
         eval_qid: Any = None,
         from_model: Any = None,
         checkpoint: Any = None,
         resume: bool = False,
+        callbacks: Any = None,
     ) -> Ranker:
-        """Trains on lists given by their sizes (group) or by a name per row (qid).
+        """Trains on lists given by their sizes (group) or by a name per row (qid, in any order).
 
         eval_set: Validation data (X, y), with eval_group or eval_qid; the best model on them is kept, and early stopping looks
             at them.
         sample_weight: A weight per row, or per list.
         pairs: Preference pairs to learn from instead of y, which may then be None: an array with the columns better, worse and,
             if pairs are weighted, weight. Items are rows of X, from 0, both of the same list. For pairwise objectives.
+        position: The position at which each row was shown, from 0, where labels are clicks: what positions add is learned beside the
+            model (trees).
         from_model: Model file to warm-start from.
+        callbacks: Functions that are called after every epoch or boosting round with a `toprank.Epoch`; one that returns True ends
+            training, and the best model so far is kept.
         checkpoint: Model file to write. While training, a checkpoint stands beside it (its name with `.checkpoint` behind it),
             which an interrupted fit leaves there.
         resume: Resume the interrupted fit of this checkpoint; settings and data must be the same, and so is the model.
         """
         if self.list_column is None and group is None and qid is None and _needs_lists(self.objective):
             _warn_of_one_list("fit")
-        features, table = self._table(X, y, group, qid, sample_weight, pairs)
+        features, table = self._table(X, y, group, qid, sample_weight, pairs, position)
         valid = None
         if eval_set is not None:
             V, v = _one_pair(eval_set)
@@ -275,7 +338,7 @@ class Ranker(_Estimator):
             valid = self._table(V, v, eval_group, eval_qid, None)[1]
         elif eval_group is not None or eval_qid is not None:
             raise ValueError("eval_group and eval_qid belong to an eval_set, but there is none; expected eval_set=(X, y)")
-        run = _Run(from_model, checkpoint, resume)
+        run = _Run(from_model, checkpoint, resume, callbacks)
         return self._fit(features, table, valid, as_json(self, SETTINGS), run)
 
     def predict(self, X: Any, *, group: Any = None, qid: Any = None) -> np.ndarray:
@@ -302,6 +365,15 @@ class Ranker(_Estimator):
         result = evaluate(_flat(y), scores, group=group, qid=given, metrics=metric, replicates=0)
         value = next(iter(result.results.values()))
         return value.mean if value.higher_is_better else -value.mean
+
+
+def _positions(position: Any, rows: int) -> np.ndarray:
+    """Positions as the library takes them."""
+    values = np.asarray(position)
+    if values.shape != (rows,) or values.dtype.kind not in "iu" or values.size and values.min() < 0:
+        found = f"{values.dtype} of the shape {values.shape}"
+        raise ValueError(f"position: found {found}, expected one integer of 0 or above per row ({rows})")
+    return np.ascontiguousarray(values, dtype=np.uint32)
 
 
 def _pairs_of(pairs: Any, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -339,6 +411,7 @@ class Classifier(ClassifierMixin, _Estimator):
         from_model: Any = None,
         checkpoint: Any = None,
         resume: bool = False,
+        callbacks: Any = None,
     ) -> Classifier:
         """Trains; y holds two classes, or a column of 0 and 1 per label (NaN: not judged).
 
@@ -357,7 +430,7 @@ class Classifier(ClassifierMixin, _Estimator):
         auto = str(self.model).split(":")[0] == "auto"
         if folds is None and valid is None and self.calibrate != "none" and from_model is None and not auto:
             folds = 5
-        run = _Run(from_model, checkpoint, resume)
+        run = _Run(from_model, checkpoint, resume, callbacks)
         return self._fit(features, table, valid, as_json(self, SETTINGS, folds=folds), run)
 
     def _learn_classes(self, y: Any) -> np.ndarray:
@@ -444,9 +517,9 @@ class Classifier(ClassifierMixin, _Estimator):
 Ranker.__doc__ = with_settings(Ranker.__doc__, SETTINGS)
 
 
-def _needs_lists(objective: str | None) -> bool:
+def _needs_lists(objective: Any) -> bool:
     """False for objectives of single rows (pointwise) and of binary data (areas under curves)."""
-    name = re.split("[:@]", objective or "")[0]
+    name = re.split("[:@]", name_of(objective) or "")[0]
     entries = [entry for kind in ("metrics", "objectives") for entry in table(kind).values()]
     return not any(name in (e.name, *e.aliases) and e.family in ("areas", "pointwise") for e in entries)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _toprank
-from ._arrays import labels_of, lists_of, scores_of, weights_of
+from ._arrays import labels_of, regrouped, reordered, scores_of, weights_of
 from ._catalog import as_text, metric_names
+from ._html import interval_html, table_html
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class Evaluation(Mapping[str, float]):
     def _names(self) -> Any:
         return range(self.lists) if self.list_names is None else self.list_names
 
+    def _repr_html_(self) -> str:
+        lines = []
+        for value in self.results.values():
+            ends = interval_html(value.mean, value.interval, [v.interval for v in self.results.values()])
+            lines.append([html.escape(value.metric), f"{value.mean:.4f}", ends, str(value.used)])
+        head = ["metric", "mean", "interval", "lists"]
+        like = f"like {self.like}: " if self.like else ""
+        return table_html(head, lines, "policy", f"{like}{self.policy}")
+
     def __repr__(self) -> str:
         width = max(map(len, self.results), default=0)
         lines = []
@@ -148,7 +159,8 @@ def evaluate(
     """Evaluates scores: means, confidence intervals and values per list.
 
     labels, scores: one number per item, higher is better; or judgements and a run: {query: {document: number}} or a file.
-    group: sizes of the lists; qid: the name of each item's list; neither: all items are one list (binary data).
+    group: sizes of the lists; qid: the name of each item's list, in any order (lists then count in order of first appearance);
+    neither: all items are one list (binary data).
     metrics: names as the command takes them: "ndcg@10", "pauc:fpr=0.1", "ndcg@10:gain=linear:ties=worst"; those of trec_eval
     ("P_5"), ir_measures ("nDCG@10") and scikit-learn ("roc_auc") are understood, results have our names.
     like: another tool's conventions; one of `toprank.presets()`.
@@ -165,20 +177,20 @@ def evaluate(
     if _is_judged(labels) or _is_judged(scores):
         if any(given is not None for given in (group, qid, item_weight, list_weight)):
             raise ValueError("judgements and runs name their lists and have no weights: expected no group, qid, weights")
-        rows = _rows(labels, "labels"), _rows(scores, "scores")
+        rows = run_rows(labels, "labels"), run_rows(scores, "scores")
         rest = complete, depth, replicates, level, seed
         report = _toprank.evaluate_run(*rows, metrics_text(metrics), like, rules_of(policy), *rest)
         return Evaluation(report, np.array(report["names"], dtype=object))
     labels = labels_of(labels, unjudged)
-    offsets, names = lists_of(labels.size, group, qid)
+    offsets, names, order = regrouped(labels.size, group, qid)
     report = _toprank.evaluate(
-        labels,
-        scores_of(scores, labels.size),
+        reordered(labels, order),
+        reordered(scores_of(scores, labels.size), order),
         offsets,
         metrics_text(metrics),
         like,
         rules_of(policy),
-        weights_of(item_weight, labels.size, "item_weight"),
+        reordered(weights_of(item_weight, labels.size, "item_weight"), order),
         weights_of(list_weight, offsets.size - 1, "list_weight"),
         replicates,
         level,
@@ -191,7 +203,7 @@ def _is_judged(values: Any) -> bool:
     return isinstance(values, (str, os.PathLike, Mapping))
 
 
-def _rows(judged: Any, name: str) -> str | list[tuple[str, str, float]]:
+def run_rows(judged: Any, name: str) -> str | list[tuple[str, str, float]]:
     """A file, or (query, document, number) row by row."""
     if isinstance(judged, (str, os.PathLike)):
         return os.fspath(judged)

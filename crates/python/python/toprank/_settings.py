@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._catalog import catalog
+from ._catalog import catalog, name_of
 
 
 class Kind(NamedTuple):
@@ -63,6 +63,7 @@ class Setting:
     def checked(self, value: Any) -> Any:
         """The value as JSON has it; numbers of numpy are numbers."""
         accepted, become, _ = self.kind
+        value = name_of(value)
         if isinstance(value, np.bool_):
             value = bool(value)
         if not isinstance(value, accepted) or isinstance(value, bool) != (accepted is bool):
@@ -72,9 +73,11 @@ class Setting:
     def documented(self) -> str:
         """A line of a docstring."""
         # The library's help texts name flags and commands.
-        help = re.sub(r"--([a-z][a-z-]*)", lambda flag: f"`{flag[1].replace('-', '_')}`", self.help)
-        help = re.sub(r"`toprank (metrics|objectives|models)`", r"`toprank.\1()`", help).rstrip(".")
-        facts = [self.range, f"default: {self.default}" if self.default else ""]
+        def named(text: str) -> str:
+            return re.sub(r"--([a-z][a-z-]*)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+
+        help = re.sub(r"`toprank (metrics|objectives|models)`", r"`toprank.\1()`", named(self.help)).rstrip(".")
+        facts = [named(self.range), f"default: {named(self.default)}" if self.default else ""]
         facts = "; ".join(fact for fact in facts if fact)
         return f"{self.name}: {help}." + (f" ({facts[0].upper()}{facts[1:]}.)" if facts else "")
 

@@ -10,6 +10,7 @@ use toprank_core::matrix::View;
 use toprank_embeddings::{Best, pick};
 use toprank_metrics::{Counts, Evaluation, ItemWeights, Measure, MeasureResult, evaluate};
 
+use super::LEAST;
 use super::similarity::Similarity;
 use crate::error::TrainError;
 
@@ -33,6 +34,16 @@ impl Vectors {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.width.max(1)
+    }
+
+    /// The same vectors with length 1; one of length 0 stays as it is.
+    pub(crate) fn normalised(mut self) -> Vectors {
+        for row in self.values.chunks_exact_mut(self.width.max(1)) {
+            let length = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+            let scale = if length > LEAST { 1.0 / length } else { 0.0 };
+            row.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
+        }
+        self
     }
 
     /// One vector.

@@ -39,6 +39,11 @@ pub trait Callbacks {
     /// After each epoch.
     fn epoch(&mut self, _record: &Record) {}
 
+    /// True after an epoch: that was enough. Training ends as if validation had stopped it, with the best model so far.
+    fn enough(&mut self) -> bool {
+        false
+    }
+
     /// True: stop after this step; what was done is kept in the checkpoint.
     fn stop(&mut self) -> bool {
         false
@@ -449,6 +454,7 @@ pub trait TrainingLoop {
         };
         (position.loss, position.norm, position.without_gradient) = (0.0, 0.0, 0);
         callbacks.epoch(&record);
+        let asked = callbacks.enough();
         position.records.push(record);
         let over = position.step >= stage.steps;
         let epoch = before + position.records.len() as u32;
@@ -458,13 +464,14 @@ pub trait TrainingLoop {
         {
             self.keep_best()?;
         }
-        if !stage.is_last {
+        if !stage.is_last && !asked {
             self.state_mut().position.since_best = 0;
             return if over { self.next_stage() } else { Ok(()) };
         }
         let LoopState { position, epoch_limit, .. } = self.state_mut();
         let enough = epoch_limit.is_some_and(|limit| position.records.len() >= limit as usize);
-        position.finished = over || converged || enough || patience > 0 && position.since_best >= patience;
+        position.finished =
+            over || converged || enough || asked || patience > 0 && position.since_best >= patience;
         Ok(())
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod classes;
 mod collapse;
 pub mod config;
 mod data_defaults;
+pub mod explain;
 mod first_scores;
 pub mod folds;
 pub(crate) mod graph_model;

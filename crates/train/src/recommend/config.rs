@@ -10,6 +10,7 @@ use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::check_warm_up;
 use super::trainer::Kind;
 use crate::rank::choice::{Choice, ModelKind, choose};
+use crate::recommend::interactions::Interactions;
 
 /// What a chosen pair is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,29 @@ impl Feedback {
     /// The feedback that a config asks for.
     pub fn of(config: &Config) -> Feedback {
         if config.feedback() == "ratings" { Feedback::Ratings } else { Feedback::Implicit }
+    }
+}
+
+/// What settings ask of the interactions: features of users and items are for a model that reads them, and recency weighting needs
+/// to know the order in time.
+///
+/// # Errors
+/// The setting that does not suit the data.
+pub fn check_settings(settings: &Settings, config: &Config, data: &Interactions) -> Result<(), ParamError> {
+    let towers = config.model().split(':').next() == Some("two-tower");
+    if !towers && (data.user_features.is_some() || data.item_features.is_some()) {
+        let expected = "none: they are read by --model two-tower";
+        return Err(ParamError::new("features of users or items", config.model(), expected));
+    }
+    let unknown = data.later.is_empty();
+    match settings.recency.filter(|half_life| *half_life > 0.0 && unknown) {
+        None => Ok(()),
+        Some(half_life) => Err(ParamError::new(
+            "recency",
+            &half_life.to_string(),
+            "0 here, as the order in time of the training interactions is not known: it needs a time in every line, or --split \
+             leave-last, and parts that are not random",
+        )),
     }
 }
 

@@ -328,13 +328,18 @@ impl Recommender {
 
     /// The same for several users, all at once.
     pub fn tops(&self, users: &[u32], k: usize) -> Vec<Top> {
+        self.tops_without(users, k, &[])
+    }
+
+    /// The same without some items, which nobody is recommended.
+    pub fn tops_without(&self, users: &[u32], k: usize, excluded: &[u32]) -> Vec<Top> {
         let Interactions { train, valid, test, .. } = &self.data;
         let popular = popular(train);
         let seen: Vec<Vec<u32>> = users
             .iter()
             .map(|&user| {
-                let mut seen =
-                    [train.of(user as usize), valid.of(user as usize), test.of(user as usize)].concat();
+                let user = user as usize;
+                let mut seen = [train.of(user), valid.of(user), test.of(user), excluded].concat();
                 seen.sort_unstable();
                 seen
             })

@@ -37,13 +37,14 @@ mod item_trainer;
 mod parts;
 mod recency;
 mod rows;
+mod similar;
 #[cfg(test)]
 mod tests;
 mod trainer;
 mod vector_trainer;
 mod warm_start;
 
-pub use config::Feedback;
+pub use config::{Feedback, check_settings};
 pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
 pub use file::{About, HistoryParts, Part, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};

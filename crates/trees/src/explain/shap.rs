@@ -87,6 +87,16 @@ impl Explained {
         let at = (row * self.expected.len() + output) * self.width;
         &self.values[at..at + self.width]
     }
+
+    /// The mean of |value| of each feature, over rows and outputs.
+    pub fn mean_sizes(&self) -> Vec<f64> {
+        let mut mean = vec![0.0; self.width];
+        let count = self.values.len() / self.width.max(1);
+        for values in self.values.chunks_exact(self.width.max(1)) {
+            mean.iter_mut().zip(values).for_each(|(mean, value)| *mean += value.abs() / count as f64);
+        }
+        mean
+    }
 }
 
 /// Maximum number of features on the path to a leaf.

@@ -12,6 +12,8 @@ their tools do, on rows that hit every threshold and its float neighbours ([`pro
 | `xgboost` | `f32` | by node | integers below 2²⁴ | any | infinite values are refused there |
 | `ranklib` | `f32` | counts as 0 | no | one | |
 | `solr` | `f32` | by node | no | one | |
+| `es-ltr`, `opensearch-ltr` | `f32` | must follow 0 | no | one | see `engines.rs` for versions |
+| `vespa` | `f32` | by node | no | one | |
 | `onnx` | `f64` | by node | integers | any | |
 
 Leaves in `f32` are rounded, nothing else is: a row comes to the same leaf of every tree everywhere.
@@ -29,6 +31,7 @@ assert_eq!(back.ensemble.trees[0].value(&[0.0, 0.5]), -1.0);
 ```
 */
 
+mod engines;
 mod lightgbm;
 mod onnx;
 pub mod probe;
@@ -52,7 +55,7 @@ use crate::ensemble::Ensemble;
 use crate::explain::Cover;
 
 pub use probe::probe_rows;
-pub use verify::{Parity, verify};
+pub use verify::{Parity, Replayed, verify};
 
 /// A file format of tree models.
 #[derive(Debug)]
@@ -69,7 +72,8 @@ pub struct Format {
     pub(crate) sees: fn(f32, bool) -> f32,
     pub(crate) write: fn(&Ensemble, &Export) -> Result<Vec<u8>, ModelError>,
     pub(crate) read: Option<Reader>,
-    pub(crate) play: fn(&[u8]) -> Result<Player, ReadError>,
+    /// The bytes and the names of the features.
+    pub(crate) play: fn(&[u8], &[String]) -> Result<Player, ReadError>,
 }
 
 impl Format {
@@ -86,8 +90,17 @@ pub(crate) type Reader = fn(&str, &[u8]) -> Result<Imported, ReadError>;
 pub(crate) type Player = Box<dyn Fn(&[f32]) -> Vec<f64> + Send + Sync>;
 
 /// All formats.
-pub static FORMATS: &[Format] =
-    &[lightgbm::TEXT, lightgbm::DUMP, xgboost::JSON, ranklib::FORMAT, solr::FORMAT, onnx::FORMAT];
+pub static FORMATS: &[Format] = &[
+    lightgbm::TEXT,
+    lightgbm::DUMP,
+    xgboost::JSON,
+    ranklib::FORMAT,
+    solr::FORMAT,
+    engines::ELASTICSEARCH,
+    engines::OPENSEARCH,
+    engines::VESPA,
+    onnx::FORMAT,
+];
 
 /// The format of this name.
 ///

@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     sees: |value, _| value,
     write,
     read: None,
-    play,
+    play: |bytes, _| play(bytes),
 };
 
 fn write(ensemble: &Ensemble, export: &Export) -> Result<Vec<u8>, ModelError> {

@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     sees: |value, _| value,
     write,
     read: None,
-    play,
+    play: |bytes, _| play(bytes),
 };
 
 /// Solr's `NODE_SPLIT_SLACK`.

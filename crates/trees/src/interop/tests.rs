@@ -12,8 +12,10 @@ use crate::tree::{Test, Tree};
 fn refusal(format: &str, model: &str) -> Option<&'static str> {
     match (format, model) {
         ("ranklib" | "solr", "grown with categories" | "sets") => Some("categories"),
-        ("ranklib" | "solr", "grown with three outputs") => Some("scores per row"),
-        ("ranklib", "grown" | "edges") => Some("missing values"),
+        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr" | "vespa", "grown with three outputs") => {
+            Some("scores per row")
+        }
+        ("ranklib" | "es-ltr" | "opensearch-ltr", "grown" | "edges") => Some("missing values"),
         ("solr", "edges") => Some("1e-30"),
         _ => None,
     }
@@ -72,7 +74,8 @@ fn every_change_of_a_tree_is_noticed() {
     let model = grown(1, false);
     let rows = probe_rows(&model, 10_000, 5);
     let export = Export { missing: Missing::Exact, ..Export::default() };
-    for format in FORMATS.iter().filter(|format| format.name != "ranklib") {
+    let as_zero = ["ranklib", "es-ltr", "opensearch-ltr"];
+    for format in FORMATS.iter().filter(|format| !as_zero.contains(&format.name)) {
         for (case, change) in changes.iter().enumerate() {
             let mut other = model.clone();
             change(&mut other.trees[1]);
@@ -86,12 +89,15 @@ fn every_change_of_a_tree_is_noticed() {
 #[test]
 fn missing_as_zero_is_said_and_then_holds() {
     let model = grown(1, false);
-    let format = by_name("ranklib").unwrap();
-    let export = Export { missing: Missing::AsZero, ..Export::default() };
-    let rows = probe_rows(&model, 3000, 5);
-    verify(&model, format, &export, &rows).unwrap();
-    let toprank_data::Matrix::Dense { values, .. } = seen(&model, format, &export, &rows) else { panic!() };
-    assert!(values.iter().all(|value| !value.is_nan()));
+    for format in ["ranklib", "es-ltr", "opensearch-ltr"].map(|name| by_name(name).unwrap()) {
+        let export = Export { missing: Missing::AsZero, ..Export::default() };
+        let rows = probe_rows(&model, 3000, 5);
+        verify(&model, format, &export, &rows).unwrap();
+        let toprank_data::Matrix::Dense { values, .. } = seen(&model, format, &export, &rows) else {
+            panic!()
+        };
+        assert!(values.iter().all(|value| !value.is_nan()));
+    }
 }
 
 fn readers() -> impl Iterator<Item = &'static Format> {

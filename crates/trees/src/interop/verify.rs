@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use toprank_core::{Features, ModelError};
 use toprank_data::Matrix;
 
-use super::shape::{categorical, folded};
+use super::shape::{categorical, folded, names};
 use super::{Export, Format, Missing, write};
 use crate::ensemble::Ensemble;
 
@@ -17,6 +17,55 @@ pub struct Parity {
     pub difference: f64,
     /// Largest |score|.
     pub largest: f64,
+}
+
+/// Where scores that were served differ most from ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Replayed {
+    /// Scores compared.
+    pub rows: usize,
+    /// Largest difference.
+    pub difference: f64,
+    /// Largest |score| of ours.
+    pub largest: f64,
+    /// The score that differs most, from 0.
+    pub worst: usize,
+    /// Scores that differ by more than the tolerance times the largest.
+    pub beyond: usize,
+}
+
+impl Replayed {
+    /// Compares served scores with ours, one by one; `tolerance` is relative to the largest of ours.
+    ///
+    /// ```
+    /// use toprank_trees::interop::Replayed;
+    /// let found = Replayed::compare(&[1.0, 4.0], &[1.0, 4.5], 1e-3);
+    /// assert_eq!((found.difference, found.worst, found.beyond), (0.5, 1, 1));
+    /// ```
+    pub fn compare(ours: &[f64], served: &[f64], tolerance: f64) -> Replayed {
+        let largest = ours.iter().fold(0.0f64, |most, score| most.max(score.abs()));
+        let differs = |(ours, served): (&f64, &f64)| match (ours - served).abs() {
+            difference if difference.is_nan() => f64::INFINITY,
+            difference => difference,
+        };
+        let differences: Vec<f64> = ours.iter().zip(served).map(differs).collect();
+        let mut worst = 0;
+        for (row, difference) in differences.iter().enumerate() {
+            if *difference > differences[worst] {
+                worst = row;
+            }
+        }
+        Replayed {
+            rows: differences.len(),
+            difference: differences.get(worst).copied().unwrap_or(0.0),
+            largest,
+            worst,
+            beyond: differences
+                .iter()
+                .filter(|difference| **difference > tolerance * largest.max(1e-300))
+                .count(),
+        }
+    }
 }
 
 impl Parity {
@@ -80,8 +129,9 @@ pub fn compare(
         let what = format!("rows of {} features", rows.width());
         return Err(ModelError::new(what, format!("{} features", ensemble.width)));
     }
-    let play =
-        (format.play)(bytes).map_err(|error| ModelError::new(error.to_string(), "bytes that can be read"))?;
+    let named = names(ensemble, export.names);
+    let play = (format.play)(bytes, &named)
+        .map_err(|error| ModelError::new(error.to_string(), "bytes that can be read"))?;
     let Matrix::Dense { values, .. } = seen(ensemble, format, export, rows) else { unreachable!() };
     let trees = folded(ensemble);
     let compare_row = |(r, row): (usize, &[f32])| -> Result<(f64, f64), ModelError> {

@@ -28,7 +28,7 @@ pub(crate) const TEXT: Format = Format {
     sees,
     write: text::write,
     read: Some(read::read),
-    play: |bytes| {
+    play: |bytes, _| {
         let ensemble = read::read("the written model", bytes)?.ensemble;
         let play: Player = Box::new(move |row| ensemble.trees.iter().map(|tree| tree.value(row)).collect());
         Ok(play)
@@ -44,7 +44,7 @@ pub(crate) const DUMP: Format = Format {
     sees: |value, categorical| sees(value, categorical).clamp(f32::MIN, f32::MAX),
     write: dump::write,
     read: None,
-    play: dump::play,
+    play: |bytes, _| dump::play(bytes),
 };
 
 /// LightGBM's `kZeroThreshold`.

@@ -31,7 +31,7 @@ pub(crate) const FORMAT: Format = Format {
     sees: |value, categorical| if categorical { value.trunc() } else { value },
     write,
     read: None,
-    play: play::play,
+    play: |bytes, _| play::play(bytes),
 };
 
 /// Categories below this: runtimes may turn a set into one node per member.

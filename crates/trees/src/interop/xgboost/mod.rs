@@ -27,7 +27,7 @@ pub(crate) const JSON: Format = Format {
     sees,
     write: write::write,
     read: Some(read::read),
-    play: |bytes| {
+    play: |bytes, _| {
         let ensemble = read::read("the written model", bytes)?.ensemble;
         let play: Player = Box::new(move |row| ensemble.trees.iter().map(|tree| tree.value(row)).collect());
         Ok(play)
