@@ -7,6 +7,7 @@
 mod catalogs;
 mod class_plots;
 mod compare;
+mod contest;
 mod convert;
 mod curves;
 mod embed;
@@ -33,6 +34,11 @@ mod progress;
 mod quickstart;
 mod reading;
 mod recommend;
+#[cfg(feature = "plots")]
+mod report;
+#[cfg(not(feature = "plots"))]
+#[path = "no_report.rs"]
+mod report;
 mod retrieve;
 mod rules;
 mod split;
@@ -109,6 +115,7 @@ commands! {
     "Evaluate":
         Evaluate(evaluate::Evaluate);
         Compare(compare::Compare);
+        Report(Box<report::Report>);
         Threshold(threshold::Threshold);
         Fuse(fuse::Fuse);
     "Train":
