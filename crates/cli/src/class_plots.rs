@@ -39,6 +39,19 @@ impl Origin {
 /// Draws ROC and precision-recall curves of all runs; the regions of the measures are marked.
 #[cfg(feature = "plots")]
 pub fn curves(path: &Path, origin: &Origin, runs: &[NamedRun], measures: &Measures) -> Result<(), Failure> {
+    match curves_plot(origin, runs, measures)? {
+        Some(plot) => plot.save(path).map_err(Failure::failed),
+        None => Err(Failure::data("--plot: expected relevant and other items; there is one class only")),
+    }
+}
+
+/// The same as a plot; nothing if there is one class only.
+#[cfg(feature = "plots")]
+pub fn curves_plot(
+    origin: &Origin,
+    runs: &[NamedRun],
+    measures: &Measures,
+) -> Result<Option<toprank_plots::Plot>, Failure> {
     use toprank::core::{List, Policy};
     use toprank::metrics::threshold::Thresholds;
     use toprank::metrics::{Measure, Work, pool};
@@ -88,7 +101,7 @@ pub fn curves(path: &Path, origin: &Origin, runs: &[NamedRun], measures: &Measur
         }
     }
     if drawn.is_empty() {
-        return Err(Failure::data("--plot: expected relevant and other items; there is one class only"));
+        return Ok(None);
     }
     match origin.pooled() {
         _ if of_labels => title += ", one per label",
@@ -98,7 +111,7 @@ pub fn curves(path: &Path, origin: &Origin, runs: &[NamedRun], measures: &Measur
     // Labels of different frequency have no common base line.
     let base_rate = base_rates.first().copied().filter(|first| base_rates.iter().all(|rate| rate == first));
     let emphasis = toprank_plots::Emphasis { base_rate, ..emphasis(measures)? };
-    class_curves(&title, &drawn, emphasis).save(path).map_err(Failure::failed)
+    Ok(Some(class_curves(&title, &drawn, emphasis)))
 }
 
 /// What the measures look at: the region of the first partial area, the recall of the first precision at a recall.

@@ -3,40 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toprank::metrics::bootstrap::{Interval, IntervalKind, Unit};
+use toprank::metrics::bootstrap::{Interval, Unit};
 use toprank::metrics::compare::{
     CompareOptions, Comparison, PairResult, compare, correct_over_all, decides, p_text,
 };
-use toprank::metrics::rows::{self, ROW_TESTS};
+use toprank::metrics::rows::ROW_TESTS;
 use toprank::metrics::significance::{Correction, TESTS, TukeyKind};
-use toprank::metrics::{Average, Better, Evaluation, Measure, MeasureResult, evaluate};
+use toprank::metrics::{Average, Better, Measure, MeasureResult};
 
-use crate::evaluate::{Bootstrap, check_per_list, is_standard_output, methods};
+use crate::contest::{self, Contest, Run};
+use crate::evaluate::{check_per_list, is_standard_output, methods};
 use crate::failure::Failure;
-use crate::judged::{Basis, Judged, Labels, Ranking};
-use crate::reading::Reading;
-use crate::rules::{Measures, Rules};
+use crate::rules::Measures;
 use crate::table::{Cell, Style, Table, catalog_help, csv_cell};
-use crate::{Common, note, print, print_json};
+use crate::{Common, print, print_json};
 
 /// Compare two or more rankings: verdicts, tests, intervals, effect sizes
 #[derive(clap::Args, Debug)]
 #[command(after_help = after_help())]
 pub struct Compare {
-    #[command(flatten)]
-    labels: Labels,
-    /// Rankings, as NAME=FILE (scores with --data, runs with --qrels), NAME=feature:N or NAME=column:C
+    /// Rankings, as NAME=FILE (scores or a model with --data, runs with --qrels), NAME=feature:N or NAME=column:C
     #[arg(required = true, num_args = 2.., value_name = "NAME=FILE")]
     runs: Vec<String>,
-    /// Metrics, separated by commas (see `toprank metrics`)
-    #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10")]
-    metrics: String,
-    /// Tests, separated by commas [default: t,wilcoxon,randomisation; on rows delong,bootstrap,permutation]
-    #[arg(long, value_name = "TESTS")]
-    tests: Option<String>,
-    /// Correction of p values over all pairs and metrics: holm, bh (Benjamini–Hochberg), none
-    #[arg(long, value_name = "METHOD", default_value = "holm")]
-    correction: String,
+    #[command(flatten)]
+    contest: Contest,
     /// Tukey's HSD over all runs: randomised (shuffles within lists) or studentised
     #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "randomised")]
     tukey: Option<String>,
@@ -52,12 +42,6 @@ pub struct Compare {
     /// Print style; --json is short for json
     #[arg(long, value_enum, value_name = "STYLE", default_value = "table")]
     format: Style,
-    #[command(flatten)]
-    bootstrap: Bootstrap,
-    #[command(flatten)]
-    rules: Rules,
-    #[command(flatten)]
-    reading: Reading,
 }
 
 fn after_help() -> String {
@@ -77,55 +61,27 @@ fn after_help() -> String {
     )
 }
 
-/// One run, evaluated.
-struct Run<'a> {
-    name: String,
-    judged: Judged<'a>,
-    evaluation: Evaluation,
-}
-
 impl Compare {
     /// Reads, evaluates, tests, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
-        let measures = self.rules.measures(&self.metrics)?;
-        let options = self.options()?;
-        check_per_list(self.per_list.as_deref(), self.format.or_json(common))?;
-        if let Some(measure) = measures.all.iter().find(|m| m.metric().average() != Average::Arithmetic) {
-            return Err(Failure::usage(format!(
-                "{} is a geometric mean over lists and has no difference per list; compare map instead",
-                measure.name()
-            )));
-        }
-        let named = self.runs.iter().map(|text| named(text)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(i) = (1..named.len()).find(|&i| named[..i].iter().any(|(name, _)| *name == named[i].0)) {
-            return Err(Failure::usage(format!(
-                "two runs are called {}; give each its own NAME=FILE",
-                named[i].0
-            )));
-        }
-        let columns = named.iter().filter_map(|(_, ranking)| match ranking {
-            Ranking::Column(column) => Some(column.clone()),
-            _ => None,
-        });
-        let basis =
-            self.labels.read(&self.reading, columns.collect(), true, measures.policy.scores, common)?;
-        let mut runs = Vec::new();
-        for (name, ranking) in named {
-            let mut judged = basis.judge(&ranking, false, common)?;
-            judged.weigh(measures.like);
-            let evaluation = evaluate(&judged.lists, &judged.scores, &measures.all)
-                .map_err(|error| basis.explain(&error))?;
-            if let Some((missing, unknown)) = judged.only_in.filter(|counts| counts.0 + counts.1 > 0) {
-                note(
-                    common,
-                    format!(
-                        "{name}: {missing} judged queries unanswered (empty rankings), {unknown} queries not judged"
-                    ),
-                );
+        let mut options = self.contest.options()?;
+        options.tukey = match self.tukey.as_deref() {
+            None => None,
+            Some("randomised" | "randomized") => Some(TukeyKind::default()),
+            Some("studentised" | "studentized") => Some(TukeyKind::Studentised),
+            Some(other) => {
+                return Err(Failure::usage(format!(
+                    "--tukey must be randomised or studentised, but is {other}"
+                )));
             }
-            runs.push(Run { name, judged, evaluation });
-        }
-        let comparisons = self.compared(&basis, &runs, &measures, options)?;
+        };
+        options.biggest = self.biggest;
+        check_per_list(self.per_list.as_deref(), self.format.or_json(common))?;
+        let measures = self.contest.measures()?;
+        let named = contest::named_runs(&self.runs)?;
+        let basis = self.contest.read(&named, &measures, Vec::new(), common)?;
+        let runs = contest::evaluated(&basis, named, &measures, common)?;
+        let comparisons = self.contest.compared(&basis, &runs, &measures, options)?;
         if let Some(path) = &self.per_list {
             write_per_list(path, &runs)?;
         }
@@ -142,84 +98,23 @@ impl Compare {
             style => print(&shown.text(style)),
         }
     }
-
-    /// One comparison per metric, its p values corrected over all of them.
-    fn compared(
-        &self,
-        basis: &Basis,
-        runs: &[Run],
-        measures: &Measures,
-        mut options: CompareOptions,
-    ) -> Result<Vec<Comparison>, Failure> {
-        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-        let lists = &runs[0].judged.lists;
-        if basis.unit(lists) == Unit::Rows {
-            if self.tukey.is_some() {
-                return Err(Failure::usage(
-                    "--tukey compares the values of lists; binary and multi-label data have tests over rows, see --tests",
-                ));
-            }
-            let any_auroc = measures.all.iter().any(|measure| measure.entry().name == "auroc");
-            let default = if any_auroc { "delong,bootstrap,permutation" } else { "bootstrap,permutation" };
-            let tests = rows::parse_tests(self.tests.as_deref().unwrap_or(default))?;
-            options.interval.kind = IntervalKind::Delong;
-            let scores: Vec<&[f64]> = runs.iter().map(|run| run.judged.scores.as_slice()).collect();
-            let found: Vec<Evaluation> = runs.iter().map(|run| run.evaluation.clone()).collect();
-            return rows::compare_rows(&names, lists, &scores, &measures.all, &found, &tests, &options)
-                .map_err(|error| basis.explain(&error));
-        }
-        if let Some(tests) = &self.tests {
-            options.tests = toprank::metrics::significance::parse(tests)?;
-        }
-        let weights = lists.list_weights.clone();
-        let mut comparisons: Vec<Comparison> = (0..measures.all.len())
-            .map(|m| {
-                let values: Vec<&[f64]> =
-                    runs.iter().map(|run| run.evaluation.results[m].per_list.as_slice()).collect();
-                options.better = measures.all[m].metric().better();
-                compare(&names, &values, weights.as_deref(), &options)
-            })
-            .collect();
-        correct_over_all(&mut comparisons);
-        Ok(comparisons)
-    }
-
-    fn options(&self) -> Result<CompareOptions, Failure> {
-        let mut options = CompareOptions::with_tests("t,wilcoxon,randomisation")?;
-        options.correction = self.correction.parse::<Correction>()?;
-        options.tukey = match self.tukey.as_deref() {
-            None => None,
-            Some("randomised" | "randomized") => Some(TukeyKind::default()),
-            Some("studentised" | "studentized") => Some(TukeyKind::Studentised),
-            Some(other) => {
-                return Err(Failure::usage(format!(
-                    "--tukey must be randomised or studentised, but is {other}"
-                )));
-            }
-        };
-        options.biggest = self.biggest;
-        options.seed = self.bootstrap.seed;
-        if let Some(interval) = self.bootstrap.options()? {
-            options.interval = interval;
-        }
-        options.check()?;
-        Ok(options)
-    }
 }
 
 /// What is printed for a reader.
-struct Shown<'a> {
-    comparisons: &'a [Comparison],
-    runs: &'a [Run<'a>],
-    measures: &'a Measures,
+pub struct Shown<'a> {
+    pub comparisons: &'a [Comparison],
+    pub runs: &'a [Run<'a>],
+    pub measures: &'a Measures,
 }
 
 impl Shown<'_> {
-    fn each(&self) -> impl Iterator<Item = (&Comparison, &str)> {
+    /// Each metric with its comparison.
+    pub fn each(&self) -> impl Iterator<Item = (&Comparison, &str)> {
         self.comparisons.iter().zip(self.measures.all.iter().map(Measure::name))
     }
 
-    fn text(&self, style: Style) -> String {
+    /// Everything, in a style.
+    pub fn text(&self, style: Style) -> String {
         let mut parts =
             vec![self.verdicts(style), self.matrix(style) + &self.legend(style), self.pairs().render(style)];
         parts.extend(self.labels().map(|table| table.render(style)));
@@ -245,6 +140,7 @@ impl Shown<'_> {
     }
 
     /// Runs × metrics: the best mean stands out, a dagger marks a significant difference from the first run.
+    /// Runs × metrics as text.
     fn matrix(&self, style: Style) -> String {
         let mut table = Table::new(std::iter::once("run").chain(self.each().map(|(_, metric)| metric)));
         for (r, run) in self.runs.iter().enumerate() {
@@ -281,7 +177,8 @@ impl Shown<'_> {
         text.trim_end_matches('0').trim_end_matches('.').to_string()
     }
 
-    fn pairs(&self) -> Table {
+    /// One row per metric and pair of runs.
+    pub fn pairs(&self) -> Table {
         let first = self.comparisons.first();
         let (unit, correction) = first.map_or((Unit::Lists, Correction::None), |f| (f.unit, f.correction));
         let corrected = match correction {
@@ -316,7 +213,7 @@ impl Shown<'_> {
     }
 
     /// The labels of multi-label data one by one.
-    fn labels(&self) -> Option<Table> {
+    pub fn labels(&self) -> Option<Table> {
         let pairs =
             || self.each().flat_map(|(found, metric)| found.pairs.iter().map(move |pair| (metric, pair)));
         let first = pairs().find_map(|(_, pair)| pair.labels.first())?;
@@ -362,7 +259,7 @@ impl Shown<'_> {
     }
 
     /// How intervals and p values were found.
-    fn methods(&self) -> String {
+    pub fn methods(&self) -> String {
         let pairs = self.each().filter_map(|(found, metric)| Some((metric, found.pairs.first()?.interval)));
         let mut text = methods(pairs);
         for (found, metric) in self.each() {
@@ -386,24 +283,8 @@ fn p_cell(p: Option<f64>) -> String {
     p.map_or("–".into(), p_text)
 }
 
-/// `NAME=FILE`, `NAME=feature:N`, `NAME=column:C`; without a name the file's own.
-fn named(text: &str) -> Result<(String, Ranking), Failure> {
-    let (name, place) = match text.split_once('=') {
-        Some((name, place)) => (name.to_string(), place),
-        None => (toprank::data::Source::path(text).stem().to_string(), text),
-    };
-    if name.is_empty() || place.is_empty() {
-        return Err(Failure::usage(format!("a run must be NAME=FILE, but is {text}")));
-    }
-    let ranking = match place.split_once(':') {
-        Some(("feature", feature)) => Ranking::Feature(feature.to_string()),
-        Some(("column", column)) => Ranking::Column(column.to_string()),
-        _ => Ranking::File(place.to_string()),
-    };
-    Ok((name, ranking))
-}
-
-fn pair_name(pair: &PairResult) -> String {
+/// The pair as a difference.
+pub fn pair_name(pair: &PairResult) -> String {
     format!("{} − {}", pair.second, pair.first)
 }
 

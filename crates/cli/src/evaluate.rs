@@ -413,12 +413,8 @@ pub(crate) fn methods<'a>(intervals: impl Iterator<Item = (&'a str, Option<Inter
     found.iter().map(line).collect()
 }
 
-/// One part per value of the column, by value: numbers in order, then words.
-fn slices(
-    texts: &[String],
-    judged: &Judged,
-    part: impl Fn(&Lists, &[f64]) -> Result<Part, Failure>,
-) -> Result<Vec<(String, Part)>, Failure> {
+/// The values of a column, sorted: numbers in order, then strings.
+pub(crate) fn slice_values(texts: &[String]) -> Result<Vec<&String>, Failure> {
     const MOST: usize = 1000;
     let mut values: Vec<&String> = texts.iter().collect();
     values.sort_unstable_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
@@ -434,12 +430,21 @@ fn slices(
             "--by: the column has {found} values; expected at most {MOST} slices"
         )));
     }
+    Ok(values)
+}
+
+/// One part per value of the column.
+fn slices(
+    texts: &[String],
+    judged: &Judged,
+    part: impl Fn(&Lists, &[f64]) -> Result<Part, Failure>,
+) -> Result<Vec<(String, Part)>, Failure> {
     let slice = |value: &String| {
         let (lists, entries) = judged.lists.keep(|entry| texts[entry] == *value);
         let scores: Vec<f64> = entries.iter().map(|&entry| judged.scores[entry]).collect();
         Ok((value.clone(), part(&lists, &scores)?))
     };
-    values.into_iter().map(slice).collect()
+    slice_values(texts)?.into_iter().map(slice).collect()
 }
 
 fn warn(whole: &Part, judged: &Judged, common: &Common) {

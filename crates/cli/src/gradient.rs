@@ -71,7 +71,11 @@ impl Gradient {
         }
         let keep = self.scores.kept_column().into_iter().collect();
         let dataset = self.reading.read_all(&self.data, keep, common.quiet)?;
-        let basis = Basis::Data { file: self.data.join(", "), dataset: Box::new(dataset) };
+        let basis = Basis::Data {
+            file: self.data.join(", "),
+            dataset: Box::new(dataset),
+            reading: Box::new(self.reading.clone()),
+        };
         let judged = basis.judge(&ranking, false, common)?;
         let gradients = self.step(&goal, &judged, common).map_err(|error| basis.explain_goal(&error))?;
         if let (Some(path), Basis::Data { dataset, .. }) = (&self.output, &basis) {

@@ -4,15 +4,19 @@ use std::borrow::Cow;
 
 use clap::Args;
 use toprank::core::{Lists, ScoreBits};
+use toprank::data::formats::Opened;
 use toprank::data::scores::scores_of_entries;
-use toprank::data::{Dataset, JoinOptions, MissingLists, Names, Qrels, Source, join, read_qrels, read_run};
+use toprank::data::{
+    Absent, Dataset, JoinOptions, MissingLists, Names, Qrels, Run, Source, join, read_qrels, read_run,
+};
 use toprank::metrics::bootstrap::Unit;
 use toprank::metrics::{EvaluateError, rows};
 use toprank::objectives::GoalError;
+use toprank::train::{Model, Predictor, TrainError};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::reading::Reading;
+use crate::reading::{Reading, read_files};
 use crate::{Common, note};
 
 /// Where the labels come from.
@@ -65,9 +69,9 @@ impl ScoreSource {
 /// Labels, waiting for scores.
 pub enum Basis {
     /// A data file: scores come row by row.
-    Data { file: String, dataset: Box<Dataset> },
-    /// Judgements: scores come from runs.
-    Qrels { file: String, qrels: Box<Qrels>, options: JoinOptions },
+    Data { file: String, dataset: Box<Dataset>, reading: Box<Reading> },
+    /// Judgements: scores come from runs, whose documents are kept if they are to be named later.
+    Qrels { file: String, qrels: Box<Qrels>, options: JoinOptions, keep_documents: bool },
 }
 
 /// Where scores come from.
@@ -79,13 +83,15 @@ pub enum Ranking {
     Feature(String),
     /// A column of the data that was kept as text.
     Column(String),
+    /// A model that scores the data.
+    Model(String),
 }
 
 impl std::fmt::Display for Ranking {
     /// A name for a legend: the file without folders and ending, the feature, the column.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Ranking::File(file) => {
+            Ranking::File(file) | Ranking::Model(file) => {
                 let stem = std::path::Path::new(file).file_stem();
                 f.write_str(&stem.map_or_else(|| file.into(), |stem| stem.to_string_lossy()))
             }
@@ -103,6 +109,8 @@ pub struct Judged<'a> {
     pub names: Vec<String>,
     /// Queries that only the qrels, only the run know.
     pub only_in: Option<(usize, usize)>,
+    /// Where they are kept ([`Basis::keep_documents`]): the run, and the row of it that each entry is.
+    pub documents: Option<Box<(Run, Vec<u32>)>>,
 }
 
 impl Labels {
@@ -127,6 +135,7 @@ impl Labels {
             file: file.to_string(),
             qrels: Box::new(read_qrels(&Source::path(file))?),
             options,
+            keep_documents: false,
         })
     }
 }
@@ -151,13 +160,13 @@ impl Basis {
     /// Reads a data file; `keep` are columns wanted as text.
     pub fn data(file: &str, reading: &Reading, keep: Vec<String>, common: &Common) -> Result<Basis, Failure> {
         let dataset = Box::new(reading.read(file, keep, common.quiet)?);
-        Ok(Basis::Data { file: file.to_string(), dataset })
+        Ok(Basis::Data { file: file.to_string(), dataset, reading: Box::new(reading.clone()) })
     }
 
     /// Puts scores to the labels.
     pub fn judge(&self, ranking: &Ranking, reverse: bool, common: &Common) -> Result<Judged<'_>, Failure> {
         let mut judged = match (self, ranking) {
-            (Basis::Qrels { file: of_qrels, qrels, options }, Ranking::File(file)) => {
+            (Basis::Qrels { file: of_qrels, qrels, options, keep_documents }, Ranking::File(file)) => {
                 let _spinner = Progress::spinner(common.quiet, &format!("reading {file}"));
                 let run = read_run(&Source::path(file))?;
                 let joined = join(qrels, &run, options);
@@ -171,16 +180,17 @@ impl Basis {
                     scores: joined.scores,
                     names: joined.list_names.iter().map(str::to_string).collect(),
                     only_in: Some((joined.only_in_qrels.len(), joined.only_in_run.len())),
+                    documents: keep_documents.then(|| Box::new((run, joined.rows))),
                 }
             }
             (Basis::Qrels { .. }, _) => {
                 return Err(Failure::usage(
-                    "a column can only be evaluated with --data; with --qrels give runs",
+                    "a column or a model can only be evaluated with --data; with --qrels give runs",
                 ));
             }
-            (Basis::Data { file, dataset }, ranking) => {
+            (Basis::Data { file, dataset, reading }, ranking) => {
                 let outputs = dataset.outputs();
-                if outputs > 1 && !matches!(ranking, Ranking::File(_)) {
+                if outputs > 1 && matches!(ranking, Ranking::Feature(_) | Ranking::Column(_)) {
                     return Err(Failure::usage(format!(
                         "{file} has {outputs} labels; one column cannot rank for all of them: give --scores with {outputs} numbers per line"
                     )));
@@ -193,12 +203,14 @@ impl Basis {
                     }
                     Ranking::Feature(name) => of_entries(feature(dataset, file, name, common)?),
                     Ranking::Column(name) => of_entries(column(dataset, file, name)?),
+                    Ranking::Model(path) => of_model(path, file, dataset, reading, common)?,
                 };
                 Judged {
                     scores,
                     lists: Cow::Borrowed(&dataset.lists),
                     names: list_names(dataset),
                     only_in: None,
+                    documents: None,
                 }
             }
         };
@@ -206,6 +218,27 @@ impl Basis {
             judged.scores.iter_mut().for_each(|score| *score = -*score);
         }
         Ok(judged)
+    }
+
+    /// From now on the documents of runs are kept, so that they can be named.
+    #[must_use]
+    pub fn keeping_documents(mut self) -> Basis {
+        if let Basis::Qrels { keep_documents, .. } = &mut self {
+            *keep_documents = true;
+        }
+        self
+    }
+
+    /// The name of an entry of a ranking; its number in the list where nothing names it.
+    pub fn item_name(&self, judged: &Judged, entry: usize) -> String {
+        match (self, &judged.documents) {
+            (Basis::Data { dataset, .. }, _) => dataset.item_name(judged.lists.row(entry)),
+            (_, Some(documents)) => {
+                let (run, rows) = documents.as_ref();
+                run.document(rows[entry] as usize).to_string()
+            }
+            (_, None) => format!("item {}", entry + 1),
+        }
     }
 
     /// What intervals and tests draw: rows where lists are labels of one data set, lists where they are queries.
@@ -226,7 +259,7 @@ impl Basis {
 
     /// The text of a column for each entry, for slices.
     pub fn slices(&self, name: &str) -> Result<Vec<String>, Failure> {
-        let Basis::Data { file, dataset } = self else {
+        let Basis::Data { file, dataset, .. } = self else {
             return Err(Failure::usage("--by needs a column, so it goes with --data"));
         };
         let row_text: Box<dyn Fn(usize) -> String> = if let Some(names) = kept(dataset, name) {
@@ -272,7 +305,7 @@ impl Basis {
 
     fn at(&self, entry: Option<usize>, error: impl std::fmt::Display) -> Failure {
         match (self, entry) {
-            (Basis::Data { file, dataset }, Some(entry)) => {
+            (Basis::Data { file, dataset, .. }, Some(entry)) => {
                 Failure::data(format!("{}: {error}", place(file, dataset, dataset.lists.row(entry))))
             }
             _ => Failure::data(error),
@@ -325,6 +358,40 @@ fn feature(dataset: &Dataset, file: &str, name: &str, common: &Common) -> Result
         );
     }
     Ok(scores)
+}
+
+/// The scores of a model for every entry of the data, which are read again as the model needs them.
+fn of_model(
+    path: &str,
+    file: &str,
+    dataset: &Dataset,
+    reading: &Reading,
+    common: &Common,
+) -> Result<Vec<f64>, Failure> {
+    if file == "-" {
+        return Err(Failure::usage(format!(
+            "{path}: a model reads the data once more, which standard input cannot give; expected a file for --data"
+        )));
+    }
+    let model = Model::load(path.as_ref())?;
+    let options = reading.as_trained(&model).options(Vec::new());
+    let read = read_files(&[file.to_string()], &options, true)?;
+    let absent = if options.absent == Absent::Missing { f32::NAN } else { 0.0 };
+    let predictor = Predictor::new(&model, file, Opened::Memory(Box::new(read)), absent)?;
+    let _spinner = Progress::spinner(common.quiet, &format!("scoring with {path}"));
+    let mut scores = Vec::with_capacity(dataset.lists.entries());
+    predictor.each(|some| {
+        scores.extend_from_slice(some);
+        Ok::<(), TrainError>(())
+    })?;
+    match scores.len() == dataset.lists.entries() {
+        true => Ok(scores),
+        false => Err(Failure::data(format!(
+            "{path}: {} scores for {} items of {file}; expected a model of as many labels as the data have",
+            scores.len(),
+            dataset.lists.entries()
+        ))),
+    }
 }
 
 /// A column kept as text, as scores.

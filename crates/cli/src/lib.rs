@@ -7,6 +7,7 @@
 mod catalogs;
 mod class_plots;
 mod compare;
+mod contest;
 mod convert;
 mod curves;
 mod embed;
@@ -35,6 +36,11 @@ mod quickstart;
 mod reading;
 mod recommend;
 mod reconcile;
+#[cfg(feature = "plots")]
+mod report;
+#[cfg(not(feature = "plots"))]
+#[path = "no_report.rs"]
+mod report;
 mod retrieve;
 mod rules;
 mod split;
@@ -112,6 +118,7 @@ commands! {
     "Evaluate":
         Evaluate(evaluate::Evaluate);
         Compare(compare::Compare);
+        Report(Box<report::Report>);
         Threshold(threshold::Threshold);
         Fuse(fuse::Fuse);
         Reconcile(Box<reconcile::Reconcile>);

@@ -112,6 +112,21 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// The table as a part of a page.
+    #[cfg(feature = "plots")]
+    pub fn grid(&self, caption: &str) -> toprank_report::Grid {
+        let cell = |cell: &Cell| toprank_report::GridCell {
+            text: format!("{}{}", cell.text, cell.mark),
+            best: cell.best,
+        };
+        toprank_report::Grid {
+            caption: caption.into(),
+            head: self.head.iter().map(|cell| cell.text.clone()).collect(),
+            rows: self.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+            words: self.words.clone(),
+        }
+    }
+
     /// The table in a style; JSON is not a table and falls back to aligned columns.
     pub fn render(&self, style: Style) -> String {
         match style {

@@ -19,6 +19,7 @@ anything (no list; one list for `t`), p is undefined (`None`). If all difference
 mod correction;
 mod effect;
 mod monte_carlo;
+mod power;
 mod ranks;
 mod student;
 mod tukey;
@@ -26,6 +27,7 @@ mod tukey;
 pub use correction::{Correction, correct, interval_levels};
 pub use effect::{Effects, WinTieLoss, biggest, effects, win_tie_loss};
 pub use monte_carlo::{Bootstrap, Randomisation};
+pub use power::lists_needed;
 pub use ranks::{Sign, Wilcoxon};
 pub use student::Student;
 pub use tukey::{Tukey, TukeyKind, studentised_range_sf, tukey};
