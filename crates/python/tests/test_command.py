@@ -14,6 +14,7 @@ from toprank import _toprank
 CALLS = {
     "evaluate": "evaluate",
     "compare": "compare",
+    "report": "report",
     "threshold": "threshold",
     "fuse": "fuse",
     "train": "Ranker.fit",

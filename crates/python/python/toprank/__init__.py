@@ -36,6 +36,7 @@ _DEFINED_IN = {
     "_progress": ("Epoch",),
     "_reconcile": ("Parity", "Reconciliation", "parity", "reconcile"),
     "_recommend": ("Recommendations", "Recommender"),
+    "_report": ("report",),
     "_threshold": ("OperatingPoint", "threshold"),
     "_tune": ("Tuning", "tune"),
 }
