@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toprank::core::Lists;
 use toprank::data::sink;
 use toprank::metrics::bootstrap::Unit;
@@ -24,7 +24,7 @@ use crate::inspect::feature_name;
 use crate::judged::{Basis, Judged, Ranking};
 use crate::rules::Measures;
 use crate::table::{Style, counted};
-use crate::{Common, note};
+use crate::{Common, note, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -100,6 +100,13 @@ impl Report {
         }
         let html = page.html();
         sink::write_file(&self.output, |out| out.write_all(html.as_bytes()))?;
+        if common.json {
+            let verdicts: Vec<&String> = page.verdicts.iter().map(|verdict| &verdict.text).collect();
+            let (verdicts, warnings) = (json!(verdicts), json!(page.warnings));
+            return print_json(
+                &json!({"output": self.output, "bytes": html.len(), "verdicts": verdicts, "warnings": warnings}),
+            );
+        }
         note(common, format!("wrote {}, {:.1} kB", self.output.display(), html.len() as f64 / 1000.0));
         Ok(())
     }

@@ -33,6 +33,9 @@ fn the_page_has_verdict_tables_plots_and_rankings_and_needs_nothing_from_elsewhe
     let page = shell.read("page.html");
     let verdict = shell.ok("compare --qrels qrels a=a.run b=b.run -m ndcg@10,map");
     let verdict = verdict.lines().next().unwrap();
+    let said = common::json(&shell.ok(&format!("{args} --json")));
+    assert_eq!((said["verdicts"][0].as_str(), said["output"].as_str()), (Some(verdict), Some("page.html")));
+    shell.ok(args);
     assert!(verdict.starts_with("b beats a on ndcg@10") && page.contains(verdict), "{verdict}");
     for expected in [
         "lists-data",
