@@ -29,9 +29,15 @@ fn the_tour_runs_from_top_to_bottom_in_an_empty_folder() {
     let bin = program.parent().expect("a folder").display();
     let out = shell.sh(&format!("PATH=\"{bin}:$PATH\"; export PATH; set -ex\n{}", tour()));
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    for file in
-        ["trees.toprank", "differences.svg", "lightgbm.txt", "walk.tsv", "vectors.npy", "gradient.csv", "report.html"]
-    {
+    for file in [
+        "trees.toprank",
+        "differences.svg",
+        "lightgbm.txt",
+        "walk.tsv",
+        "vectors.npy",
+        "gradient.csv",
+        "report.html",
+    ] {
         assert!(shell.has(file), "{file}");
     }
 }
@@ -40,7 +46,8 @@ fn the_tour_runs_from_top_to_bottom_in_an_empty_folder() {
 fn every_other_command_stands_in_the_tour() {
     for block in blocks("sh").into_iter().filter(|block| *block != tour()) {
         let commands = block.lines().filter(|line| line.starts_with("toprank "));
-        let unknown: Vec<&str> = commands.filter(|line| !tour().lines().any(|known| known == *line)).collect();
+        let unknown: Vec<&str> =
+            commands.filter(|line| !tour().lines().any(|known| known == *line)).collect();
         assert!(unknown.is_empty(), "not run by a test: {unknown:?}");
     }
 }

@@ -83,7 +83,13 @@ pub struct Ranker<'a> {
 /// What scores.
 enum By<'a> {
     /// Vectors of users and items.
-    Vectors { model: &'a dyn EmbeddingModel, shape: Shape<'a>, weights: &'a [f32], users: &'a [f32], items: Items },
+    Vectors {
+        model: &'a dyn EmbeddingModel,
+        shape: Shape<'a>,
+        weights: &'a [f32],
+        users: &'a [f32],
+        items: Items,
+    },
     /// The items of a history.
     Histories { model: &'a dyn ItemModel, parameters: &'a ItemParameters, histories: &'a Choices },
 }

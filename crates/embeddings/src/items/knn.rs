@@ -102,7 +102,10 @@ impl ItemModel for Neighbours {
             .collect();
         let total: usize = all.iter().map(Vec::len).sum();
         if u32::try_from(total).is_err() {
-            return Err(ModelError::new(format!("knn: {total} neighbours in all"), "less than 2³², with fewer neighbours"));
+            return Err(ModelError::new(
+                format!("knn: {total} neighbours in all"),
+                "less than 2³², with fewer neighbours",
+            ));
         }
         let (mut numbers, mut values) = (Vec::with_capacity(n + 1 + total), Vec::with_capacity(total));
         let mut end = 0;
@@ -121,7 +124,8 @@ impl ItemModel for Neighbours {
 
     fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError> {
         let ItemParameters { numbers, values } = parameters;
-        let wrong = |found: &str| Err(ModelError::new(format!("knn: {found}"), "the neighbours of each item"));
+        let wrong =
+            |found: &str| Err(ModelError::new(format!("knn: {found}"), "the neighbours of each item"));
         let Some((ends, others)) = numbers.split_at_checked(items.saturating_add(1)) else {
             return wrong("too few numbers");
         };

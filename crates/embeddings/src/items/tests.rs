@@ -49,7 +49,8 @@ fn scores(model: &dyn ItemModel, parameters: &ItemParameters, histories: &Choice
     scores
 }
 
-const ALL: [&str; 6] = ["ease:lambda=3", "ease:lambda=3:dropout=0.4", "knn:neighbours=4", "knn", "als:width=5", "pop"];
+const ALL: [&str; 6] =
+    ["ease:lambda=3", "ease:lambda=3:dropout=0.4", "knn:neighbours=4", "knn", "als:width=5", "pop"];
 
 #[test]
 fn ease_solves_the_ridge_regression_of_each_item_on_the_others_and_says_its_loss() {
@@ -137,16 +138,14 @@ fn an_epoch_of_als_leaves_no_slope_of_the_items_and_its_loss_is_the_definition_a
         let total: f64 = x.iter().map(|row| row[i]).sum();
         let penalty = lambda * (total + alpha * 25.0);
         for k in 0..d {
-            let slope: f64 = (0..25)
-                .map(|u| ((alpha + x[u][i]) * score(u, i) - x[u][i]) * users[u][k])
-                .sum::<f64>()
-                + penalty * q(i, k);
+            let slope: f64 =
+                (0..25).map(|u| ((alpha + x[u][i]) * score(u, i) - x[u][i]) * users[u][k]).sum::<f64>()
+                    + penalty * q(i, k);
             assert!(slope.abs() < 2e-3, "{slope}");
             loss += penalty * q(i, k) * q(i, k);
         }
-        loss += (0..25)
-            .map(|u| x[u][i] * (1.0 - score(u, i)).powi(2) + alpha * score(u, i).powi(2))
-            .sum::<f64>();
+        loss +=
+            (0..25).map(|u| x[u][i] * (1.0 - score(u, i)).powi(2) + alpha * score(u, i).powi(2)).sum::<f64>();
     }
     for (u, row) in x.iter().enumerate() {
         let total: f64 = row.iter().sum();
@@ -215,7 +214,8 @@ fn a_ranker_and_a_pair_scorer_give_the_scores_of_the_model() {
         let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
         assert!(found.iter().all(|(u, scores)| same(scores, &all[u * 21..][..21])), "{name}");
         let scorer = PairScorer::of_histories(&*model, &parameters, &histories);
-        let some = scorer.each(&users, |_, to| to.extend([20, 4]), |d, _, scores| (users[d], scores.to_vec()));
+        let some =
+            scorer.each(&users, |_, to| to.extend([20, 4]), |d, _, scores| (users[d], scores.to_vec()));
         let pair = |u: u32| [20, 4].map(|item| all[u as usize * 21 + item]);
         assert!(some.iter().all(|(u, scores)| same(scores, &pair(*u))), "{name}");
     }
@@ -255,6 +255,9 @@ fn the_memory_of_the_closed_form_grows_with_the_square_of_the_items_and_is_said(
     let bytes = parse("ease").unwrap().bytes(1_000_000, 100_000);
     assert!((4e10..4.2e10).contains(&(bytes as f64)), "{bytes}");
     let text = too_large("ease", bytes, 100_000).to_string();
-    assert!(text.contains("ease on 100000 items, which takes 40.2 GB, more than half of the memory"), "{text}");
+    assert!(
+        text.contains("ease on 100000 items, which takes 40.2 GB, more than half of the memory"),
+        "{text}"
+    );
     assert!(text.contains("als, knn or mf"), "{text}");
 }

@@ -5,10 +5,10 @@ use toprank_core::{ParamError, Policy};
 use toprank_embeddings::ItemModel;
 use toprank_metrics::Measure;
 
+use super::trainer::Kind;
 use crate::fit::optimiser::{self, Optimiser, RowRule};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::check_warm_up;
-use super::trainer::Kind;
 use crate::rank::choice::{Choice, ModelKind, choose};
 use crate::recommend::interactions::Interactions;
 
@@ -117,7 +117,11 @@ fn of_items(
     let closed: &[&str] = if model.is_iterative() { &[] } else { &["epochs", "patience"] };
     for key in OF_VECTORS.iter().chain(closed) {
         if let Some(found) = settings.get(key) {
-            return Err(ParamError::new(key, &found, &format!("omitted: the model {name} has no such setting")));
+            return Err(ParamError::new(
+                key,
+                &found,
+                &format!("omitted: the model {name} has no such setting"),
+            ));
         }
     }
     if model.is_iterative() && settings.refit == Some(true) {
@@ -126,7 +130,8 @@ fn of_items(
     let metric = match Measure::parse_all(&objective, &Policy::default()).ok().and_then(|mut all| all.pop()) {
         Some(measure) => measure.name().to_string(),
         None => {
-            let expected = format!("a metric to choose by, such as ndcg@10: the model {name} has a loss of its own");
+            let expected =
+                format!("a metric to choose by, such as ndcg@10: the model {name} has a loss of its own");
             return Err(ParamError::new("objective", &objective, &expected));
         }
     };

@@ -123,12 +123,7 @@ pub(crate) enum Scorer {
 }
 
 impl Recommender {
-    pub(super) fn new(
-        config: &Config,
-        reached: Reached,
-        data: Interactions,
-        scorer: Scorer,
-    ) -> Recommender {
+    pub(super) fn new(config: &Config, reached: Reached, data: Interactions, scorer: Scorer) -> Recommender {
         let columns =
             |known: &Option<Known>| known.as_ref().map_or(Vec::new(), |known| known.columns.clone());
         let about = About {
@@ -349,7 +344,12 @@ impl Recommender {
             Scorer::Vectors { .. } => train.of(users[d] as usize).is_empty(),
             Scorer::Items { .. } => seen[d].is_empty(),
         };
-        let best = self.ranker(&histories).best(users, k, |d| &seen[d], |d| unknown(d).then_some(popular.as_slice()));
+        let best = self.ranker(&histories).best(
+            users,
+            k,
+            |d| &seen[d],
+            |d| unknown(d).then_some(popular.as_slice()),
+        );
         (0..users.len())
             .map(|d| Top { items: self.named(best.of(d), k), by_popularity: unknown(d) })
             .collect()
@@ -624,7 +624,9 @@ fn later(stored: &Stored, train: &Choices) -> Result<Vec<u32>, TrainError> {
             .all(|u| later[train.range(u)].iter().all(|&later| (later as usize) < train.range(u).len()));
     match valid {
         true => Ok(later),
-        false => Err(stored.wrong(format!("an invalid {LATER}"), "how many pairs of a user are later than each")),
+        false => {
+            Err(stored.wrong(format!("an invalid {LATER}"), "how many pairs of a user are later than each"))
+        }
     }
 }
 

@@ -209,8 +209,10 @@ impl Interactions {
     pub(crate) fn histories(&self, config: &Config, parts: &[&Choices]) -> Choices {
         let feedback = Feedback::of(config);
         let half_life = if self.later.is_empty() { 0.0 } else { config.recency() };
-        let parts: Vec<Choices> =
-            std::iter::once(&self.train).chain(parts.iter().copied()).map(|part| labelled(part, feedback)).collect();
+        let parts: Vec<Choices> = std::iter::once(&self.train)
+            .chain(parts.iter().copied())
+            .map(|part| labelled(part, feedback))
+            .collect();
         let (mut all, mut weights) = (Choices::of_items(self.items.len()), Vec::new());
         let mut of_user: Vec<(u32, f32, u32)> = Vec::new();
         for u in 0..self.users.len() {

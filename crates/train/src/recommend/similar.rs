@@ -4,13 +4,19 @@ use toprank_core::ParamError;
 use toprank_embeddings::{EmbeddingModel, ready_items, ready_users};
 
 use super::file::{Recommended, Recommender};
-use super::trainer::Parameters;
+use super::vector_trainer::Parameters;
 use crate::embed::{Search, Similarity, Vectors};
 
 impl Recommender {
     /// What scores by vectors of users and items.
     fn by_vectors(&self) -> Result<(&dyn EmbeddingModel, &Parameters), ParamError> {
-        Ok((&*self.model, &self.parameters))
+        match self.vectors() {
+            Some((model, parameters)) => Ok((&**model, &**parameters)),
+            None => {
+                let found = self.header().config.model();
+                Err(ParamError::new("vectors", found, "a model that has them, such as mf or lightgcn"))
+            }
+        }
     }
 
     /// The vector of every item, row after row. Of a model whose scores are dot products it is the vector that is multiplied.

@@ -782,15 +782,16 @@ fn the_test_part_is_scored_from_the_history_that_is_asked_for_with_recent_intera
             let mut history: Vec<(u32, f64)> = data
                 .train
                 .range(u)
-                .map(|at| (data.train.items[at], 0.5f64.powf(f64::from(data.later[at] as i32 + behind) / 2.0)))
+                .map(|at| {
+                    (data.train.items[at], 0.5f64.powf(f64::from(data.later[at] as i32 + behind) / 2.0))
+                })
                 .collect();
             if with_valid {
                 history.extend(data.valid.of(u).iter().map(|&item| (item, 1.0)));
             }
             let scores = plain_scores(&weight, items, &history);
-            let seen = |i: usize| {
-                data.train.of(u).contains(&(i as u32)) || data.valid.of(u).contains(&(i as u32))
-            };
+            let seen =
+                |i: usize| data.train.of(u).contains(&(i as u32)) || data.valid.of(u).contains(&(i as u32));
             let target = data.test.of(u)[0] as usize;
             let better = (0..items).filter(|&i| !seen(i) && scores[i] > scores[target]).count();
             let expected = 1.0 / (better as f64 + 2.0).log2();

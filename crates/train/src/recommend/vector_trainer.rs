@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use toprank_core::{Block, Choices, Role, Stream, vectorised};
 use toprank_embeddings::{
-    BatchView, EmbeddingKind, EmbeddingModel, PairScorer, Plan, Ranker, RowSlopes, RowStep, Rows, Shape, Slopes, Table,
-    TableError, TableStorage, Tape, Undo,
+    BatchView, EmbeddingKind, EmbeddingModel, PairScorer, Plan, Ranker, RowSlopes, RowStep, Rows, Shape,
+    Slopes, Table, TableError, TableStorage, Tape, Undo,
 };
 use toprank_objectives::{Batch, Draws, Goal, Gradients, State};
 
@@ -24,8 +24,8 @@ use super::config::{Feedback, dense_optimiser, row_rule};
 use super::evaluate::{History, evaluate_part, evaluate_sampled, popular};
 use super::file::{Recommender, Scorer};
 use super::interactions::{Interactions, labelled};
-use super::trainer::fingerprint;
 use super::rows::RowOptimiser;
+use super::trainer::fingerprint;
 use crate::error::TrainError;
 use crate::fit::flat::{check_finite, optimiser_tensors, ranges, reinitialise_last_layer, restore_optimiser};
 use crate::fit::optimiser::{NEGLIGIBLE, Optimiser, OptimiserStep};
