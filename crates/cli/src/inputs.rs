@@ -160,7 +160,7 @@ mod tests {
     /// Values that are no files.
     const OTHERS: &str = "ALPHA AVERAGE BITS COLUMN COLUMNS D DANGLING E FEATURES FORMAT FRACTION H HOW ITEMS K KIND \
         L LABEL LAMBDA LEVEL LIST LOW..HIGH METHOD METRIC METRICS N NAME NORM OBJECTIVE ON PART \
-        PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TASK TESTS TIME TOOL VALUE VIEWS WHAT WHERE WHICH error|skip fp=A,fn=B yes|no";
+        PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TASK TESTS TIME TOOL VALUE VIEWS WHAT WHERE WHICH WORDS error|skip fp=A,fn=B yes|no";
 
     fn all(command: &Command, names: &mut std::collections::BTreeSet<String>) {
         names.extend(command.get_arguments().filter(|arg| arg.get_action().takes_values()).map(value_name));

@@ -127,8 +127,8 @@ commands! {
         Tune(tune::Tune);
         Predict(predict::Predict);
         Explain(explain::Explain);
-        Export(export::Export);
-        Import(export::Import);
+        Export(export::Export), Import(export::Import)
+            = "Export a model to LightGBM, RankLib, Solr, ONNX and more, or import one";
         Parity(parity::Parity);
         Recommend(recommend::Recommend);
         Embed(embed::Embed);

@@ -244,7 +244,7 @@ fn queries_are_folded_by_list_and_keep_their_scores() {
 #[cfg(unix)]
 fn folds_killed_again_and_again_end_in_the_same_bytes() {
     let shell = shell();
-    let settings = "--data train.csv --objective auprc --model mlp:hidden=8 --folds 3 --epochs 6 --checkpoint-every 0 --quiet";
+    let settings = "--data train.csv --objective auprc --model mlp:hidden=8 --folds 3 --epochs 60 --checkpoint-every 0 --quiet";
     shell.ok(&format!("train {settings} -o whole.toprank"));
     let mut kills = 0;
     let mut command = format!("train {settings} -o killed.toprank");

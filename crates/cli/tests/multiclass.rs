@@ -25,7 +25,7 @@ fn shell() -> Toprank {
 #[test]
 fn classes_are_learned_together_and_predicted_as_probabilities() {
     let shell = shell();
-    let run = "train --data train.csv --valid valid.csv --class kind --model trees --trees 30 --objective multiclass --quiet";
+    let run = "train --data train.csv --valid valid.csv --class kind --model trees --trees 60 --objective multiclass --quiet";
     let value = json(&shell.ok(&format!("{run} -o m.toprank --json")));
     assert_eq!(value["best"]["metric"], "auroc");
     assert!(value["best"]["value"].as_f64().unwrap() > 0.95, "{value}");

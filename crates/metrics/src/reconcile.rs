@@ -280,7 +280,12 @@ mod tests {
             for preset in PRESETS {
                 for metric in ["ndcg@10", "map@5", "p@10", "recall@5", "mrr", "auprc", "err"] {
                     let measures = Measure::parse_like(metric, preset, &[]).unwrap();
-                    let mean = means(&lists, &scores, &measures).unwrap()[0].unwrap();
+                    let mean = means(&lists, &scores, &measures).unwrap()[0];
+                    // CatBoost takes labels for probabilities: its ERR has no value for grades above 1.
+                    let Some(mean) = mean else {
+                        assert_eq!((preset.name, metric), ("catboost", "err"));
+                        continue;
+                    };
                     let number = Number::parse(&format!("{mean:.8}")).unwrap();
                     let found = reconcile(&lists, &scores, metric, &number).unwrap();
                     assert!(

@@ -19,7 +19,7 @@ use crate::draw::{Fill, SMALL, Text, coloured, text};
 use crate::frame::Frame;
 use crate::legend::{self, Entry, MOST_ENTRIES, ROW, Sample};
 use crate::scale::{Scale, Tick};
-use crate::svg::{Svg, number_text};
+use crate::svg::{Svg, beginning, number_text};
 use crate::text::{fitted, wrapped};
 
 const TITLE: f64 = 16.0;
@@ -195,6 +195,7 @@ impl Figure {
 
         let mut svg = Svg::default();
         let size = format!("0 0 {} {}", number_text(self.width), number_text(height));
+        let name = beginning(&self.title);
         let root = [
             ("xmlns", "http://www.w3.org/2000/svg".into()),
             ("class", "toprank-plot".into()),
@@ -202,12 +203,12 @@ impl Figure {
             ("height", height.into()),
             ("viewBox", (&size).into()),
             ("role", "img".into()),
-            ("aria-label", (&self.title).into()),
+            ("aria-label", name.into()),
             ("font-family", FONTS.into()),
             ("font-size", SMALL.into()),
         ];
         svg.group("svg", &root, |svg| {
-            svg.text("title", &[], &self.title);
+            svg.text("title", &[], name);
             svg.text("desc", &[], &self.description());
             colour::style(svg);
             coloured(svg, PAPER, |svg| {

@@ -3,6 +3,9 @@
 
 use std::fmt::Write;
 
+/// Characters of a text in a plot.
+const LONGEST_TEXT: usize = 1000;
+
 /// The value of an attribute.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
@@ -52,7 +55,7 @@ impl Svg {
     pub fn text(&mut self, name: &'static str, attributes: Attributes, text: &str) {
         self.start(name, attributes);
         self.text.push('>');
-        escape(text, &mut self.text);
+        escape(beginning(text), &mut self.text);
         let _ = writeln!(self.text, "</{name}>");
     }
 
@@ -85,6 +88,11 @@ pub(crate) fn number_text(number: f64) -> String {
 }
 
 /// Text with the characters of markup escaped. What XML cannot hold, and what turns the direction of the text around it, is a space.
+/// The first characters of a text that may be too long for a plot.
+pub(crate) fn beginning(text: &str) -> &str {
+    text.char_indices().nth(LONGEST_TEXT).map_or(text, |(end, _)| &text[..end])
+}
+
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -20,7 +20,7 @@ def test_arrays_give_the_page_of_the_same_files(tmp_path):
     table = {"data": tmp_path / "t.csv", "list": "list", "label": "label"}
     toprank.report(of_files, runs, metrics="ndcg@5,map", title="one", **table)
     assert of_arrays.read_bytes() == of_files.read_bytes()
-    verdict = toprank.compare(labels, {"old": old, "new": new}, qid=lists, metrics="ndcg@5,map")
+    verdict = toprank.compare({"old": old, "new": new}, labels, qid=lists, metrics="ndcg@5,map")
     assert "new beats old on ndcg@5" in of_arrays.read_text() and "new beats old on ndcg@5" in str(verdict)
 
 

@@ -13,10 +13,7 @@ BY_ROW = "draws and the defaults for small data count rows: a row of weight 2 is
 WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": BY_ROW for kind in ("dense", "sparse")}
 EXPECTED = {
     "Ranker": WEIGHTS,
-    "Classifier": {
-        **WEIGHTS,
-        "check_classifiers_classes": "scores of a ranking have no zero between the classes; predict uses probabilities",
-    },
+    "Classifier": WEIGHTS,
 }
 
 

@@ -1,11 +1,16 @@
 //! A writer of HTML in which text cannot become markup: the names of elements and attributes are constants of this crate, every
 //! value is escaped.
 
-use toprank_core::text::visible;
+use std::borrow::Cow;
+
+use toprank_core::text::{is_unsafe, visible};
 use toprank_plots::Plot;
 
 /// Attributes of an element, in the order they are written.
 pub(crate) type Attributes<'a> = &'a [(&'static str, &'a str)];
+
+/// Characters of a text on the page.
+const LONGEST_TEXT: usize = 10_000;
 
 /// HTML text that grows element by element.
 #[derive(Debug, Default)]
@@ -38,9 +43,9 @@ impl Html {
         self.text.push('\n');
     }
 
-    /// Text within an element.
+    /// Text within an element: its beginning, where it is longer than anybody reads.
     pub fn words(&mut self, text: &str) {
-        escape(&visible(text), &mut self.text);
+        escape(&visible(&clipped(text, LONGEST_TEXT)), &mut self.text);
     }
 
     /// Text of several lines, for `pre` and `textarea`.
@@ -65,14 +70,18 @@ impl Html {
             ("<", "\\u003c"),
             (">", "\\u003e"),
             ("&", "\\u0026"),
-            ("\u{2028}", "\\u2028"),
-            ("\u{2029}", "\\u2029"),
         ] {
             if json.contains(from) {
                 json = json.replace(from, to);
             }
         }
-        self.text += &json;
+        for c in json.chars() {
+            if is_unsafe(c) {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| self.text += &format!("\\u{unit:04x}"));
+            } else {
+                self.text.push(c);
+            }
+        }
     }
 
     fn start(&mut self, name: &'static str, attributes: Attributes) {
@@ -84,6 +93,14 @@ impl Html {
             self.text.push('"');
         }
         self.text.push('>');
+    }
+}
+
+/// The first characters of a text, with a mark where some are left out.
+pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 

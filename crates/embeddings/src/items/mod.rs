@@ -92,7 +92,7 @@ pub fn find(name: &str) -> Option<&'static Entry<dyn ItemModel>> {
 /// ```
 /// assert!(toprank_embeddings::parse_item_model("ease:lambda=500").is_ok());
 /// let error = toprank_embeddings::parse_item_model("ease:lambda=0").err().unwrap();
-/// assert_eq!(error.to_string(), "lambda: \"0\"; expected a number above 0");
+/// assert_eq!(error.to_string(), "lambda must be in (0, ∞), but is 0");
 /// ```
 ///
 /// # Errors

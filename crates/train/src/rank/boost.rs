@@ -486,7 +486,8 @@ mod tests {
     }
 
     fn config(text: &str) -> Config {
-        Settings::from_toml(&format!("model = \"trees\"\n{text}"))
+        let model = if text.contains("model =") { "" } else { "model = \"trees\"\n" };
+        Settings::from_toml(&format!("{model}{text}"))
             .unwrap()
             .resolve(TrainerKind::Rank)
             .unwrap()
@@ -543,7 +544,7 @@ mod tests {
             );
             trained(&text, data(30, 3)).trees
         };
-        let same = forest("");
+        let same = forest(":rows=1:node-features=1:extra=no");
         assert!(same.iter().all(|tree| tree.leaves == same[0].leaves && tree.nodes == same[0].nodes));
         let drawn = forest(":rows=0.6");
         assert!(drawn[0].leaves != drawn[1].leaves, "only what is drawn differs");

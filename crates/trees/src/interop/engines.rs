@@ -20,7 +20,7 @@ The versions of OpenSearch that send every missing value to `no` score such valu
 0 for features without a value. Vespa gets any model.
 
 Sources: the parsers of the plug-ins (`XGBoostJsonParser.java`, `NaiveAdditiveDecisionTree.java`) and their issues of these numbers;
-Vespa's "Ranking with XGBoost Models".
+Vespa's manual of ranking with XGBoost models.
 */
 
 use serde_json::{Map, Value, json};

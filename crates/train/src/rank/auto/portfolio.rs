@@ -261,7 +261,7 @@ mod tests {
         let error = named(&lambda, &lists).unwrap_err().to_string();
         assert!(error.contains("unknown member of auto for these data \"trees-lambda\""), "{error}");
         for (text, words) in [
-            ("forest", "unknown member of auto \"forest\""),
+            ("woods", "unknown member of auto \"woods\""),
             ("trees,trees:epochs=3", "every member at most once"),
             ("trees:rounds=3", "unknown parameter of trees \"rounds\""),
             ("trees:epochs=0", "epochs must be an integer from 1"),
