@@ -85,6 +85,7 @@ impl Failure {
     }
 
     /// The same with the file that it is about.
+    #[must_use]
     pub fn about(self, file: impl fmt::Display) -> Failure {
         Failure { message: format!("{file}: {}", self.message), ..self }
     }

@@ -444,11 +444,11 @@ impl Results<'_> {
 
     /// The values of every list; metrics that would make the page too large are left out, but for the first.
     fn lists(&self, full: bool) -> Option<ListTable> {
+        const BYTES_OF_A_VALUE: usize = 6;
         let names = &self.runs[0].judged.names;
         if names.len() < 2 {
             return None;
         }
-        const BYTES_OF_A_VALUE: usize = 6;
         let of_metric = names.len() * self.runs.len() * BYTES_OF_A_VALUE;
         let room = MOST_BYTES.saturating_sub(names.iter().map(|name| name.len().min(120) + 3).sum());
         let most = if full { usize::MAX } else { (room / of_metric).max(1) };

@@ -111,9 +111,8 @@ pub fn reconcile(
     number: &Number,
 ) -> Result<Reconciled, ReconcileError> {
     let mut specs = names::read(metric)?;
-    let spec = match (specs.pop(), specs.is_empty()) {
-        (Some(spec), true) => spec,
-        _ => return Err(ParamError::new("the metric", metric, "one metric").into()),
+    let (Some(spec), true) = (specs.pop(), specs.is_empty()) else {
+        return Err(ParamError::new("the metric", metric, "one metric").into());
     };
     let own = Measure::new(&spec, &Policy::default(), &[], &[])?;
     let choices = choices(&own, &spec, lists);
@@ -195,7 +194,7 @@ fn choices(own: &Measure, spec: &Spec, lists: &Lists) -> Vec<Choice> {
                 own.entry().params.iter().find(|param| param.name == *key).map_or("", |p| p.default);
             match all.iter_mut().find(|(known, _)| known == key) {
                 Some((_, values)) if !values.iter().any(|known| known == value) => {
-                    values.push((*value).into())
+                    values.push((*value).into());
                 }
                 Some(_) => {}
                 None => all.push((key, words(&[default, value]))),

@@ -60,8 +60,9 @@ pub fn failed(failure: Failure) -> PyErr {
 /// What kind of model a file holds by its first bytes: rank, recommend, embed or walk.
 #[pyfunction]
 pub fn kind_of_model(path: PathBuf) -> Option<&'static str> {
-    let kinds: [(fn(&std::path::Path) -> bool, &str); 4] = [
-        (Model::is_one, "rank"),
+    type IsOne = fn(&std::path::Path) -> bool;
+    let kinds = [
+        (Model::is_one as IsOne, "rank"),
         (Recommender::is_one, "recommend"),
         (Embedder::is_one, "embed"),
         (WalkFile::is_one, "walk"),

@@ -116,6 +116,7 @@ impl Embedder {
         rows_of(py, vectors)
     }
 
+    #[expect(clippy::type_complexity, reason = "called by python/toprank/_embed.py alone")]
     /// The `k` nearest vectors of each query in the gallery, or among the other queries: their numbers and their similarities.
     fn search<'py>(
         &self,

@@ -56,7 +56,6 @@ fn known(side: Option<&Side>, names: &Names, what: Input) -> PyResult<Option<Kno
 impl Interactions {
     /// The parts are given, or cut out of `train` by `split`.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "called by python/toprank/_recommend.py alone")]
     fn new(
         train: Rows,
         valid: Option<Rows>,
@@ -153,7 +152,10 @@ fn named(items: Vec<Recommended>) -> Named {
     items.into_iter().map(|found| (found.item, found.score)).unzip()
 }
 
-fn top(top: Top) -> (Vec<String>, Vec<f64>, bool) {
+/// Items, their scores, and whether they are the most popular ones for want of anything better.
+type Best = (Vec<String>, Vec<f64>, bool);
+
+fn top(top: Top) -> Best {
     let (items, scores) = named(top.items);
     (items, scores, top.by_popularity)
 }
@@ -187,7 +189,7 @@ impl Recommender {
         users: Vec<String>,
         k: usize,
         excluded: Vec<String>,
-    ) -> PyResult<Vec<(Vec<String>, Vec<f64>, bool)>> {
+    ) -> PyResult<Vec<Best>> {
         let users: Vec<u32> =
             users.iter().map(|name| self.0.user(name)).collect::<Result<_, _>>().map_err(refused)?;
         let excluded: Vec<u32> =
@@ -196,12 +198,7 @@ impl Recommender {
     }
 
     /// The best items for somebody new with a history.
-    fn recommend_new(
-        &self,
-        py: Python,
-        histories: Vec<Vec<String>>,
-        k: usize,
-    ) -> PyResult<Vec<(Vec<String>, Vec<f64>, bool)>> {
+    fn recommend_new(&self, py: Python, histories: Vec<Vec<String>>, k: usize) -> PyResult<Vec<Best>> {
         py.detach(|| {
             let of = |history: &Vec<String>| {
                 let names: Vec<&str> = history.iter().map(String::as_str).collect();

@@ -211,10 +211,12 @@ fn signals() -> Option<PyErr> {
 
 impl Model {
     fn trees(&self) -> PyResult<&Ensemble> {
-        self.0.scoring().trees().map(|trees| trees.ensemble()).ok_or_else(|| {
+        let Some(trees) = self.0.scoring().trees() else {
             let found = self.0.header().config.model();
-            refused(format!("found a model of the kind {found}, expected a model of trees (model=\"trees\")"))
-        })
+            let expected = "expected a model of trees (model=\"trees\")";
+            return Err(refused(format!("found a model of the kind {found}, {expected}")));
+        };
+        Ok(trees.ensemble())
     }
 
     /// The data as the model sees them.
@@ -274,7 +276,6 @@ impl Model {
     }
 
     /// What each feature adds to each score: rows × outputs × features, the expected score of each output, and the scores.
-    #[expect(clippy::type_complexity, reason = "called by python/toprank/_explain.py alone")]
     fn shap<'py>(
         &self,
         py: Python<'py>,

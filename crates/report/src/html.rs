@@ -66,11 +66,7 @@ impl Html {
     /// JSON inside of a `script`: nothing in it can end the element or begin another one.
     pub fn json(&mut self, value: &serde_json::Value) {
         let mut json = value.to_string();
-        for (from, to) in [
-            ("<", "\\u003c"),
-            (">", "\\u003e"),
-            ("&", "\\u0026"),
-        ] {
+        for (from, to) in [("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")] {
             if json.contains(from) {
                 json = json.replace(from, to);
             }
@@ -127,7 +123,7 @@ mod tests {
         let mut html = Html::default();
         html.text("p", &[("title", hostile)], hostile);
         html.element("script", &[("type", "application/json")], |html| {
-            html.json(&serde_json::json!([hostile]))
+            html.json(&serde_json::json!([hostile]));
         });
         let text = html.finish();
         assert_eq!(text.matches("<script").count(), 1, "{text}");

@@ -26,7 +26,9 @@ pub(crate) fn warnings(html: &mut Html, warnings: &[String]) {
     }
     html.text("h2", &[], "Warnings");
     html.element("ul", &[("class", "warnings")], |html| {
-        warnings.iter().for_each(|warning| html.text("li", &[], warning));
+        for warning in warnings {
+            html.text("li", &[], warning);
+        }
     });
 }
 
@@ -81,7 +83,7 @@ pub(crate) fn copies(html: &mut Html, copies: &[Copied]) {
             html.element("details", &[], |html| {
                 html.text("summary", &[], &copied.name);
                 html.element("pre", &[("id", &format!("copy-{i}")), ("tabindex", "0")], |html| {
-                    html.lines(&copied.text)
+                    html.lines(&copied.text);
                 });
             });
         }
@@ -203,7 +205,9 @@ pub(crate) fn rankings(html: &mut Html, rankings: &[SideBySide]) {
     let about = "The number before an item is its label; – is not judged. Resting the pointer on an item shows where the other runs \
                  have it.";
     html.text("p", &[("class", "soft")], about);
-    rankings.iter().for_each(|ranking| side_by_side(html, ranking));
+    for ranking in rankings {
+        side_by_side(html, ranking);
+    }
 }
 
 fn side_by_side(html: &mut Html, ranking: &SideBySide) {

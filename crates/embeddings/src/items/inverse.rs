@@ -99,7 +99,9 @@ pub(crate) fn invert(a: &mut [f64], n: usize) -> bool {
             }
         }
     }
-    a.iter_mut().for_each(|value| *value = -*value);
+    for value in a.iter_mut() {
+        *value = -*value;
+    }
     true
 }
 

@@ -9,9 +9,12 @@ fn choices(users: usize, items: usize) -> Choices {
     let mut random = Stream::new(3, "test").open();
     let mut choices = Choices::of_items(items);
     for _ in 0..users {
-        let pairs: Vec<(u32, f32)> = (0..items as u32)
-            .filter_map(|item| (random.unit() < 0.3).then(|| (item, 1.0 + random.below(3) as f32)))
-            .collect();
+        let mut pairs = Vec::new();
+        for item in 0..items as u32 {
+            if random.unit() < 0.3 {
+                pairs.push((item, 1.0 + random.below(3) as f32));
+            }
+        }
         choices.push(pairs);
     }
     choices
@@ -137,6 +140,7 @@ fn an_epoch_of_als_leaves_no_slope_of_the_items_and_its_loss_is_the_definition_a
     for i in 0..14 {
         let total: f64 = x.iter().map(|row| row[i]).sum();
         let penalty = lambda * (total + alpha * 25.0);
+        #[expect(clippy::needless_range_loop, reason = "k counts coordinates of several vectors")]
         for k in 0..d {
             let slope: f64 =
                 (0..25).map(|u| ((alpha + x[u][i]) * score(u, i) - x[u][i]) * users[u][k]).sum::<f64>()

@@ -23,7 +23,7 @@ use super::Pairs;
 /// ```
 pub fn lists_needed(pairs: &Pairs, difference: f64, alpha: f64, power: f64) -> Option<usize> {
     let inside = |p: f64| p > 0.0 && p < 1.0;
-    if pairs.len() < 2 || !(difference.abs() > 0.0) || !inside(alpha) || !inside(power) {
+    if pairs.len() < 2 || difference == 0.0 || difference.is_nan() || !inside(alpha) || !inside(power) {
         return None;
     }
     let n = pairs.len() as f64;

@@ -41,7 +41,9 @@ impl Vectors {
         for row in self.values.chunks_exact_mut(self.width.max(1)) {
             let length = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
             let scale = if length > LEAST { 1.0 / length } else { 0.0 };
-            row.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
+            for x in row.iter_mut() {
+                *x = (f64::from(*x) * scale) as f32;
+            }
         }
         self
     }

@@ -487,10 +487,7 @@ mod tests {
 
     fn config(text: &str) -> Config {
         let model = if text.contains("model =") { "" } else { "model = \"trees\"\n" };
-        Settings::from_toml(&format!("{model}{text}"))
-            .unwrap()
-            .resolve(TrainerKind::Rank)
-            .unwrap()
+        Settings::from_toml(&format!("{model}{text}")).unwrap().resolve(TrainerKind::Rank).unwrap()
     }
 
     fn job(text: &str, train: Dataset, valid: Option<Dataset>) -> Job {

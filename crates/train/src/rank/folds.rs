@@ -6,7 +6,7 @@ Every entry gets one **out-of-fold score**, from the model that did not learn fr
 
 **Number of epochs.** Without validation data a part of each fold's training data is set aside for early stopping, and the model on
 all rows is trained for as many epochs as were best in the mean of the folds' validation curves. Where only this number is wanted
-([`CrossValidation::of_epochs`]), nothing is reported of the held-out folds, so early stopping watches them instead.
+(`CrossValidation::of_epochs`), nothing is reported of the held-out folds, so early stopping watches them instead.
 
 **One scale.** An objective that learns an order leaves offset and scale of scores open, so models of different folds cannot be
 pooled as they are. Each model's scores are therefore standardised by mean and spread of its own training scores and put on the
@@ -510,7 +510,9 @@ impl CrossValidation {
     /// The trees of every fold, at most so many rounds of them, where the model is an average with them.
     pub fn take_trees(&mut self, rounds: u32) -> Vec<Ensemble> {
         let mut kept: Vec<Ensemble> = self.held.iter_mut().filter_map(|held| held.trees.take()).collect();
-        kept.iter_mut().for_each(|trees| trees.truncate(rounds as usize));
+        for trees in &mut kept {
+            trees.truncate(rounds as usize);
+        }
         kept
     }
 

@@ -183,7 +183,9 @@ impl Recommender {
         match &self.scorer {
             Scorer::Vectors { parameters, .. } => {
                 let Parameters { users, items, weights } = &**parameters;
-                [&**users, &**items, weights].into_iter().for_each(|values| content.floats(values));
+                for values in [&**users, &**items, weights] {
+                    content.floats(values);
+                }
             }
             Scorer::Items { parameters, .. } => content.floats(&parameters.values),
         }

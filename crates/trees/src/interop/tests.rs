@@ -11,7 +11,9 @@ use crate::tree::{Test, Tree};
 /// What a format cannot say of the models of the tests, with a word of the error.
 fn refusal(format: &str, model: &str) -> Option<&'static str> {
     match (format, model) {
-        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr", "grown with categories" | "sets") => Some("categories"),
+        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr", "grown with categories" | "sets") => {
+            Some("categories")
+        }
         ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr" | "vespa", "grown with three outputs") => {
             Some("scores per row")
         }
