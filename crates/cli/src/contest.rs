@@ -38,6 +38,7 @@ pub struct Contest {
 /// One run, evaluated.
 pub struct Run<'a> {
     pub name: String,
+    #[cfg_attr(not(feature = "plots"), expect(dead_code, reason = "for the report"))]
     pub ranking: Ranking,
     pub judged: Judged<'a>,
     pub evaluation: Evaluation,

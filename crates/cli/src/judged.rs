@@ -222,6 +222,7 @@ impl Basis {
 
     /// From now on the documents of runs are kept, so that they can be named.
     #[must_use]
+    #[cfg_attr(not(feature = "plots"), expect(dead_code, reason = "for the report"))]
     pub fn keeping_documents(mut self) -> Basis {
         if let Basis::Qrels { keep_documents, .. } = &mut self {
             *keep_documents = true;
@@ -230,6 +231,7 @@ impl Basis {
     }
 
     /// The name of an entry of a ranking; its number in the list where nothing names it.
+    #[cfg_attr(not(feature = "plots"), expect(dead_code, reason = "for the report"))]
     pub fn item_name(&self, judged: &Judged, entry: usize) -> String {
         match (self, &judged.documents) {
             (Basis::Data { dataset, .. }, _) => dataset.item_name(judged.lists.row(entry)),
