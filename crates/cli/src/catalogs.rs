@@ -86,6 +86,7 @@ impl Models {
         lines.extend(train::rank::models::TREES.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::rank::models::AUTO.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(embeddings::MODELS.iter().map(|entry| Line::new(entry, &[])));
+        lines.extend(embeddings::ITEM_MODELS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SAMPLERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::OPTIMISERS.iter().map(|entry| Line::new(entry, &[])));
         lines.extend(train::SCHEDULES.iter().map(|entry| Line::new(entry, &[])));

@@ -356,3 +356,42 @@ fn given_parts_users_without_history_and_features_are_taken() {
     let error = shell.fails(2, "recommend evaluate none.toprank");
     assert!(error.contains("the part test must be one with pairs"), "{error}");
 }
+
+#[test]
+fn item_models_have_the_same_bytes_on_any_number_of_threads_and_answer_for_old_and_new_users() {
+    let shell = shell();
+    for model in ["ease", "knn", "als:width=8", "pop"] {
+        for threads in [1, 3] {
+            shell.ok(&format!(
+                "{RUN} --objective ndcg@10 --model {model} --threads {threads} -o {threads}.toprank"
+            ));
+        }
+        assert_eq!(shell.bytes("1.toprank"), shell.bytes("3.toprank"), "{model}");
+        let of = |history: &str| {
+            json(&shell.ok(&format!("recommend evaluate 1.toprank -m ndcg@10 --json --quiet {history}")))
+        };
+        let (given, train) = (of(""), of("--history train"));
+        assert_eq!((&given["history"], &train["history"]), (&"train+valid".into(), &"train".into()));
+        let value = |found: &serde_json::Value| found["metrics"]["ndcg@10"].as_f64().unwrap();
+        assert!(value(&train) > 0.02, "{model}: {train}");
+        // What is popular does not depend on who asks.
+        assert_eq!(model == "pop", value(&given) == value(&train), "{model}");
+        assert_eq!(shell.ok("recommend top 1.toprank --user u3 --k 4 --quiet").lines().count(), 5);
+        assert_eq!(shell.ok("recommend top 1.toprank --history i3,i7 --k 4 --quiet").lines().count(), 5);
+        let inspected = shell.ok("inspect 1.toprank");
+        assert!(inspected.contains(model.split(':').next().unwrap()), "{inspected}");
+    }
+    shell.ok(&format!("{RUN} --objective ndcg@10 --model ease --refit -o refit.toprank"));
+    let refused = shell.fails(2, "recommend evaluate refit.toprank -m ndcg@10 --on valid");
+    assert!(refused.contains("--refit"), "{refused}");
+    let error = shell.fails(2, &format!("{RUN} --model ease --objective song -o no.toprank"));
+    assert!(error.contains("a loss of its own"), "{error}");
+}
+
+#[test]
+fn vectors_score_from_what_was_learned_alone() {
+    let shell = shell();
+    shell.ok(&format!("{RUN} --objective ndcg@10 --model mf:width=8 {SMALL} -o rec.toprank"));
+    let found = json(&shell.ok("recommend evaluate rec.toprank -m ndcg@10 --json --quiet"));
+    assert_eq!(found["history"], "train");
+}

@@ -70,3 +70,11 @@ def test_the_lines_of_the_readme_run(tmp_path, monkeypatch):
     exec(code, found)
     assert found["step"].gradient.shape == (5,)
     assert (tmp_path / "model.toprank").exists()
+
+
+@pytest.mark.parametrize("page", sorted((EXAMPLES.parents[2] / "docs/src").rglob("*.md")), ids=lambda page: page.stem)
+def test_the_python_of_the_documentation_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found: dict = {}
+    for block in page.read_text(encoding="utf-8").split("```python\n")[1:]:
+        exec(block.split("```")[0], found)

@@ -7,7 +7,7 @@ use toprank::data::Names;
 use toprank::metrics::compare::Comparison;
 use toprank::metrics::{Evaluation, Measure, MeasureResult};
 use toprank::train::Recommender;
-use toprank::train::recommend::{BeyondAccuracy, Part};
+use toprank::train::recommend::{BeyondAccuracy, HistoryParts, Part};
 
 use crate::failure::Failure;
 use crate::means::Means;
@@ -23,7 +23,8 @@ Examples:
   toprank recommend evaluate rec.toprank --against popularity --against older.toprank --metrics ndcg@20
 
 All items are ranked that a user has not interacted with in training (and, for the test part, in validation); users without a
-held-out interaction are excluded from the mean. A user without training interactions gets a ranking by popularity. Metrics with
+held-out interaction are excluded from the mean. Models that read histories score the test part from the items of training and
+validation; --history train leaves the latter out, as models with a vector per user have to. A user without training interactions gets a ranking by popularity. Metrics with
 a cut-off are the fastest.
 
 Beyond accuracy, the report has for the first --k recommended items: coverage (fraction of all items that are recommended to
@@ -54,6 +55,9 @@ pub struct Evaluate {
     /// Rank the items of the validation part too, as some other tools do
     #[arg(long)]
     valid_unseen: bool,
+    /// From which items of a user the test part is scored by a model that reads histories (ease, knn, als, sequence)
+    #[arg(long, value_enum, value_name = "PARTS", default_value = "train+valid")]
+    history: FromParts,
     /// Number of recommended items per user for coverage, novelty and popularity
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
@@ -82,6 +86,25 @@ enum On {
     Valid,
 }
 
+/// The parts of the data that make a user's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FromParts {
+    /// What was learned from
+    Train,
+    /// The validation item too, as published work on sequences has it
+    #[value(name = "train+valid")]
+    TrainValid,
+}
+
+impl FromParts {
+    fn parts(self) -> HistoryParts {
+        match self {
+            FromParts::Train => HistoryParts::Train,
+            FromParts::TrainValid => HistoryParts::TrainValid,
+        }
+    }
+}
+
 impl Evaluate {
     /// Loads, ranks, evaluates, prints.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
@@ -89,7 +112,8 @@ impl Evaluate {
         if measures.all.is_empty() {
             return Err(Failure::usage("no metric: expected some of those that `toprank metrics` lists"));
         }
-        let recommender = Recommender::load_mapped(&self.model)?;
+        let mut recommender = Recommender::load_mapped(&self.model)?;
+        recommender.use_history(self.history.parts());
         let part = match self.on {
             On::Test => Part::Test,
             On::Valid => Part::Valid,
@@ -133,6 +157,7 @@ impl Evaluate {
                 "items": recommender.data().items.len(),
                 "part": format!("{:?}", self.on).to_lowercase(),
                 "protocol": protocol,
+                "history": recommender.history(part).name(),
                 "sampled": self.sampled,
                 "beyond": {
                     "k": k, "coverage": coverage, "novelty": novelty, "popularity": popularity,
@@ -155,10 +180,11 @@ impl Evaluate {
         }
         let BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini } = found.beyond;
         print(&format!(
-            "{protocol}, {} of the part {}\n{}{}\nof the first {k}: coverage {coverage:.4}, novelty {novelty:.2} bits, popularity \
+            "{protocol}, {} of the part {}, scored from their items of {}\n{}{}\nof the first {k}: coverage {coverage:.4}, novelty {novelty:.2} bits, popularity \
              {popularity:.4} (lift {popularity_lift:.2}), Gini {gini:.3}\n{}",
             counted(found.users.len(), "user"),
             format!("{:?}", self.on).to_lowercase(),
+            recommender.history(part).name(),
             compared(&names, &all, &paired),
             table.render(Style::Table),
             means.basis(&measures, "users"),
@@ -179,7 +205,8 @@ impl Evaluate {
             let found = recommender.evaluate_popularity(part, measures, self.valid_unseen, sampled, k)?;
             return Ok(found.evaluation);
         }
-        let other = Recommender::load_mapped(rival)?;
+        let mut other = Recommender::load_mapped(rival)?;
+        other.use_history(self.history.parts());
         let (ours, theirs) = (recommender.data(), other.data());
         let same = |a: &Names, b: &Names| a.len() == b.len() && a.iter().eq(b.iter());
         let parts = [(&ours.train, &theirs.train), (&ours.valid, &theirs.valid), (&ours.test, &theirs.test)];

@@ -67,7 +67,7 @@ container), else in the folder of the model. The model is the same to the byte.
 While it trains, MODEL.checkpoint beside the model holds everything that is needed to resume: Ctrl-C stops after the present step,
 --resume continues, and the model is the same to the byte as if the run had never been interrupted.";
 
-/// Train a recommender: matrix factorisation, NeuMF or two towers
+/// Train a recommender: matrix factorisation, NeuMF, two towers, EASE, ALS and other item models
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = AFTER_HELP)]
 pub struct Train {
