@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rankers with their defaults on lists, by NDCG@10: toprank's trees and auto beside LightGBM, XGBoost and CatBoost.
 
-    python bench/auto/lists.py run SHARED/data CSV [--toprank PATH] [--methods a,b] [--seeds 1] [--budget 20s] [--minutes 60]
+    python bench/auto/lists.py run SHARED/data CSV [--toprank PATH] [--methods a,b] [--seeds 1] [--budget 60s] [--minutes 60]
     python bench/auto/lists.py table CSV
 
 Folds of MQ2008, OHSUMED (25 and 45 features) and MQ2007-agg are those of the collections: fold k tests on one part; all methods learn
@@ -214,7 +214,7 @@ def main():
     one.add_argument("--methods", default=",".join(METHODS))
     one.add_argument("--sets")
     one.add_argument("--seeds", type=lambda text: [int(cell) for cell in text.split(",")], default=[1])
-    one.add_argument("--budget", default="20s")
+    one.add_argument("--budget", default="60s")
     one.add_argument("--minutes", type=float, default=600)
     one.set_defaults(call=run)
     two = commands.add_parser("table")
