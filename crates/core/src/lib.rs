@@ -8,6 +8,7 @@
 
 pub mod catalog;
 pub mod choices;
+pub mod collective;
 pub mod graphs;
 pub mod list;
 pub mod matrix;
@@ -20,6 +21,7 @@ pub mod text;
 
 pub use catalog::{Args, Entry, Param, ParamError, Spec};
 pub use choices::Choices;
+pub use collective::Collective;
 pub use graphs::{GraphFeature, GraphShape, Graphs};
 pub use list::{List, Lists, ListsError, Preference, Preferences, Ragged};
 pub use model::{
