@@ -124,7 +124,7 @@ struct State {
     given: Vec<Option<Given>>,
     /// What came of the call, and how many workers have not taken it yet.
     result: Option<(Result<Given, String>, usize)>,
-    /// A worker that has ended.
+    /// The first worker that has ended.
     gone: Option<usize>,
 }
 
@@ -221,7 +221,9 @@ impl Collective for Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).gone = Some(self.rank);
+        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.gone.get_or_insert(self.rank);
+        drop(state);
         self.shared.changed.notify_all();
     }
 }

@@ -17,12 +17,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use toprank_core::collective::{Alone, Collective};
 use toprank_core::{ModelError, Stream};
 
 use crate::binned_tree::BinnedTree;
-use crate::binning::Binned;
+use crate::binning::{Binned, MOST_ROWS};
 use crate::ensemble::Ensemble;
-use crate::growth::quantise::pack;
+use crate::growth::quantise::{TreeRows, pack};
 use crate::growth::{Growth, GrowthScratch, Part, Spent, Task, grow};
 use crate::sampling::{Sampling, draw, draw_rows};
 
@@ -105,6 +106,41 @@ pub struct Booster<'a> {
     scores: Vec<f64>,
     packed: Vec<u64>,
     scratch: GrowthScratch,
+    workers: &'a dyn Collective,
+    place: Place,
+}
+
+/// Where the data of a worker stand among those of all.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The numbers of its first row and list.
+    first_row: u64,
+    first_list: usize,
+    /// Rows and lists of all workers.
+    rows: u64,
+    lists: usize,
+}
+
+impl Place {
+    fn of(rows: usize, lists: usize, workers: &dyn Collective) -> Result<Place, ModelError> {
+        let own: Vec<u8> = [rows as u64, lists as u64].iter().flat_map(|count| count.to_le_bytes()).collect();
+        let mut place = Place { first_row: 0, first_list: 0, rows: 0, lists: 0 };
+        for (rank, bytes) in workers.gather(&own)?.iter().enumerate() {
+            if rank == workers.rank() {
+                (place.first_row, place.first_list) = (place.rows, place.lists);
+            }
+            let counts = bytes.as_chunks::<8>().0;
+            if let [rows, lists] = counts {
+                place.rows += u64::from_le_bytes(*rows);
+                place.lists += u64::from_le_bytes(*lists) as usize;
+            }
+        }
+        if place.rows >= MOST_ROWS as u64 || place.lists > u32::MAX as usize {
+            let what = format!("{} rows in {} lists on all workers", place.rows, place.lists);
+            return Err(ModelError::new(what, format!("fewer than {MOST_ROWS} rows")));
+        }
+        Ok(place)
+    }
 }
 
 impl<'a> Booster<'a> {
@@ -130,6 +166,23 @@ impl<'a> Booster<'a> {
         ensemble: Ensemble,
         scores: Vec<f64>,
     ) -> Result<Booster<'a>, ModelError> {
+        Booster::resume_among(&Alone, data, offsets, settings, ensemble, scores)
+    }
+
+    /// The same as one of several workers, who all have the bins of [`Bins::fit_among`](crate::Bins::fit_among) and whole lists,
+    /// worker after worker. Each calls [`Booster::round`] with gradients of its own rows; all end with the same trees, those of one
+    /// worker with all rows.
+    ///
+    /// # Errors
+    /// As for [`Booster::resume`], or if a worker has ended.
+    pub fn resume_among(
+        workers: &'a dyn Collective,
+        data: &'a Binned,
+        offsets: &'a [u64],
+        settings: Boosting,
+        ensemble: Ensemble,
+        scores: Vec<f64>,
+    ) -> Result<Booster<'a>, ModelError> {
         ensemble.check()?;
         settings.check(data.bins().width())?;
         let wrong = |what: String, expected: String| Err(ModelError::new(what, expected));
@@ -148,7 +201,10 @@ impl<'a> Booster<'a> {
             return wrong("offsets of lists".into(), format!("ascending numbers from 0 to {}", data.rows()));
         }
         let packed = vec![0; data.rows()];
-        Ok(Booster { data, offsets, settings, ensemble, scores, packed, scratch: GrowthScratch::default() })
+        let lists = if offsets.is_empty() { data.rows() } else { offsets.len() - 1 };
+        let place = Place::of(data.rows(), lists, workers)?;
+        let scratch = GrowthScratch::default();
+        Ok(Booster { data, offsets, settings, ensemble, scores, packed, scratch, workers, place })
     }
 
     /// The scores of all rows so far, `outputs` numbers each.
@@ -195,7 +251,7 @@ impl<'a> Booster<'a> {
             }
         }
         let round = self.ensemble.rounds() as u64;
-        let chosen = self.choose(gradient, round);
+        let chosen = self.choose(gradient, round)?;
         for output in 0..outputs {
             let mut gradient = column(gradient, output, outputs);
             let mut hessian = match self.settings.method {
@@ -207,7 +263,14 @@ impl<'a> Booster<'a> {
                 (None, Sampling::Rows { fraction }) => {
                     let tree = round * outputs as u64 + output as u64;
                     let stream = Stream::new(self.settings.seed, "rows of a tree").at_step(tree);
-                    draw_rows(fraction, &gradient, stream, &mut self.scratch.rows);
+                    let up = self.up(&gradient)?;
+                    let first = self.place.first_row as usize;
+                    let own = first..first + self.data.rows();
+                    draw_rows(fraction, &up, stream, |row| {
+                        if own.contains(&row) {
+                            self.scratch.rows.push((row - first) as u32);
+                        }
+                    });
                 }
                 (None, _) => self.scratch.rows.extend(0..self.data.rows() as u32),
                 (Some(chosen), _) => {
@@ -247,7 +310,33 @@ impl<'a> Booster<'a> {
         }
     }
 
-    fn choose(&self, gradient: &[f64], round: u64) -> Option<Vec<(u32, f64)>> {
+    /// For each row of all workers whether its gradient is below 0.
+    fn up(&self, gradient: &[f64]) -> Result<Vec<bool>, ModelError> {
+        if self.workers.size() == 1 {
+            return Ok(gradient.iter().map(|g| *g < 0.0).collect());
+        }
+        let bits =
+            |some: &[f64]| some.iter().enumerate().fold(0, |bits, (i, g)| bits | u8::from(*g < 0.0) << i);
+        let mut own = (gradient.len() as u64).to_le_bytes().to_vec();
+        own.extend(gradient.chunks(8).map(bits));
+        let mut up = Vec::with_capacity(self.place.rows as usize);
+        for bytes in self.workers.gather(&own)? {
+            let Some((rows, bits)) = bytes.split_first_chunk::<8>() else { continue };
+            up.extend((0..u64::from_le_bytes(*rows) as usize).map(|row| bits[row / 8] >> (row % 8) & 1 == 1));
+        }
+        Ok(up)
+    }
+
+    /// Σ|gradient| of every list of all workers.
+    fn sizes(&self, own: impl Iterator<Item = f64>) -> Result<Vec<f64>, ModelError> {
+        let own: Vec<u8> = own.flat_map(f64::to_le_bytes).collect();
+        let all = self.workers.gather(&own)?;
+        let values = all.iter().flat_map(|bytes| bytes.as_chunks::<8>().0);
+        Ok(values.map(|bytes| f64::from_le_bytes(*bytes)).collect())
+    }
+
+    /// The lists of this worker that are drawn, with the weight of their rows; `None`: all of them.
+    fn choose(&self, gradient: &[f64], round: u64) -> Result<Option<Vec<(u32, f64)>>, ModelError> {
         let lists = if self.offsets.is_empty() { self.data.rows() } else { self.offsets.len() - 1 };
         let gradient_sum = |list: usize| {
             let rows = self.rows_of(list);
@@ -255,7 +344,19 @@ impl<'a> Booster<'a> {
             gradient[rows.start * outputs..rows.end * outputs].iter().map(|g| g.abs()).sum()
         };
         let stream = Stream::new(self.settings.seed, "lists of a tree").at_step(round);
-        self.settings.sampling.choose(lists, gradient_sum, stream)
+        let sampling = self.settings.sampling;
+        let sizes = match sampling {
+            Sampling::Goss { .. } if self.workers.size() > 1 => self.sizes((0..lists).map(gradient_sum))?,
+            Sampling::Goss { .. } => (0..lists).map(gradient_sum).collect(),
+            _ => Vec::new(),
+        };
+        let first = self.place.first_list as u32;
+        let own = first..first + lists as u32;
+        let chosen = sampling.choose(self.place.lists, |list| sizes[list], stream);
+        Ok(chosen.map(|chosen| {
+            let own = chosen.into_iter().filter(|(list, _)| own.contains(list));
+            own.map(|(list, weight)| (list - first, weight)).collect()
+        }))
     }
 
     /// One tree over `self.scratch.rows`.
@@ -266,15 +367,16 @@ impl<'a> Booster<'a> {
         round: u64,
         output: usize,
     ) -> Result<(), ModelError> {
-        let Booster { data, settings, ensemble, scores, packed, scratch, .. } = self;
+        let Booster { data, settings, ensemble, scores, packed, scratch, workers, place, .. } = self;
         let outputs = ensemble.outputs;
         let tree = round * outputs as u64 + output as u64;
         let seed = Stream::new(settings.seed, "rounding of gradients").at_step(tree).open().bits();
         let start = Instant::now();
-        let units = pack(gradient, hessian, &scratch.rows, seed, packed)?;
+        let of = TreeRows { rows: &scratch.rows, first: place.first_row, workers: *workers };
+        let units = pack(gradient, hessian, of, seed, packed)?;
         // Both are read twice, once for their sums.
         scratch.spent.quantise += Part::since(start, scratch.rows.len() * 5 * size_of::<u64>());
-        let allowed = allowed(data.slots().len(), settings, tree);
+        let allowed = allowed(data, settings, tree);
         let task = Task {
             data,
             growth: &settings.growth,
@@ -285,8 +387,9 @@ impl<'a> Booster<'a> {
             allowed: &allowed,
             rate: settings.rate,
             nodes: Stream::new(settings.seed, "draws of a node").at_step(tree),
+            workers: *workers,
         };
-        let grown = grow(&task, scratch);
+        let grown = grow(&task, scratch)?;
         let start = Instant::now();
         if scratch.rows.len() == data.rows() {
             for (rows, value) in grown.ranges.iter().zip(&grown.tree.leaves) {
@@ -312,17 +415,17 @@ fn column(values: &[f64], output: usize, outputs: usize) -> Cow<'_, [f64]> {
     Cow::Owned(values.par_iter().skip(output).step_by(outputs).copied().collect())
 }
 
-/// The columns that a tree may use.
-fn allowed(width: usize, settings: &Boosting, tree: u64) -> Vec<bool> {
-    let fraction = settings.growth.features;
+/// The slots that a tree may use: drawn in the order of features, so that it does not matter which of them share a column.
+fn allowed(data: &Binned, settings: &Boosting, tree: u64) -> Vec<bool> {
+    let (width, fraction) = (data.slots().len(), settings.growth.features);
     if fraction >= 1.0 {
         return vec![true; width];
     }
     let number = ((fraction * width as f64).round() as usize).max(1);
     let stream = Stream::new(settings.seed, "features of a tree").at_step(tree);
     let mut allowed = vec![false; width];
-    for column in draw((0..width as u32).collect(), number, stream) {
-        allowed[column as usize] = true;
+    for slot in draw(data.slots_by_feature().collect(), number, stream) {
+        allowed[slot as usize] = true;
     }
     allowed
 }

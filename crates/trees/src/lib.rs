@@ -40,3 +40,5 @@ pub use growth::{Category, Growth, Order, Part, Spent};
 pub use sampling::Sampling;
 pub use scorer::Scorer;
 pub use tree::{Categories, Next, Node, Test, Tree};
+#[cfg(test)]
+mod workers_tests;

@@ -90,17 +90,17 @@ impl Sampling {
     }
 }
 
-/// Draws this fraction of the rows whose gradient is below 0 and of the others, at least one of each, ascending.
-pub(crate) fn draw_rows(fraction: f64, gradient: &[f64], stream: Stream, rows: &mut Vec<u32>) {
-    let up = gradient.iter().filter(|g| **g < 0.0).count();
-    let mut left = [gradient.len() - up, up];
+/// Draws this fraction of the rows that are to go `up` (gradient below 0) and of the others, at least one of each, ascending.
+pub(crate) fn draw_rows(fraction: f64, up: &[bool], stream: Stream, mut take: impl FnMut(usize)) {
+    let count = up.iter().filter(|up| **up).count();
+    let mut left = [up.len() - count, count];
     let mut wanted = left.map(|rows| ((fraction * rows as f64).round() as usize).max(1).min(rows));
     let mut random = stream.open();
     // Selection sampling: a row is taken with probability wanted/left of its kind, which ends in exactly the number wanted.
-    for (row, gradient) in gradient.iter().enumerate() {
-        let kind = usize::from(*gradient < 0.0);
+    for (row, &up) in up.iter().enumerate() {
+        let kind = usize::from(up);
         if random.unit() * (left[kind] as f64) < wanted[kind] as f64 {
-            rows.push(row as u32);
+            take(row);
             wanted[kind] -= 1;
         }
         left[kind] -= 1;
@@ -138,22 +138,22 @@ mod tests {
 
     #[test]
     fn rows_are_drawn_evenly_and_rare_relevant_ones_are_always_among_them() {
-        let gradient: Vec<f64> = (0..1000).map(|row| if row % 100 == 3 { -5.0 } else { 0.01 }).collect();
+        let up: Vec<bool> = (0..1000).map(|row| row % 100 == 3).collect();
         let mut drawn = vec![0; 1000];
         for step in 0..400 {
             let mut rows = Vec::new();
-            draw_rows(0.3, &gradient, Stream::new(5, "test").at_step(step), &mut rows);
+            draw_rows(0.3, &up, Stream::new(5, "test").at_step(step), |row| rows.push(row));
             assert_eq!(rows.len(), 300);
             assert_eq!(rows.iter().filter(|row| *row % 100 == 3).count(), 3);
             assert!(rows.is_sorted_by(|a, b| a < b));
             for &row in &rows {
-                drawn[row as usize] += 1;
+                drawn[row] += 1;
             }
         }
         // 120 expected, standard deviation 9.
         assert!(drawn.iter().all(|&times| (75..165).contains(&times)), "{drawn:?}");
         let mut rows = Vec::new();
-        draw_rows(0.01, &[-1.0, 1.0, 1.0], Stream::new(5, "test"), &mut rows);
+        draw_rows(0.01, &[true, false, false], Stream::new(5, "test"), |row| rows.push(row));
         assert_eq!(rows.len(), 2, "one of each at least");
     }
 

@@ -542,7 +542,12 @@ mod tests {
             trained(&text, data(30, 3)).trees
         };
         let same = forest(":rows=1:node-features=1:extra=no");
-        assert!(same.iter().all(|tree| tree.leaves == same[0].leaves && tree.nodes == same[0].nodes));
+        // Gains come from gradients that are rounded at random, anew for each tree.
+        let shape = |tree: &toprank_trees::Tree| {
+            let tests = tree.nodes.iter().map(|node| (node.feature, node.test.clone(), node.rows));
+            (tests.collect::<Vec<_>>(), tree.leaves.clone())
+        };
+        assert!(same.iter().all(|tree| shape(tree) == shape(&same[0])));
         let drawn = forest(":rows=0.6");
         assert!(drawn[0].leaves != drawn[1].leaves, "only what is drawn differs");
     }

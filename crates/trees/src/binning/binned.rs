@@ -228,6 +228,11 @@ impl Binned {
         &self.slots
     }
 
+    /// The slots in the order of their features, whichever of them share a column.
+    pub(crate) fn slots_by_feature(&self) -> impl Iterator<Item = u32> {
+        self.slot_of.iter().flatten().copied()
+    }
+
     /// The slots of some columns.
     pub(crate) fn slots_of(&self, columns: Range<usize>) -> Range<usize> {
         self.firsts[columns.start] as usize..self.firsts[columns.end] as usize
@@ -267,7 +272,7 @@ impl Binned {
 }
 
 /// Sums over all rows must fit 31 bits (see `growth/quantise.rs`).
-const MOST_ROWS: usize = 1 << 30;
+pub(crate) const MOST_ROWS: usize = 1 << 30;
 
 fn transpose(words: &[u64], tiles: usize, rows: usize, width: usize) -> Vec<u8> {
     let mut columns = vec![0u8; rows * width];

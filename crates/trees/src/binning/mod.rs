@@ -8,12 +8,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use toprank_core::collective::{Alone, Collective};
 use toprank_core::{Features, ModelError, Stream};
 
 use crate::tree::category_of;
 
 pub use binned::Binned;
-pub(crate) use binned::TILE;
+pub(crate) use binned::{MOST_ROWS, TILE};
 pub(crate) use bundles::Slot;
 
 /// How bins are made.
@@ -106,6 +107,22 @@ impl Bins {
         categorical: &[bool],
         settings: &BinSettings,
     ) -> Result<Bins, ModelError> {
+        Bins::fit_among(&Alone, features, categorical, settings)
+    }
+
+    /// The same as one of several workers, who have the rows worker after worker: the bins are those of one worker with all rows. No
+    /// features share a column then (`settings.bundles`), which changes no tree.
+    ///
+    /// Cost: every worker holds the sample, [`BinSettings::sample`] rows at most.
+    ///
+    /// # Errors
+    /// As for [`Bins::fit`], or if a worker has ended.
+    pub fn fit_among(
+        workers: &dyn Collective,
+        features: &dyn Features,
+        categorical: &[bool],
+        settings: &BinSettings,
+    ) -> Result<Bins, ModelError> {
         let width = features.width();
         if !(2..=MOST_BINS).contains(&settings.max_bins) {
             return Err(ModelError::new(format!("{} bins", settings.max_bins), "2 to 255 bins of a feature"));
@@ -117,11 +134,22 @@ impl Bins {
             let what = format!("{} categorical flags", categorical.len());
             return Err(ModelError::new(what, format!("none, or one for each of {width} features")));
         }
-        let rows = sample(features.rows(), settings);
-        let at_once = (VALUES_AT_ONCE / rows.len().max(1)).clamp(1, width.max(1));
+        let counts = workers.gather(&(features.rows() as u64).to_le_bytes())?;
+        let counts = counts.iter().filter_map(|bytes| Some(u64::from_le_bytes(*bytes.first_chunk::<8>()?)));
+        let counts: Vec<usize> = counts.map(|count| count as usize).collect();
+        let first: usize = counts[..workers.rank()].iter().sum();
+        let own = first..first + features.rows();
+        let sampled = sample(counts.iter().sum(), settings);
+        let rows: Vec<u32> =
+            sampled.iter().filter(|row| own.contains(row)).map(|row| (row - first) as u32).collect();
+        let bundles = settings.bundles && workers.size() == 1;
+        let at_once = (VALUES_AT_ONCE / sampled.len().max(1)).clamp(1, width.max(1));
         let mut bins = Bins { features: Vec::new(), missing: Vec::new(), common: Vec::new() };
         for first in (0..width).step_by(at_once) {
-            let columns = gather_columns(features, &rows, first..width.min(first + at_once));
+            let mut columns = gather_columns(features, &rows, first..width.min(first + at_once));
+            if workers.size() > 1 {
+                columns = of_all(workers, &columns)?;
+            }
             let found: Vec<(FeatureBins, bool, (u8, f64))> = columns
                 .into_par_iter()
                 .enumerate()
@@ -130,7 +158,7 @@ impl Bins {
                         Some(true) => categories(&column, settings.max_bins),
                         _ => numbers(&column, settings, scratch),
                     };
-                    (bins, missing, if settings.bundles { common } else { (0, 1.0) })
+                    (bins, missing, if bundles { common } else { (0, 1.0) })
                 })
                 .collect();
             for (feature, missing, common) in found {
@@ -179,14 +207,28 @@ fn fault(features: &dyn Features) -> Result<(), ModelError> {
 }
 
 /// Rows to make bins from, ascending: all, or `settings.sample` of them, one from each of as many even stretches.
-fn sample(rows: usize, settings: &BinSettings) -> Vec<u32> {
+fn sample(rows: usize, settings: &BinSettings) -> Vec<usize> {
     let wanted = settings.sample;
     if rows <= wanted {
-        return (0..rows as u32).collect();
+        return (0..rows).collect();
     }
     let mut random = Stream::new(settings.seed, "rows to make bins from").open();
     let start = |i: usize| (i as u128 * rows as u128 / wanted as u128) as usize;
-    (0..wanted).map(|i| (start(i) + random.below(start(i + 1) - start(i))) as u32).collect()
+    (0..wanted).map(|i| start(i) + random.below(start(i + 1) - start(i))).collect()
+}
+
+/// The columns of all workers, each below those of the worker before it.
+fn of_all(workers: &dyn Collective, own: &[Vec<f32>]) -> Result<Vec<Vec<f32>>, ModelError> {
+    let own_bytes: Vec<u8> = own.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    let mut columns = vec![Vec::new(); own.len()];
+    for bytes in workers.gather(&own_bytes)? {
+        let values = bytes.as_chunks::<4>().0;
+        let rows = values.len() / own.len().max(1);
+        for (column, values) in columns.iter_mut().zip(values.chunks_exact(rows.max(1))) {
+            column.extend(values.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+        }
+    }
+    Ok(columns)
 }
 
 /// Some columns of some rows.

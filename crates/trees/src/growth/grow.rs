@@ -14,6 +14,10 @@ leaf values: from the gradients of the leaf's rows, in much finer units than tho
 Columns are distributed over threads in groups of 8: a thread builds the histograms of its columns, searches their best
 splits while they are in its cache, subtracts them from the parent's and searches again. Nothing is added across threads.
 
+With several workers each has a part of the rows. Their histograms, numbers of rows and sums of leaves are added up, whole numbers
+all of them; then every worker searches the same histograms and splits its own rows. The tree is that of one worker with all rows,
+to the bit.
+
 Histograms hold no numbers of rows. The minimum rows per leaf are checked for the best split by counting, which ends as soon
 as both sides have enough; only if a side is too small, the column's rows are counted bin by bin and its split is searched
 again. The result is the same as if all columns were counted.
@@ -23,7 +27,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use toprank_core::Stream;
+use toprank_core::{Collective, ModelError, Stream};
 
 use super::histogram::{Tile, build, subtract};
 use super::partition::partition;
@@ -52,6 +56,8 @@ pub(crate) struct Task<'a> {
     pub(crate) rate: f64,
     /// Random draws of the nodes of this tree.
     pub(crate) nodes: Stream,
+    /// Those that have the other rows.
+    pub(crate) workers: &'a dyn Collective,
 }
 
 /// Scratch memory that is kept from tree to tree.
@@ -89,7 +95,10 @@ pub(crate) struct Grown {
 /// A leaf that may still be split.
 #[derive(Clone)]
 struct Open {
+    /// Where the rows of this worker stand.
     rows: Range<usize>,
+    /// How many rows all workers have here.
+    count: u64,
     here: Here,
     depth: usize,
     /// The branch that leads here.
@@ -99,11 +108,15 @@ struct Open {
 }
 
 /// Grows a tree over `scratch.rows`.
-pub(crate) fn grow(task: &Task, scratch: &mut GrowthScratch) -> Grown {
+pub(crate) fn grow(task: &Task, scratch: &mut GrowthScratch) -> Result<Grown, ModelError> {
     let total = scratch.rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(task.packed[row as usize]));
+    let mut of_all = [total, scratch.rows.len() as u64];
+    task.workers.sum(&mut of_all)?;
+    let [total, count] = of_all;
     let rules = Rules::new(task.growth, task.units);
     let root = Open {
         rows: 0..scratch.rows.len(),
+        count,
         here: Here { total, bounds: Bounds::NONE, random: None },
         depth: 0,
         from: None,
@@ -117,11 +130,11 @@ pub(crate) fn grow(task: &Task, scratch: &mut GrowthScratch) -> Grown {
     }
     scratch.allowed.fill(task.allowed.to_vec());
     let mut grower = Grower { task, rules, scratch, nodes: Vec::new(), leaves: vec![root] };
-    grower.open(0, None);
+    grower.open(0, None)?;
     while grower.leaves.len() < task.growth.leaves
         && let Some(leaf) = grower.next()
     {
-        grower.split(leaf);
+        grower.split(leaf)?;
     }
     grower.finish()
 }
@@ -155,9 +168,14 @@ impl<'b> Grower<'_, 'b> {
         Column { feature: slot.feature, bins: data.bins().of(feature), monotone }
     }
 
-    fn split(&mut self, leaf: usize) {
+    /// True if other workers have rows, too.
+    fn has_others(&self) -> bool {
+        self.task.workers.size() > 1
+    }
+
+    fn split(&mut self, leaf: usize) -> Result<(), ModelError> {
         let mut left = self.leaves[leaf].clone();
-        let Some((place, split)) = left.best.take() else { return };
+        let Some((place, split)) = left.best.take() else { return Ok(()) };
         let slot = self.task.data.slots()[place];
         let column = slot.column as usize;
         let Column { bins, monotone, .. } = self.column(&slot);
@@ -172,13 +190,18 @@ impl<'b> Grower<'_, 'b> {
                 &table,
             );
         self.scratch.spent.partition += Part::since(start, rows.len() * (2 * size_of::<u32>() + 1));
+        let is_missing = || self.task.data.some_missing(place, &self.scratch.rows[rows.clone()]);
+        let numeric = matches!(split.cut, Cut::UpTo(_));
+        let mut of_all = [(middle - rows.start) as u64, u64::from(numeric && is_missing())];
+        self.task.workers.sum(&mut of_all)?;
+        let count_left = of_all[0];
+        let count_right = left.count - count_left;
 
         let (test, missing_left) = match (split.cut, bins) {
             (Cut::UpTo(bin), FeatureBins::Numeric { cuts }) => {
                 // If no value was missing in training, missing values go to the side with more rows. The histogram does
                 // not say so: the gradients of rows with missing values can be 0, or add up to it.
-                let most_left = middle - rows.start >= rows.end - middle;
-                let some_missing = self.task.data.some_missing(place, &self.scratch.rows[rows.clone()]);
+                let (most_left, some_missing) = (count_left >= count_right, of_all[1] > 0);
                 // Above all cuts nothing but missing values goes right.
                 let threshold = cuts.get(bin as usize).copied().unwrap_or(f32::INFINITY);
                 (Test::AtMost(threshold), if some_missing { split.missing_left } else { most_left })
@@ -198,7 +221,7 @@ impl<'b> Grower<'_, 'b> {
             right: Next::Leaf(self.leaves.len() as u32),
             gain: split.gain,
             hessian: f64::from(hessian_of(left.here.total)) * self.task.units.hessian,
-            rows: rows.len() as u32,
+            rows: left.count as u32,
         });
         if let Some((parent, is_left)) = left.from {
             let parent = &mut self.nodes[parent];
@@ -208,6 +231,7 @@ impl<'b> Grower<'_, 'b> {
         let bounds = self.bounds(&left.here, &split, monotone);
         let right = Open {
             rows: middle..rows.end,
+            count: count_right,
             here: Here { total: left.here.total.wrapping_sub(split.left), bounds: bounds[1], random: None },
             depth: left.depth + 1,
             from: Some((node, false)),
@@ -217,20 +241,21 @@ impl<'b> Grower<'_, 'b> {
         let parent = left.histogram.take();
         left = Open {
             rows: rows.start..middle,
+            count: count_left,
             here: Here { total: split.left, bounds: bounds[0], random: None },
             depth: right.depth,
             from: Some((node, true)),
             ..left
         };
-        let left_is_smaller = left.rows.len() <= right.rows.len();
+        let left_is_smaller = count_left <= count_right;
         let other = self.leaves.len();
         self.leaves[leaf] = left;
         self.leaves.push(right);
         if self.leaves.len() == self.task.growth.leaves {
-            return;
+            return Ok(());
         }
         let (small, large) = if left_is_smaller { (leaf, other) } else { (other, leaf) };
-        self.open(small, parent.map(|parent| (large, parent)));
+        self.open(small, parent.map(|parent| (large, parent)))
     }
 
     /// Bounds of the two sides of a split: on a monotone feature the middle of their values parts them.
@@ -253,7 +278,7 @@ impl<'b> Grower<'_, 'b> {
         let (open, growth) = (&self.leaves[leaf], self.task.growth);
         let (_, hessian) = self.rules.sums(open.here.total);
         (growth.depth == 0 || open.depth < growth.depth)
-            && open.rows.len() >= 2 * (growth.min_rows as usize).max(1)
+            && open.count >= 2 * u64::from(growth.min_rows).max(1)
             && hessian >= 2.0 * growth.min_hessian
     }
 
@@ -267,7 +292,8 @@ impl<'b> Grower<'_, 'b> {
             self.leaves[leaf].here.random = Some(stream.open().bits());
         }
         if growth.node_features < 1.0 {
-            let slots: Vec<u32> = (0..allowed.len() as u32).filter(|&slot| allowed[slot as usize]).collect();
+            let slots: Vec<u32> =
+                self.task.data.slots_by_feature().filter(|&slot| allowed[slot as usize]).collect();
             let wanted = ((growth.node_features * slots.len() as f64).round() as usize).max(1);
             let drawn = &mut self.scratch.allowed[side];
             drawn.fill(false);
@@ -278,11 +304,11 @@ impl<'b> Grower<'_, 'b> {
     }
 
     /// Builds the histogram of leaf `small`, makes that of `large` out of the parent's, finds the best split of both.
-    fn open(&mut self, small: usize, large: Option<(usize, usize)>) {
+    fn open(&mut self, small: usize, large: Option<(usize, usize)>) -> Result<(), ModelError> {
         let wanted = [self.worth_it(small), large.is_some_and(|(leaf, _)| self.worth_it(leaf))];
         if wanted == [false, false] {
             self.scratch.free.extend(large.map(|(_, parent)| parent));
-            return;
+            return Ok(());
         }
         self.draw(small, 0);
         if let Some((leaf, _)) = large {
@@ -299,33 +325,49 @@ impl<'b> Grower<'_, 'b> {
             small: wanted[0].then_some(&self.leaves[small].here),
             large: large.filter(|_| wanted[1]).map(|(leaf, _)| &self.leaves[leaf].here),
             allowed: &self.scratch.allowed,
+            phase: if self.has_others() { Phase::Build } else { Phase::Both },
         };
         let groups = rayon::current_num_threads().min(tiles);
         let large_tiles = large_sums.as_deref_mut().unwrap_or_default();
-        let [histograms, search] =
+        let [mut histograms, mut search] =
             pair.run(0, groups, &mut small_sums, large_tiles, &mut small_found, &mut large_found);
+        if self.has_others() {
+            let start = Instant::now();
+            self.task.workers.sum(small_sums.as_flattened_mut().as_flattened_mut())?;
+            histograms += Part::since(start, 2 * size_of_val(small_sums.as_slice()));
+            let pair = Pair { phase: Phase::Search, ..pair };
+            [_, search] =
+                pair.run(0, groups, &mut small_sums, large_tiles, &mut small_found, &mut large_found);
+        }
         self.scratch.spent.histograms += histograms;
         self.scratch.spent.search += search;
 
         let mut close =
             |leaf: usize, slot: usize, found: &mut [Option<Split>], sums: Vec<Tile>, wanted: bool| {
-                let best = if wanted { self.best(leaf, found, &sums) } else { None };
+                let best = if wanted { self.best(leaf, found, &sums)? } else { None };
                 self.scratch.histograms[slot] = sums;
                 if best.is_none() {
                     self.scratch.free.push(slot);
                 }
                 self.leaves[leaf].histogram = best.is_some().then_some(slot);
                 self.leaves[leaf].best = best;
+                Ok::<(), ModelError>(())
             };
-        close(small, slot, &mut small_found, small_sums, wanted[0]);
+        close(small, slot, &mut small_found, small_sums, wanted[0])?;
         if let (Some((leaf, parent)), Some(sums)) = (large, large_sums) {
-            close(leaf, parent, &mut large_found, sums, wanted[1]);
+            close(leaf, parent, &mut large_found, sums, wanted[1])?;
         }
         self.scratch.found = [small_found, large_found];
+        Ok(())
     }
 
     /// The best split of a leaf out of the best of every column, with enough rows on both sides.
-    fn best(&self, leaf: usize, found: &mut [Option<Split>], sums: &[Tile]) -> Option<(usize, Split)> {
+    fn best(
+        &self,
+        leaf: usize,
+        found: &mut [Option<Split>],
+        sums: &[Tile],
+    ) -> Result<Option<(usize, Split)>, ModelError> {
         let growth = self.task.growth;
         let open = &self.leaves[leaf];
         let rows = &self.scratch.rows[open.rows.clone()];
@@ -345,27 +387,34 @@ impl<'b> Grower<'_, 'b> {
                     best = Some((s, split));
                 }
             }
-            let (s, split) = best?;
+            let Some((s, split)) = best else { return Ok(None) };
             let slot = &slots[s];
             let column = slot.column as usize;
             let bins = self.task.data.column(column);
             let about = self.column(slot);
             let table = slot.by_code(&split.table(about.bins.missing()));
             let least = growth.min_rows.max(1);
-            let mut sides = [0, 0];
-            let enough = rows.iter().any(|&row| {
-                sides[usize::from(table[bins[row as usize] as usize])] += 1;
-                sides[0] >= least && sides[1] >= least
-            });
+            let enough = if self.has_others() {
+                let goes_left = |row: &&u32| table[bins[**row as usize] as usize];
+                let mut left = [rows.iter().filter(goes_left).count() as u64];
+                self.task.workers.sum(&mut left)?;
+                left[0] >= u64::from(least) && open.count - left[0] >= u64::from(least)
+            } else {
+                let mut sides = [0, 0];
+                rows.iter().any(|&row| {
+                    sides[usize::from(table[bins[row as usize] as usize])] += 1;
+                    sides[0] >= least && sides[1] >= least
+                })
+            };
             if enough {
-                return Some((s, *split));
+                return Ok(Some((s, *split)));
             }
             let mut counts = [0; 256];
             for &row in rows {
                 counts[bins[row as usize] as usize] += 1;
             }
-            let counts =
-                slot.unbundled(&counts, rows.len() as u64).unwrap_or(counts).map(|count| count as u32);
+            self.task.workers.sum(&mut counts)?;
+            let counts = slot.unbundled(&counts, open.count).unwrap_or(counts).map(|count| count as u32);
             let sums = &sums[column / TILE][column % TILE];
             let own = slot.unbundled(sums, open.here.total);
             let sums = own.as_ref().unwrap_or(sums);
@@ -373,14 +422,25 @@ impl<'b> Grower<'_, 'b> {
         }
     }
 
-    fn finish(self) -> Grown {
+    fn finish(self) -> Result<Grown, ModelError> {
         let Grower { task, rules, scratch, nodes, leaves } = self;
         let sums = |open: &Open| {
             let rows = &scratch.rows[open.rows.clone()];
             FixedSums::of(rows, task.gradient, task.hessian, task.units)
         };
         let start = Instant::now();
-        let sums: Vec<FixedSums> = leaves.par_iter().map(sums).collect();
+        let mut sums: Vec<FixedSums> = leaves.par_iter().map(sums).collect();
+        if task.workers.size() > 1 {
+            let mut words: Vec<u64> = sums
+                .iter()
+                .flat_map(|sums| [sums.gradient.cast_unsigned(), sums.hessian.cast_unsigned()])
+                .collect();
+            task.workers.sum(&mut words)?;
+            for (sums, words) in sums.iter_mut().zip(words.as_chunks::<2>().0) {
+                let [gradient, hessian] = words.map(u64::cast_signed);
+                *sums = FixedSums { gradient, hessian };
+            }
+        }
         let mut values: Vec<f64> = sums
             .iter()
             .zip(&leaves)
@@ -399,10 +459,10 @@ impl<'b> Grower<'_, 'b> {
         }
         scratch.spent.scores +=
             Part::since(start, scratch.rows.len() * (size_of::<u32>() + 2 * size_of::<f64>()));
-        Grown {
+        Ok(Grown {
             tree: Tree { nodes, leaves: values },
             ranges: leaves.into_iter().map(|open| open.rows).collect(),
-        }
+        })
     }
 }
 
@@ -439,7 +499,19 @@ fn smooth(task: &Task, rules: &Rules, nodes: &[Node], sums: &[FixedSums], values
     }
 }
 
+/// What is done with the tiles of a histogram.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// They are built, and searched as soon as they are.
+    Both,
+    /// They are built. What other workers have comes in before the search.
+    Build,
+    /// They are there, and are searched.
+    Search,
+}
+
 /// The two sides of a split, while their histograms are made.
+#[derive(Clone, Copy)]
 struct Pair<'a, 'b, 'c> {
     grower: &'a Grower<'b, 'c>,
     /// Rows of the smaller side.
@@ -449,6 +521,7 @@ struct Pair<'a, 'b, 'c> {
     large: Option<&'a Here>,
     /// Which slots they may use.
     allowed: &'a [Vec<bool>; 2],
+    phase: Phase,
 }
 
 impl Pair<'_, '_, '_> {
@@ -485,7 +558,7 @@ impl Pair<'_, '_, '_> {
         let first_slot = task.data.slots_of(0..(first * TILE).min(task.data.width())).end;
         let (start, mut search_part) = (Instant::now(), Part::default());
         let sides = usize::from(self.small.is_some()) + 2 * usize::from(!large.is_empty());
-        build(task.data, self.rows, task.packed, first, small, |tile, sums| {
+        let mut done = |tile: usize, sums: &mut Tile| {
             let start = Instant::now();
             for (c, sums) in sums.iter().enumerate() {
                 let column = tile * TILE + c;
@@ -513,7 +586,12 @@ impl Pair<'_, '_, '_> {
                 }
             }
             search_part += Part::since(start, sides * size_of::<Tile>());
-        });
+        };
+        match self.phase {
+            Phase::Both => build(task.data, self.rows, task.packed, first, small, done),
+            Phase::Build => build(task.data, self.rows, task.packed, first, small, |_, _| ()),
+            Phase::Search => small.iter_mut().enumerate().for_each(|(t, sums)| done(first + t, sums)),
+        }
         let a_row = (small.len() + 1) * size_of::<u64>() + size_of::<u32>();
         let mut histograms = Part::since(start, self.rows.len() * a_row + size_of_val(small));
         histograms.seconds -= search_part.seconds;

@@ -10,7 +10,7 @@ Leaf values are computed from finer sums, [`FixedSums`]: gradients and Hessians 
 integers.
 */
 
-use toprank_core::{ModelError, ordered_sum};
+use toprank_core::{Collective, ModelError};
 
 /// Gradient and Hessian of one unit of a packed word.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,11 +24,10 @@ pub(crate) struct Units {
 /// Sums of integers depend neither on the order of the rows nor on how they are divided among threads or machines: the sums
 /// of any parts add up to those of the whole, to the bit.
 ///
-/// They cannot overflow. Over all rows of a tree, n of them, Σ|gradient| is below 2³⁰ units as [`ordered_sum`] computes it,
-/// whose relative error is below (64 + log₂ n)·2⁻⁵³ < 2⁻⁴⁶; that makes less than 2⁶² + 2¹⁶ integers. Scaling by powers of
-/// two is exact unless the result is below 2⁻¹⁰²², which rounds to 0 in any case, and rounding to an integer adds at most
-/// ½ per row. Rows are numbered by `u32`, so n ≤ 2³² and |sum| < 2⁶² + 2¹⁶ + 2³¹ < 2⁶³, for these rows and for any part of
-/// them. The same holds for the Hessians, which are not negative.
+/// They cannot overflow. Over all rows of a tree, n of them on all workers, Σ|gradient| is at most 2³⁰ units ([`size_sums`] never
+/// comes out below the truth); that makes at most 2⁶² integers. Scaling by powers of two is exact unless the result is below 2⁻¹⁰²²,
+/// which rounds to 0 in any case, and rounding to an integer adds at most ½ per row: n < 2³⁰, so |sum| < 2⁶² + 2²⁹ < 2⁶³, for these
+/// rows and for any part of them. The same holds for the Hessians, which are not negative.
 ///
 /// Precision: the error of a sum is at most n·2⁻³³ units. As Σ|gradient| over all rows is at least 2²⁹ units (unless it
 /// is below 2⁻⁹⁷⁰), that is at most n·2⁻⁶² of it; the error of a running sum of `f64` can be n·2⁻⁵³ of it.
@@ -87,33 +86,42 @@ fn pack_one(gradient: i32, hessian: i32) -> u64 {
     (i64::from(gradient) << 32).wrapping_add(i64::from(hessian)) as u64
 }
 
+/// The rows of a tree on this worker.
+#[derive(Clone, Copy)]
+pub(crate) struct TreeRows<'a> {
+    pub(crate) rows: &'a [u32],
+    /// The number of the worker's row 0 among the rows of all workers.
+    pub(crate) first: u64,
+    pub(crate) workers: &'a dyn Collective,
+}
+
 /// Packs gradient and Hessian of the rows listed; other words stay as they are.
 pub(crate) fn pack(
     gradient: &[f64],
     hessian: &[f64],
-    rows: &[u32],
+    of: TreeRows,
     seed: u64,
     packed: &mut [u64],
 ) -> Result<Units, ModelError> {
-    let mut column: Vec<f64> = rows.iter().map(|&row| gradient[row as usize].abs()).collect();
-    let sum_gradient = ordered_sum(&column);
-    column.clear();
-    column.extend(rows.iter().map(|&row| hessian[row as usize]));
-    let sum_hessian = ordered_sum(&column);
-    if !sum_gradient.is_finite() || !sum_hessian.is_finite() || column.iter().any(|h| *h < 0.0) {
-        let bad = |&&row: &&u32| {
-            let (g, h) = (gradient[row as usize], hessian[row as usize]);
-            !g.is_finite() || !h.is_finite() || h < 0.0
-        };
-        let what = rows.iter().find(bad).map_or("a sum that is not finite".into(), |&row| {
-            format!("row {row} has gradient {} and Hessian {}", gradient[row as usize], hessian[row as usize])
-        });
-        return Err(ModelError::new(what, "finite gradients, and finite Hessians of at least 0"));
+    let TreeRows { rows, first, workers } = of;
+    let expected = "finite gradients, and finite Hessians of at least 0";
+    let bad = |&&row: &&u32| {
+        let (g, h) = (gradient[row as usize], hessian[row as usize]);
+        !g.is_finite() || !h.is_finite() || h < 0.0
+    };
+    if let Some(&row) = rows.iter().find(bad) {
+        let (g, h) = (gradient[row as usize], hessian[row as usize]);
+        let what = format!("row {} has gradient {g} and Hessian {h}", first + u64::from(row));
+        return Err(ModelError::new(what, expected));
     }
-    let units = Units { gradient: unit(sum_gradient), hessian: unit(sum_hessian) };
+    let sums = size_sums(rows, [gradient, hessian], workers)?;
+    if let Some(sum) = sums.iter().find(|sum| !sum.is_finite()) {
+        return Err(ModelError::new(format!("a sum of {sum}"), expected));
+    }
+    let units = Units { gradient: unit(sums[0]), hessian: unit(sums[1]) };
     let (per_gradient, per_hessian) = (1.0 / units.gradient, 1.0 / units.hessian);
     for &row in rows {
-        let random = mix(seed ^ u64::from(row));
+        let random = mix(seed ^ (first + u64::from(row)));
         let (up_g, up_h) = ((random >> 32) as f64 * EXP_M32, (random & 0xFFFF_FFFF) as f64 * EXP_M32);
         // Positive before the cast, so that truncating is rounding down.
         let g = (gradient[row as usize] * per_gradient + up_g + OFFSET) as i64 - OFFSET as i64;
@@ -121,6 +129,45 @@ pub(crate) fn pack(
         packed[row as usize] = pack_one(g as i32, h);
     }
     Ok(units)
+}
+
+/// Σ|value| over the rows of all workers, of both columns: rounded up, by at most 2⁻⁶¹ of the greatest value per row. The numbers that
+/// are added are whole, so the sums do not depend on how the rows are divided.
+fn size_sums(rows: &[u32], columns: [&[f64]; 2], workers: &dyn Collective) -> Result<[f64; 2], ModelError> {
+    let greatest =
+        |column: &[f64]| rows.iter().fold(0.0, |most: f64, &row| most.max(column[row as usize].abs()));
+    let mut most = columns.map(greatest);
+    if workers.size() > 1 {
+        let own: Vec<u8> = most.iter().flat_map(|most| most.to_le_bytes()).collect();
+        for bytes in workers.gather(&own)? {
+            for (most, bytes) in most.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *most = most.max(f64::from_le_bytes(*bytes));
+            }
+        }
+    }
+    // Values below 2^62 of these units, so that a sum over 2³² rows is below 2⁹⁴.
+    let steps = most.map(|most| 2f64.powi((exponent(most) + 1 - 62).max(-1000)));
+    let mut words = [0; 4];
+    for ((column, step), words) in columns.iter().zip(steps).zip(words.as_chunks_mut::<2>().0) {
+        let per_step = 1.0 / step;
+        let sum = rows.iter().fold(0_u128, |sum, &row| {
+            let scaled = column[row as usize].abs() * per_step;
+            sum + u128::from(scaled as u64 + u64::from(scaled > 0.0))
+        });
+        *words = [(sum >> HALF) as u64, (sum & ((1 << HALF) - 1)) as u64];
+    }
+    workers.sum(&mut words)?;
+    let sum =
+        |of: usize| ((u128::from(words[2 * of]) << HALF) + u128::from(words[2 * of + 1])) as f64 * steps[of];
+    Ok([sum(0), sum(1)])
+}
+
+/// Bits of the lower half of a sum that is sent as two words; those of 2¹⁶ workers can be added up.
+const HALF: u32 = 47;
+
+/// The greatest e with 2^e ≤ value, for values that are not subnormal.
+fn exponent(value: f64) -> i32 {
+    ((value.to_bits() >> 52) & 0x7FF) as i32 - 1023
 }
 
 const EXP_M32: f64 = 1.0 / 4_294_967_296.0;
@@ -134,8 +181,7 @@ fn unit(sum: f64) -> f64 {
     if sum < f64::MIN_POSITIVE {
         return 1.0;
     }
-    let exponent = ((sum.to_bits() >> 52) & 0x7FF) as i32 - 1023; // sum < 2^(exponent + 1)
-    2f64.powi((exponent + 1 - BITS).max(-1000))
+    2f64.powi((exponent(sum) + 1 - BITS).max(-1000)) // sum < 2^(exponent + 1)
 }
 
 /// A random word for a number (the finaliser of SplitMix64).
@@ -151,11 +197,33 @@ pub(crate) fn mix(number: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use toprank_core::collective::Alone;
+
+    fn alone(rows: &[u32]) -> TreeRows<'_> {
+        TreeRows { rows, first: 0, workers: &Alone }
+    }
 
     fn all(gradient: &[f64], hessian: &[f64], seed: u64) -> (Units, Vec<u64>) {
         let rows: Vec<u32> = (0..gradient.len() as u32).collect();
         let mut packed = vec![0; gradient.len()];
-        (pack(gradient, hessian, &rows, seed, &mut packed).unwrap(), packed)
+        (pack(gradient, hessian, alone(&rows), seed, &mut packed).unwrap(), packed)
+    }
+
+    proptest! {
+        #[test]
+        fn the_sum_of_sizes_is_the_true_one_and_never_below_it(
+            values in prop::collection::vec((-1.0f64..1.0, -300i32..300), 1..200), shift in -700i32..700,
+        ) {
+            let values: Vec<f64> = values.iter().map(|v| v.0 * 2f64.powi(v.1) * 2f64.powi(shift)).collect();
+            let rows: Vec<u32> = (0..values.len() as u32).collect();
+            let [sum, _] = size_sums(&rows, [&values, &values], &Alone).unwrap();
+            let most = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+            // Scaled to the greatest value, the plain sum is right within rows·2⁻⁵².
+            let scale = most.max(2f64.powi(-1000));
+            let plain: f64 = values.iter().map(|v| v.abs() / scale).sum();
+            prop_assert!((sum / scale - plain).abs() <= plain * 1e-13 + 1e-13, "{} {plain}", sum / scale);
+            prop_assert!(sum >= most);
+        }
     }
 
     proptest! {
@@ -304,7 +372,7 @@ mod tests {
         let (_, packed) = all(&[0.0, 0.0], &[0.0, 0.0], 1);
         assert_eq!(packed, [0, 0]);
         for (g, h) in [(f64::NAN, 1.0), (1.0, -1.0), (1.0, f64::INFINITY)] {
-            let error = pack(&[0.0, g], &[1.0, h], &[0, 1], 0, &mut [0, 0]).unwrap_err();
+            let error = pack(&[0.0, g], &[1.0, h], alone(&[0, 1]), 0, &mut [0, 0]).unwrap_err();
             assert!(error.to_string().starts_with("row 1 has gradient"), "{error}");
         }
     }

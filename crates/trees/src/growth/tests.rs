@@ -1,9 +1,10 @@
 //! Trees against a reference implementation that tries every split by adding up rows.
 
 use proptest::prelude::*;
+use toprank_core::collective::Alone;
 use toprank_data::Matrix;
 
-use super::quantise::{mix, pack};
+use super::quantise::{TreeRows, mix, pack};
 use super::*;
 use crate::binning::{BinSettings, Binned, Bins, FeatureBins};
 use crate::booster::{Booster, Boosting};
@@ -243,7 +244,8 @@ fn a_tree_does_not_depend_on_the_order_of_its_rows() {
     case.hessian.iter_mut().for_each(|h| *h /= 3.0);
     let rows: Vec<u32> = (0..2000).filter(|row| row % 7 != 3).collect();
     let mut packed = vec![0; 2000];
-    let units = pack(&case.gradient, &case.hessian, &rows, 1, &mut packed).unwrap();
+    let of = TreeRows { rows: &rows, first: 0, workers: &Alone };
+    let units = pack(&case.gradient, &case.hessian, of, 1, &mut packed).unwrap();
     let growth = Growth::default();
     let grown = |rows: Vec<u32>| {
         let task = Task {
@@ -256,10 +258,11 @@ fn a_tree_does_not_depend_on_the_order_of_its_rows() {
             allowed: &[true; 6],
             rate: 0.1,
             nodes: toprank_core::Stream::new(0, "test"),
+            workers: &Alone,
         };
         let mut scratch = GrowthScratch::default();
         scratch.rows.extend(rows);
-        grow(&task, &mut scratch).tree
+        grow(&task, &mut scratch).unwrap().tree
     };
     let tree = grown(rows.clone());
     assert_eq!(tree.leaves.len(), 31);

@@ -11,7 +11,7 @@ use crate::tree::{Test, Tree};
 /// What a format cannot say of the models of the tests, with a word of the error.
 fn refusal(format: &str, model: &str) -> Option<&'static str> {
     match (format, model) {
-        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr", "grown with categories" | "sets") => {
+        ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr" | "vespa", "grown with categories" | "sets") => {
             Some("categories")
         }
         ("ranklib" | "solr" | "es-ltr" | "opensearch-ltr" | "vespa", "grown with three outputs") => {
@@ -19,6 +19,7 @@ fn refusal(format: &str, model: &str) -> Option<&'static str> {
         }
         ("ranklib" | "es-ltr" | "opensearch-ltr", "grown" | "edges") => Some("missing values"),
         ("solr", "edges") => Some("1e-30"),
+        ("vespa", "edges") => Some("the threshold inf"),
         _ => None,
     }
 }
