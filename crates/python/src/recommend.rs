@@ -11,7 +11,7 @@ use toprank::data::{Column, Dataset, Matrix, Names, ReadError};
 use toprank::metrics::intervals_over_lists;
 use toprank::train::embed::Vectors;
 use toprank::train::fit::run::{Begin, RunLock, run_to_file};
-use toprank::train::recommend::{self, Known, Part, PartEvaluation, Recommended, Top, Trainer};
+use toprank::train::recommend::{self, HistoryParts, Known, Part, PartEvaluation, Recommended, Top, Trainer};
 use toprank::train::store::fingerprint::Input;
 use toprank::train::{Outcome, RunFiles, Settings, TrainError, TrainerKind, TrainingLoop};
 
@@ -234,15 +234,22 @@ impl Recommender {
         sampled: Option<(usize, u64)>,
         k: usize,
         popularity: bool,
+        history: &str,
         replicates: usize,
         level: f64,
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (measures, policy) = measures(metrics, None, &[])?;
         let part = if on_test { Part::Test } else { Part::Valid };
+        let known = [HistoryParts::Train, HistoryParts::TrainValid];
+        let Some(history) = known.into_iter().find(|parts| parts.name() == history) else {
+            return Err(refused(format!("history: found {history:?}, expected \"train\" or \"train+valid\"")));
+        };
+        let mut model = self.0.clone();
+        model.use_history(history);
         let found = py.detach(|| match popularity {
-            true => self.0.evaluate_popularity(part, &measures, valid_unseen, sampled, k),
-            false => self.0.evaluate(part, &measures, valid_unseen, sampled, k),
+            true => model.evaluate_popularity(part, &measures, valid_unseen, sampled, k),
+            false => model.evaluate(part, &measures, valid_unseen, sampled, k),
         });
         let PartEvaluation { evaluation, users, beyond } = found.map_err(failed)?;
         let results = evaluation.results;

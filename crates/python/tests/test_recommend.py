@@ -140,3 +140,11 @@ def test_an_unknown_user_is_an_error_with_the_name(fitted):
         fitted.recommend(["nobody"])
     with pytest.raises(ValueError, match="not fitted"):
         toprank.Recommender().recommend(["u1"])
+
+
+def test_an_item_model_says_from_which_items_it_scores(rows):
+    model = toprank.Recommender("ease", "ndcg@10").fit(rows)
+    after, before = (next(iter(model.evaluate("ndcg@10", history=parts).values())) for parts in ("train+valid", "train"))
+    assert after != before and next(iter(model.evaluate("ndcg@10").values())) == after
+    with pytest.raises(ValueError, match="history: found"):
+        model.evaluate(history="all")

@@ -271,6 +271,7 @@ class Recommender(BaseEstimator):
         valid_unseen: bool = False,
         sampled: int | None = None,
         k: int = 10,
+        history: str = "train+valid",
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 1,
@@ -289,6 +290,8 @@ class Recommender(BaseEstimator):
             Rank against that many drawn unseen items instead of all; such values are not those of full rankings.
         k : int
             Number of recommended items per user for coverage, novelty and popularity.
+        history : {"train+valid", "train"}
+            From which items of a user the test part is scored by a model that reads histories (ease, knn, als, sequence).
         level, replicates, seed
             Confidence level, resamples and seed of the intervals; seed also draws the items of `sampled`.
 
@@ -297,11 +300,11 @@ class Recommender(BaseEstimator):
         Evaluation
             Means over users; `beyond` has coverage, novelty, popularity, popularity_lift and gini.
         """
-        return self._evaluated(metrics, on, valid_unseen, sampled, k, False, replicates, level, seed)
+        return self._evaluated(metrics, on, valid_unseen, sampled, k, False, history, replicates, level, seed)
 
     def evaluate_popularity(self, metrics: Any = ("ndcg@10", "ndcg@20", "recall@20"), *, on: str = "test", k: int = 10) -> Evaluation:
         """Evaluate the baseline that recommends to everybody the most popular unseen items, on the same users."""
-        return self._evaluated(metrics, on, False, None, k, True, 1000, 0.95, 1)
+        return self._evaluated(metrics, on, False, None, k, True, "train+valid", 1000, 0.95, 1)
 
     def _evaluated(
         self, metrics: Any, on: str, valid_unseen: bool, sampled: int | None, k: int, popularity: bool, *intervals: Any
