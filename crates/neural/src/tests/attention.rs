@@ -36,11 +36,11 @@ fn plain(blocks: &[Block], at: &[f64], rows: &[f32], offsets: &[usize]) -> Vec<f
     let size = WIDTH / HEADS;
     let mut out = Vec::new();
     for list in offsets.windows(2) {
-        for i in list[0]..list[1] {
+        for (i, q) in q.iter().enumerate().take(list[1]).skip(list[0]) {
             let mut o = vec![0.0; WIDTH];
             for head in 0..HEADS {
                 let columns = head * size..(head + 1) * size;
-                let dot = |j: usize| columns.clone().map(|c| q[i][c] * k[j][c]).sum::<f64>();
+                let dot = |j: usize| columns.clone().map(|c| q[c] * k[j][c]).sum::<f64>();
                 let p: Vec<f64> = (list[0]..=i).map(|j| (dot(j) / (size as f64).sqrt()).exp()).collect();
                 let total: f64 = p.iter().sum();
                 for c in columns.clone() {

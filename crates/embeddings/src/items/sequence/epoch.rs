@@ -66,7 +66,9 @@ impl Candidates {
             total += range.len() as f64;
             sequences.items[range.clone()].iter().for_each(|&item| frequency[item as usize] += 1.0);
         }
-        frequency.iter_mut().for_each(|count| *count /= f64::max(total, 1.0));
+        for count in &mut frequency {
+            *count /= f64::max(total, 1.0);
+        }
         let numbers: Vec<u32> = (0..items as u32).collect();
         let (place, vectors) = (numbers.clone(), Rows::default());
         Candidates { numbers, place, probabilities: Vec::new(), vectors, frequency }
@@ -213,7 +215,9 @@ fn step(
         network.forward(items, parameters, Some(dropout.of_list(number as u32)), true, shard);
     });
     rows.clear();
-    shards.iter().for_each(|shard| rows.extend_from_slice(&shard.y));
+    for shard in &*shards {
+        rows.extend_from_slice(&shard.y);
+    }
     to_rows.resize(rows.len(), 0.0);
     to_candidates.resize(candidates.numbers.len() * width, 0.0);
     let vectors = if candidates.probabilities.is_empty() {

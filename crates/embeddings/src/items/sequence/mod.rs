@@ -194,7 +194,9 @@ impl ItemModel for Sequence {
         let mut vectors = vec![0.0; users.len() * width];
         for (to, last) in vectors.chunks_exact_mut(width).zip(shard.last_rows(width)) {
             // Nothing is known about a user without history.
-            last.into_iter().for_each(|last| to.copy_from_slice(last));
+            if let Some(last) = last {
+                to.copy_from_slice(last);
+            }
         }
         product(View::new(&vectors, width), View::new(items, width).transposed(), scores, false);
     }

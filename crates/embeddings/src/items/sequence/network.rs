@@ -187,7 +187,9 @@ impl SequenceNetwork {
             to_positions[at * width..][..width].iter_mut().zip(dx).for_each(|(to, dx)| *to += dx);
         }
         let factor = self.factor();
-        dx.iter_mut().for_each(|dx| *dx *= factor);
+        for dx in dx.iter_mut() {
+            *dx *= factor;
+        }
     }
 
     /// What the vector of an item is multiplied by as an input.

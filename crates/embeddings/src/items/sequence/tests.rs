@@ -27,7 +27,9 @@ const SEQUENCES: [&[u32]; 4] = [&[3, 1, 4, 8, 5], &[2], &[6, 3, 0], &[7, 3]];
 
 fn shard(sequences: &[&[u32]]) -> Shard {
     let mut shard = Shard::default();
-    sequences.iter().for_each(|sequence| shard.push(sequence));
+    for sequence in sequences {
+        shard.push(sequence);
+    }
     shard
 }
 
@@ -119,12 +121,8 @@ fn losses_and_their_slopes_equal_the_formula_and_its_differences() {
             };
             let exact = of(&rows, &candidates);
             assert!((value - exact).abs() < 1e-4 * exact, "{loss:?}: {value} {exact}");
-            let by_rows = |moved: &[f32]| of(moved, &candidates);
-            let by_candidates = |moved: &[f32]| of(&rows, moved);
-            let both: [(&Vec<f32>, &Vec<f32>, &dyn Fn(&[f32]) -> f64); 2] =
-                [(&rows, &to_rows, &by_rows), (&candidates, &to_candidates, &by_candidates)];
-            for (values, slopes, of) in both {
-                let mut moved = values.clone();
+            let differ = |values: &[f32], slopes: &[f32], of: &dyn Fn(&[f32]) -> f64| {
+                let mut moved = values.to_vec();
                 for i in 0..values.len() {
                     moved[i] = values[i] + 1e-2;
                     let up = of(&moved);
@@ -134,7 +132,9 @@ fn losses_and_their_slopes_equal_the_formula_and_its_differences() {
                     moved[i] = values[i];
                     assert!((slope - f64::from(slopes[i])).abs() < 1e-5, "{loss:?}: {slope} {}", slopes[i]);
                 }
-            }
+            };
+            differ(&rows, &to_rows, &|moved| of(moved, &candidates));
+            differ(&candidates, &to_candidates, &|moved| of(&rows, moved));
         }
     }
 }
