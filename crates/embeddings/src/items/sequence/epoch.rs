@@ -167,7 +167,7 @@ pub(super) fn fit(
     stream("sequence order").at_step(state.epoch).open().shuffle(&mut order);
     let (dropout, negatives) = (stream("sequence dropout"), stream("sequence negatives"));
     let mut candidates = Candidates::new(items, &sequences);
-    let drawn = model.drawn(items);
+    let drawn = model.drawn(items, choices.pairs());
     let mut terms = Terms::new(model.loss, &[], 0, items);
     let (mut work, mut loss, mut count) = (Work::default(), 0.0, 0);
     let per_epoch = order.len().div_ceil(model.batch) as u64;

@@ -56,7 +56,8 @@ pub(crate) const PARAMS: &[Param] = &[
         name: "negatives",
         default: "auto",
         range: "auto, all or an integer from 1 to 1000000",
-        about: "items drawn for each batch beside those in it, or all; auto: all up to 30,000 items and 1024 of more; for gbce 256",
+        about: "items drawn for each batch beside those in it, or all; auto: all where items times \
+                interactions are at most 10 billion, else 1024; for gbce 256",
     },
     Param {
         name: "batch",
@@ -88,8 +89,9 @@ struct Sequence {
     learning_rate: f64,
 }
 
-/// Items of a catalogue that is compared with as a whole unless `negatives` says otherwise, at most.
-const FEW_ITEMS: usize = 30_000;
+/// Pairs of an interaction and an item that an epoch compares, at most, unless `negatives` says otherwise: about half a minute on a
+/// core for vectors of 64 numbers.
+const PAIRS: u128 = 10_000_000_000;
 
 impl Sequence {
     fn read(spec: &Spec) -> Result<Sequence, ParamError> {
@@ -124,12 +126,12 @@ impl Sequence {
         })
     }
 
-    /// Items drawn for each batch; `None`: all are compared with.
-    fn drawn(&self, items: usize) -> Option<usize> {
+    /// Items drawn for each batch, with so many interactions; `None`: all are compared with.
+    fn drawn(&self, items: usize, interactions: usize) -> Option<usize> {
         let wanted = match (self.negatives, self.loss) {
             (Negatives::Some(count), _) => count,
             (Negatives::Auto, Loss::Gbce) => 256,
-            (Negatives::Auto, Loss::Softmax) if items > FEW_ITEMS => 1024,
+            (Negatives::Auto, Loss::Softmax) if items as u128 * interactions as u128 > PAIRS => 1024,
             (Negatives::All | Negatives::Auto, _) => return None,
         };
         (wanted < items).then_some(wanted)
@@ -152,7 +154,7 @@ impl ItemModel for Sequence {
 
     fn bytes(&self, _: usize, items: usize) -> u64 {
         // The present, the next and the best parameters, their gradient and two moments, and the scores of some rows.
-        let columns = self.drawn(items).map_or(items, |drawn| drawn + self.batch * self.network.length());
+        let columns = self.drawn(items, 0).map_or(items, |drawn| drawn + self.batch * self.network.length());
         4 * (6 * self.size(items) as u64 + loss::rows_at_once(columns) as u64 * columns as u64)
     }
 

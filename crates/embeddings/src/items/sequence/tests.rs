@@ -240,6 +240,19 @@ fn interactions_without_an_order_are_refused_with_the_reason() {
 }
 
 #[test]
+fn large_catalogues_are_compared_with_drawn_items_unless_something_else_is_said() {
+    let drawn = |text: &str, items: usize, interactions: usize| {
+        Sequence::read(&Spec::parse(text).unwrap()).unwrap().drawn(items, interactions)
+    };
+    assert_eq!(drawn("sequence", 12_101, 153_776), None);
+    assert_eq!(drawn("sequence", 26_744, 20_000_000), Some(1024));
+    assert_eq!(drawn("sequence:negatives=all", 26_744, 20_000_000), None);
+    assert_eq!(drawn("sequence:loss=gbce", 12_101, 153_776), Some(256));
+    assert_eq!(drawn("sequence:negatives=77", 100, 5), Some(77));
+    assert_eq!(drawn("sequence:negatives=100", 100, 5), None);
+}
+
+#[test]
 fn moments_of_another_model_are_refused() {
     let choices = histories(&[&[(1, 1.0, 1), (3, 1.0, 0)]]);
     let model = parse("sequence:width=6");
