@@ -722,7 +722,9 @@ fn an_item_model_learns_who_likes_what_and_its_file_gives_the_same_recommendatio
     for model in ITEM_MODELS {
         let recommender = trained(&of_items(model), &data);
         let value = recommender.header().reached.best.unwrap().1;
-        assert!(model == "pop" || value > 0.2, "{model}: {value}");
+        // By chance 0.12. Nine drawn items of 45 say less than all of them.
+        let least = if model.contains("gbce") { 0.14 } else { 0.2 };
+        assert!(model == "pop" || value > least, "{model}: {value}");
         assert_eq!(recommender.header().config.valid_metric(), "ndcg@10");
         recommender.save(&path).unwrap();
         let loaded = Recommender::load(&path).unwrap();
