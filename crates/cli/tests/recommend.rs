@@ -360,7 +360,7 @@ fn given_parts_users_without_history_and_features_are_taken() {
 #[test]
 fn item_models_have_the_same_bytes_on_any_number_of_threads_and_answer_for_old_and_new_users() {
     let shell = shell();
-    for model in ["ease", "knn", "als:width=8", "pop"] {
+    for model in ["ease", "knn", "als:width=8", SEQUENCE, "pop"] {
         for threads in [1, 3] {
             shell.ok(&format!(
                 "{RUN} --objective ndcg@10 --model {model} --threads {threads} -o {threads}.toprank"
@@ -386,6 +386,38 @@ fn item_models_have_the_same_bytes_on_any_number_of_threads_and_answer_for_old_a
     assert!(refused.contains("--refit"), "{refused}");
     let error = shell.fails(2, &format!("{RUN} --model ease --objective song -o no.toprank"));
     assert!(error.contains("a loss of its own"), "{error}");
+}
+
+/// A small one, but of several shards a batch.
+const SEQUENCE: &str = "sequence:width=12:hidden=20:length=9:dropout=0.1:batch=50:learning-rate=0.01";
+
+#[test]
+#[cfg(unix)]
+fn a_sequence_model_has_the_same_bytes_on_any_number_of_threads_and_when_it_is_killed_and_resumed() {
+    let shell = shell();
+    for drawn in ["", ":negatives=40", ":loss=gbce"] {
+        let settings = format!(
+            "--objective ndcg@10 --model {SEQUENCE}{drawn} --epochs 5 --patience 0 --checkpoint-every 0"
+        );
+        for threads in [1, 2, 4] {
+            shell.ok(&format!("{RUN} {settings} --threads {threads} -o {threads}.toprank"));
+        }
+        let whole = shell.bytes("1.toprank");
+        assert!(whole == shell.bytes("2.toprank") && whole == shell.bytes("4.toprank"), "{drawn}");
+        let mut command = format!("{RUN} {settings} -o killed.toprank");
+        for round in 0..3 {
+            shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 1 + round);
+            command = "recommend train --resume killed.toprank --checkpoint-every 0 --quiet".into();
+        }
+        shell.ok("recommend train --resume killed.toprank --quiet");
+        assert!(whole == shell.bytes("killed.toprank"), "{drawn}");
+        shell.remove("killed.toprank");
+    }
+    let error =
+        shell.fails(3, &format!("{} --model {SEQUENCE} -o no.toprank", RUN.replace("leave-last", "random")));
+    assert!(error.contains("order in time is not known"), "{error}");
+    let error = shell.fails(2, &format!("{RUN} --model {SEQUENCE} --recency 3 -o no.toprank"));
+    assert!(error.contains("learns from the order"), "{error}");
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Choices {
     pub labels: Vec<f32>,
     /// The weight of each interaction; empty: all have the same.
     pub weights: Vec<f32>,
+    /// How many of its user's interactions are later than each; empty: their order in time is not known.
+    pub later: Vec<u32>,
 }
 
 impl Choices {
@@ -103,6 +105,26 @@ impl Choices {
         if self.weights.is_empty() { &[] } else { &self.weights[self.range(u)] }
     }
 
+    /// The items of user `u` in the order of time, the first first; equal times in the order of the items. Without an order: ascending.
+    ///
+    /// ```
+    /// use toprank_core::Choices;
+    /// let choices = Choices::from_pairs(1, 9, vec![(0, 2, 1.0), (0, 5, 1.0), (0, 8, 1.0)]);
+    /// let choices = Choices { later: vec![0, 2, 1], ..choices };
+    /// assert_eq!(choices.in_order(0), [5, 8, 2]);
+    /// ```
+    pub fn in_order(&self, u: usize) -> Vec<u32> {
+        let range = self.range(u);
+        let mut order: Vec<(u32, u32)> = match self.later.is_empty() {
+            true => self.of(u).iter().map(|&item| (0, item)).collect(),
+            false => {
+                self.later[range.clone()].iter().copied().zip(self.items[range].iter().copied()).collect()
+            }
+        };
+        order.sort_by_key(|(later, _)| std::cmp::Reverse(*later));
+        order.into_iter().map(|(_, item)| item).collect()
+    }
+
     /// The label of an item for a user; 0 without an interaction.
     pub fn label(&self, u: usize, item: u32) -> f32 {
         self.of(u).binary_search(&item).map_or(0.0, |at| self.labels_of(u)[at])
@@ -132,6 +154,9 @@ impl Choices {
         }
         if !self.weights.is_empty() && self.weights.len() != pairs {
             return wrong("weights", format!("{} values", self.weights.len()), format!("none or {pairs}"));
+        }
+        if !self.later.is_empty() && self.later.len() != pairs {
+            return wrong("later", format!("{} values", self.later.len()), format!("none or {pairs}"));
         }
         if let Some(bad) = self.weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
             return wrong("weights", bad.to_string(), "finite weights ≥ 0".into());
@@ -187,7 +212,9 @@ mod tests {
         assert_eq!(weighed.check(), Ok(()));
         assert_eq!((weighed.weights_of(0), weighed.weights_of(2)), (&[1.0][..], &[0.0, 2.0][..]));
         assert!(good.weights_of(2).is_empty());
-        let negative = Choices { weights: vec![1.0, -1.0, 2.0], ..good };
+        let negative = Choices { weights: vec![1.0, -1.0, 2.0], ..good.clone() };
         assert_eq!(negative.check().unwrap_err().what, "weights");
+        let order = Choices { later: vec![0], ..good };
+        assert_eq!(order.check().unwrap_err().what, "later");
     }
 }

@@ -7,7 +7,8 @@
 //! rows     their rows gathered from the tables; updated by row-sparse Adam
 //! model    rows ─▶ scores of the entries;  ∂loss/∂score ─▶ ∂loss/∂rows, ∂loss/∂weights
 //!          mf · neumf · two-tower (catalog.rs; one file and one page each)
-//! items    the items of a history ─▶ scores of all items: ease · knn · als · pop (items/mod.rs; one file and one page each)
+//! items    the items of a history ─▶ scores of all items: ease · knn · als · sequence · pop (items/mod.rs; one
+//!          module and one page each)
 //! rank     blocks of users × all items ─▶ the best unseen items of each user
 //! pairs    users × a few items of each ─▶ scores, without a look at the other items
 //! ```
@@ -38,7 +39,7 @@ mod tests;
 mod two_tower;
 
 pub use catalog::{MODELS, find, parse};
-pub use items::{ITEM_MODELS, ItemModel, ItemParameters};
+pub use items::{FitState, ITEM_MODELS, ItemModel, ItemParameters};
 pub use items::{check_memory, find as find_item_model, parse as parse_item_model};
 pub use model::{BatchView, EmbeddingKind, EmbeddingModel, Shape, Slopes, Tape};
 pub use pairs::PairScorer;

@@ -56,6 +56,7 @@ mod squash;
 mod tests;
 
 pub use init::{he_uniform, xavier_uniform};
+pub use kernels::{exp, sum};
 pub use network::Network;
 pub use networks::{MODELS, find, parse};
 pub use pass::Pass;

@@ -22,8 +22,9 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Begins a forward pass. `records`: a backward pass follows.
-    pub(crate) fn begin(&mut self, offsets: &[usize], train: Option<Stream>, records: bool) {
+    /// Begins a forward pass over lists whose rows are at these offsets, the first of them 0. `train`: where random numbers come from in
+    /// training. `records`: a backward pass follows.
+    pub fn begin(&mut self, offsets: &[usize], train: Option<Stream>, records: bool) {
         self.offsets.clear();
         self.offsets.extend_from_slice(offsets);
         (self.train, self.records) = (train, records);

@@ -67,6 +67,7 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
         "Where" => {
             Array::meet([x, inputs.get(1)?, inputs.get(2)?], |[holds, a, b]| if holds == 0.0 { b } else { a })
         }
+        "Trilu" => triangle(x, attributes.whole("upper", 1) != 0),
         "MatMul" => x.product(inputs.get(1)?),
         "Concat" => (axis(attributes.whole("axis", -1), x.sizes.len())? == x.sizes.len() - 1)
             .then(|| Array::joined(inputs))?,
@@ -122,6 +123,17 @@ pub(crate) fn apply(operator: &str, inputs: &[&Array], attributes: &Attributes) 
         }
         _ => None,
     }
+}
+
+/// The upper or the lower triangle of each matrix of the last two axes, with its diagonal; the other numbers are 0.
+fn triangle(x: &Array, upper: bool) -> Option<Array> {
+    let [.., rows, columns] = x.sizes[..] else { return None };
+    let kept = |at: usize| {
+        let (row, column) = (at / columns % rows, at % columns);
+        if upper { column >= row } else { column <= row }
+    };
+    let values = x.values.iter().enumerate().map(|(at, x)| if kept(at) { *x } else { 0.0 }).collect();
+    Some(Array { sizes: x.sizes.clone(), values })
 }
 
 /// Numbers of an expanded tensor, at most: sizes come from a file.

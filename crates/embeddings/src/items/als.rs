@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use toprank_core::matrix::{View, product};
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream, vectorised};
 
-use super::{ByItem, ItemModel, ItemParameters, valued};
+use super::{ByItem, FitState, ItemModel, ItemParameters, valued};
 use crate::dots::dot;
 use crate::params::{WIDTH, fresh_rows, uniform, width};
 
@@ -161,7 +161,12 @@ impl ItemModel for Als {
         ItemParameters { numbers: Vec::new(), values: values.into() }
     }
 
-    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError> {
+    fn fit(
+        &self,
+        choices: &Choices,
+        parameters: &mut ItemParameters,
+        _: &mut FitState,
+    ) -> Result<Option<f64>, ModelError> {
         let (d, n) = (self.width, choices.item_count);
         let by_item = ByItem::of(choices);
         let (items, of_items) = parameters.values.split_at_mut(n * d);

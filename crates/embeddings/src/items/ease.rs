@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream, vectorised};
 
 use super::inverse::{BLOCK, negative_inverse};
-use super::{ByItem, ItemModel, ItemParameters, valued};
+use super::{ByItem, FitState, ItemModel, ItemParameters, valued};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param { name: "lambda", default: "200", range: "above 0", about: "strength of the ridge penalty" },
@@ -64,7 +64,12 @@ impl ItemModel for Ease {
         ItemParameters::default()
     }
 
-    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError> {
+    fn fit(
+        &self,
+        choices: &Choices,
+        parameters: &mut ItemParameters,
+        _: &mut FitState,
+    ) -> Result<Option<f64>, ModelError> {
         let n = choices.item_count;
         // Only one matrix at a time.
         parameters.values = Vec::new().into();

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
 
-use super::{ByItem, ItemModel, ItemParameters, valued};
+use super::{ByItem, FitState, ItemModel, ItemParameters, valued};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -90,7 +90,12 @@ impl ItemModel for Neighbours {
         ItemParameters::default()
     }
 
-    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError> {
+    fn fit(
+        &self,
+        choices: &Choices,
+        parameters: &mut ItemParameters,
+        _: &mut FitState,
+    ) -> Result<Option<f64>, ModelError> {
         let (n, by_item) = (choices.item_count, ByItem::of(choices));
         let square = |(_, x): (usize, f32)| f64::from(x) * f64::from(x);
         let norms: Vec<f64> = (0..n).map(|i| by_item.of_item(i).map(square).sum::<f64>().sqrt()).collect();

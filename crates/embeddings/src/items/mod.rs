@@ -14,6 +14,7 @@ mod ease;
 mod inverse;
 mod knn;
 mod pop;
+mod sequence;
 #[cfg(test)]
 mod tests;
 
@@ -30,10 +31,28 @@ pub struct ItemParameters {
     pub values: Table,
 }
 
+/// What fitting in epochs keeps from one epoch to the next beside the parameters. It is in checkpoints, not in model files.
+#[derive(Debug, Default, PartialEq)]
+pub struct FitState {
+    /// Epochs done; the caller counts.
+    pub epoch: u64,
+    /// Where random numbers come from.
+    pub stream: Stream,
+    /// The two moving averages of an optimiser, as long as what it moves; empty before the first epoch.
+    pub moments: [Vec<f32>; 2],
+    /// The step after which each row was last moved.
+    pub last: Vec<u64>,
+}
+
 /// Scores all items from the items of a history. It has no state: what is learned is in [`ItemParameters`].
 pub trait ItemModel: Send + Sync {
     /// True if it is fitted in epochs; false: in one step, in closed form.
     fn is_iterative(&self) -> bool {
+        false
+    }
+
+    /// True if it reads the order of interactions in time ([`Choices::later`]) instead of weights by their age.
+    fn reads_order(&self) -> bool {
         false
     }
 
@@ -43,11 +62,16 @@ pub trait ItemModel: Send + Sync {
     /// The parameters before the first epoch.
     fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters;
 
-    /// Fits one epoch, or all there is; the loss per user, if the model has one. Labels are the values of interactions.
+    /// Fits one epoch, or all there is; the loss per user, or per interaction, if the model has one. Labels are the values of interactions.
     ///
     /// # Errors
     /// If the interactions cannot be fitted.
-    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError>;
+    fn fit(
+        &self,
+        choices: &Choices,
+        parameters: &mut ItemParameters,
+        state: &mut FitState,
+    ) -> Result<Option<f64>, ModelError>;
 
     /// What is wrong with parameters that were read from a file, for this many items.
     ///
@@ -79,6 +103,7 @@ pub static ITEM_MODELS: &[Entry<dyn ItemModel>] = &[
     line!("ease", ease, "EASE: ridge regression of every item on all others, in closed form"),
     line!("knn", knn, "item-based nearest neighbours: cosines with shrinkage"),
     line!("als", als, "implicit ALS: squared loss over all pairs by alternating least squares"),
+    line!("sequence", sequence, "causal self-attention over the items of a history in order (SASRec)"),
     line!("pop", pop, "popularity: how often an item was chosen, the same for everybody"),
 ];
 

@@ -2,7 +2,7 @@
 
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
 
-use super::{ItemModel, ItemParameters};
+use super::{FitState, ItemModel, ItemParameters};
 
 pub(crate) const PARAMS: &[Param] = &[];
 
@@ -24,7 +24,12 @@ impl ItemModel for Popularity {
         ItemParameters::default()
     }
 
-    fn fit(&self, choices: &Choices, parameters: &mut ItemParameters) -> Result<Option<f64>, ModelError> {
+    fn fit(
+        &self,
+        choices: &Choices,
+        parameters: &mut ItemParameters,
+        _: &mut FitState,
+    ) -> Result<Option<f64>, ModelError> {
         let counts: Vec<f32> = choices.popularity().into_iter().map(|count| count as f32).collect();
         parameters.values = counts.into();
         Ok(None)

@@ -15,6 +15,10 @@ fn choices(users: usize, items: usize) -> Choices {
                 pairs.push((item, 1.0 + random.below(3) as f32));
             }
         }
+        // Whatever order.
+        let mut later: Vec<u32> = (0..pairs.len() as u32).collect();
+        random.shuffle(&mut later);
+        choices.later.extend(later);
         choices.push(pairs);
     }
     choices
@@ -40,7 +44,12 @@ fn dense(choices: &Choices) -> Vec<Vec<f64>> {
 fn fitted(name: &str, choices: &Choices, rounds: usize) -> (Box<dyn ItemModel>, ItemParameters, Vec<f64>) {
     let model = parse(name).unwrap();
     let mut parameters = model.start(choices, Stream::new(1, "init"));
-    let losses = (0..rounds).filter_map(|_| model.fit(choices, &mut parameters).unwrap()).collect();
+    let mut state = FitState { stream: Stream::new(1, "fit"), ..FitState::default() };
+    let mut losses = Vec::new();
+    for epoch in 0..rounds as u64 {
+        state.epoch = epoch;
+        losses.extend(model.fit(choices, &mut parameters, &mut state).unwrap());
+    }
     model.check(choices.item_count, &parameters).unwrap();
     (model, parameters, losses)
 }
@@ -52,8 +61,16 @@ fn scores(model: &dyn ItemModel, parameters: &ItemParameters, histories: &Choice
     scores
 }
 
-const ALL: [&str; 6] =
-    ["ease:lambda=3", "ease:lambda=3:dropout=0.4", "knn:neighbours=4", "knn", "als:width=5", "pop"];
+const ALL: [&str; 8] = [
+    "ease:lambda=3",
+    "ease:lambda=3:dropout=0.4",
+    "knn:neighbours=4",
+    "knn",
+    "als:width=5",
+    "pop",
+    "sequence:width=6:heads=2:hidden=5:length=4:batch=40:learning-rate=0.01",
+    "sequence:width=6:blocks=1:hidden=5:loss=gbce:negatives=5:batch=7",
+];
 
 #[test]
 fn ease_solves_the_ridge_regression_of_each_item_on_the_others_and_says_its_loss() {
@@ -115,7 +132,7 @@ fn an_epoch_of_als_leaves_no_slope_of_the_items_and_its_loss_is_the_definition_a
     let (model, before, _) = fitted("als:width=4:unobserved=0.2:lambda=0.05", &choices, 3);
     let mut after = model.start(&choices, Stream::new(1, "init"));
     for _ in 0..4 {
-        model.fit(&choices, &mut after).unwrap();
+        model.fit(&choices, &mut after, &mut FitState::default()).unwrap();
     }
     let x = dense(&choices);
     let (alpha, lambda) = (0.2, 0.05);
@@ -194,7 +211,22 @@ fn every_parameter_of_an_item_model_changes_its_scores() {
         let (model, parameters, _) = fitted(name, &choices, 2);
         scores(&*model, &parameters, &choices)
     };
-    let others = ["lambda=7", "dropout=0.3", "neighbours=3", "shrink=1", "width=6", "unobserved=0.9"];
+    let others = [
+        "lambda=7",
+        "dropout=0.3",
+        "neighbours=3",
+        "shrink=1",
+        "width=6",
+        "unobserved=0.9",
+        "length=2",
+        "blocks=1",
+        "heads=2",
+        "hidden=9",
+        "loss=gbce",
+        "negatives=4",
+        "batch=9",
+        "learning-rate=0.01",
+    ];
     for entry in ITEM_MODELS {
         for param in entry.params {
             let other = others.iter().find(|other| other.starts_with(param.name)).unwrap();
@@ -230,6 +262,7 @@ fn users_and_items_without_interactions_do_no_harm() {
     let mut choices = Choices::of_items(5);
     choices.push([]);
     choices.push([(1, 1.0), (3, 1.0)]);
+    choices.later = vec![1, 0];
     for name in ALL {
         let (model, parameters, _) = fitted(name, &choices, 2);
         assert!(scores(&*model, &parameters, &choices).iter().all(|score| score.is_finite()), "{name}");

@@ -17,6 +17,9 @@ dv_j = Σ_i p_ij do_i     ds_ij = p_ij (do_i·v_j − D_i) / √w     dq_i = Σ_
 Probabilities are computed for a block of items at a time, which stays in the cache, and computed again in the backward pass: no matrix
 of n × n numbers is kept, so memory is linear in the length of a list. Lists have their own lengths: nothing is padded.
 
+A causal layer lets every item attend to itself and to the items before it in its list only: the softmax of row i is over j ≤ i, so what
+comes later changes nothing.
+
 Source: Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin, "Attention is all you need", NIPS 2017; blocks and
 recomputation as in Dao, Fu, Ermon, Rudra, Ré, "FlashAttention: fast and memory-efficient exact attention with IO-awareness",
 NeurIPS 2022.
@@ -44,6 +47,7 @@ const FEWEST: usize = 16;
 pub struct Attention {
     width: usize,
     heads: usize,
+    causal: bool,
 }
 
 impl Attention {
@@ -53,7 +57,13 @@ impl Attention {
     /// If `heads` does not divide `width`.
     pub fn new(width: usize, heads: usize) -> Attention {
         assert!(heads > 0 && width.is_multiple_of(heads), "{heads} heads of {width} numbers");
-        Attention { width, heads }
+        Attention { width, heads, causal: false }
+    }
+
+    /// The same, but an item attends to itself and to the items before it in its list only.
+    #[must_use]
+    pub fn causal(self) -> Attention {
+        Attention { causal: true, ..self }
     }
 
     /// Query, its bias, key, value, its bias, mix, its bias.
@@ -84,7 +94,7 @@ impl Attention {
         (AT_ONCE / length.max(1)).clamp(FEWEST, 256)
     }
 
-    /// Calls `f` for every list, head and block of its items: rows of the list, rows of the block, head.
+    /// Calls `f` for every list, head and block of its items: the rows that some item of the block attends to, rows of the block, head.
     fn blocks_of(&self, pass: &mut Pass, mut f: impl FnMut(Range<usize>, Range<usize>, usize, &mut Pass)) {
         for list in 0..pass.lists() {
             let list = pass.list(list);
@@ -92,11 +102,17 @@ impl Attention {
                 let mut start = list.start;
                 while start < list.end {
                     let end = list.end.min(start + Self::rows_at_once(list.len()));
-                    f(list.clone(), start..end, head, pass);
+                    let attended = if self.causal { list.start..end } else { list.clone() };
+                    f(attended, start..end, head, pass);
                     start = end;
                 }
             }
         }
+    }
+
+    /// How many of the `attended` rows the first row of `items` attends to; each row after it attends to one more.
+    fn first(&self, attended: &Range<usize>, items: &Range<usize>) -> usize {
+        if self.causal { items.start + 1 - attended.start } else { attended.len() }
     }
 
     /// The longest block of probabilities of these lists.
@@ -116,10 +132,14 @@ impl Attention {
 }
 
 vectorised! {
-    /// Softmax of `factor · s` row by row; also writes the logarithms of its sums.
-    fn softmax(s: &mut [f32], factor: f32, logs: &mut [f32]) {
+    /// Softmax of `factor · s` row by row; also writes the logarithms of its sums. It is over `first` numbers of the first row and one
+    /// more of each row after it, up to all of them; probabilities behind these are 0.
+    fn softmax(s: &mut [f32], first: usize, factor: f32, logs: &mut [f32]) {
         let length = s.len() / logs.len();
-        for (s, log) in s.chunks_exact_mut(length).zip(logs) {
+        for ((s, log), count) in s.chunks_exact_mut(length).zip(logs).zip(first..) {
+            let (s, behind) = s.split_at_mut(count.min(length));
+            behind.fill(0.0);
+            let length = s.len();
             let mut lanes = [f32::NEG_INFINITY; 16];
             let mut chunks = s.chunks_exact(16);
             for chunk in &mut chunks {
@@ -143,9 +163,11 @@ vectorised! {
 
 vectorised! {
     /// The same probabilities from the logarithms.
-    fn softmax_again(s: &mut [f32], factor: f32, logs: &[f32]) {
+    fn softmax_again(s: &mut [f32], first: usize, factor: f32, logs: &[f32]) {
         let length = s.len() / logs.len();
-        for (s, log) in s.chunks_exact_mut(length).zip(logs) {
+        for ((s, log), count) in s.chunks_exact_mut(length).zip(logs).zip(first..) {
+            let (s, behind) = s.split_at_mut(count.min(length));
+            behind.fill(0.0);
             for s in s.iter_mut() {
                 *s = exp(*s * factor - log);
             }
@@ -221,7 +243,8 @@ impl Layer for Attention {
                 self.rows(&k, &list).columns(columns.clone()),
             );
             product_into(q, k.transposed(), ViewMut::new(p, list.len()), 1.0, false);
-            softmax(p, self.factor(), &mut logs[head * rows + items.start..head * rows + items.end]);
+            let own = head * rows + items.start..head * rows + items.end;
+            softmax(p, self.first(&list, &items), self.factor(), &mut logs[own]);
             let v = self.rows(&v, &list).columns(columns.clone());
             product_into(
                 View::new(p, list.len()),
@@ -266,7 +289,7 @@ impl Layer for Attention {
             let p = &mut block[..items.len() * list.len()];
             let dp = &mut dblock[..items.len() * list.len()];
             product_into(of(&q, &items), of(&k, &list).transposed(), ViewMut::new(p, list.len()), 1.0, false);
-            softmax_again(p, self.factor(), &logs[own.clone()]);
+            softmax_again(p, self.first(&list, &items), self.factor(), &logs[own.clone()]);
             let to = self.rows_mut(&mut dv, &list).columns(columns.clone());
             product_into(View::new(p, list.len()).transposed(), of(&dout, &items), to, 1.0, true);
             product_into(
@@ -313,6 +336,7 @@ impl Layer for Attention {
         let similarity = graph.node("MatMul", &[&query, &key], &[]);
         let factor = graph.floats(&[1], &[self.factor()]);
         let scaled = graph.node("Mul", &[&similarity, &factor], &[]);
+        let scaled = if self.causal { mask(graph, &scaled) } else { scaled };
         let probabilities = graph.node("Softmax", &[&scaled], &[Attribute::Int("axis", -1)]);
         let attended = graph.node("MatMul", &[&probabilities, &value], &[]);
         let attended = graph.node("Transpose", &[&attended], &[Attribute::Ints("perm", &[1, 0, 2])]);
@@ -320,4 +344,14 @@ impl Layer for Attention {
         let attended = graph.node("Reshape", &[&attended, &shape], &[]);
         graph.linear(&attended, mix, mix_bias)
     }
+}
+
+/// Numbers above the diagonal become so small that their softmax is 0.
+fn mask(graph: &mut Graph, x: &Value) -> Value {
+    let [zero, one, least] = [0.0, 1.0, -1e30].map(|value| graph.floats(&[1], &[value]));
+    let zeros = graph.node("Mul", &[x, &zero], &[]);
+    let ones = graph.node("Add", &[&zeros, &one], &[]);
+    let kept = graph.node("Trilu", &[&ones], &[Attribute::Int("upper", 0)]);
+    let hidden = graph.node("Less", &[&kept, &one], &[]);
+    graph.node("Where", &[&hidden, &least, x], &[])
 }

@@ -1,6 +1,7 @@
 //! What every network promises.
 
 mod architecture;
+mod attention;
 mod gin;
 mod gradients;
 mod layers;

@@ -124,6 +124,11 @@ fn of_items(
             ));
         }
     }
+    if let Some(found) = settings.recency.filter(|half_life| model.reads_order() && *half_life > 0.0) {
+        let expected =
+            format!("omitted: the model {name} learns from the order of interactions how much each counts");
+        return Err(ParamError::new("recency", &found.to_string(), &expected));
+    }
     if model.is_iterative() && settings.refit == Some(true) {
         return Err(no_refit(name));
     }
@@ -141,7 +146,7 @@ fn of_items(
             valid_metric: settings.valid_metric.clone().or(Some(metric)),
             objective: Some(objective),
             algorithm: Some(OWN.into()),
-            recency: settings.recency.or(Some(RECENCY_OF_ITEMS)),
+            recency: settings.recency.or(Some(if model.reads_order() { 0.0 } else { RECENCY_OF_ITEMS })),
             epochs: if model.is_iterative() { settings.epochs } else { Some(1) },
             patience: if model.is_iterative() { settings.patience } else { Some(0) },
             ..settings.clone()

@@ -416,7 +416,8 @@ impl Recommender {
         let mut choices = Choices::of_items(self.data.items.len());
         choices.push(later.iter().map(|(item, _)| (*item, 1.0)));
         let later: Vec<u32> = later.into_iter().map(|(_, later)| later).collect();
-        recency::weighed(choices, &later, self.header.config.recency())
+        let choices = recency::weighed(choices, &later, self.header.config.recency());
+        Choices { later, ..choices }
     }
 
     /// Scores of pairs (user, item), users ascending.
@@ -546,7 +547,7 @@ impl Recommender {
                 offsets: stored.numbers(&format!("{name}.offsets"))?,
                 items: stored.numbers(&format!("{name}.items"))?,
                 labels: stored.f32(&format!("{name}.labels"))?.1,
-                weights: Vec::new(),
+                ..Choices::default()
             };
             part.check().map_err(|error| stored.wrong(error.to_string(), "the pairs of a recommender"))?;
             match part.len() == header.users {

@@ -36,7 +36,7 @@ pub(super) fn fold_in(
         offsets: vec![0, history.len() as u64],
         items: later.iter().map(|(item, _)| *item).collect(),
         labels: vec![1.0; history.len()],
-        weights: Vec::new(),
+        ..Choices::default()
     };
     let later: Vec<u32> = later.into_iter().map(|(_, later)| later).collect();
     let choices = recency::weighed(choices, &later, config.recency());

@@ -208,12 +208,13 @@ impl Interactions {
     /// weighs more if the order in time is known; all pairs of a later part are as recent as each other.
     pub(crate) fn histories(&self, config: &Config, parts: &[&Choices]) -> Choices {
         let feedback = Feedback::of(config);
-        let half_life = if self.later.is_empty() { 0.0 } else { config.recency() };
+        let in_order = !self.later.is_empty();
+        let half_life = if in_order { config.recency() } else { 0.0 };
         let parts: Vec<Choices> = std::iter::once(&self.train)
             .chain(parts.iter().copied())
             .map(|part| labelled(part, feedback))
             .collect();
-        let (mut all, mut weights) = (Choices::of_items(self.items.len()), Vec::new());
+        let (mut all, mut weights, mut later) = (Choices::of_items(self.items.len()), Vec::new(), Vec::new());
         let mut of_user: Vec<(u32, f32, u32)> = Vec::new();
         for u in 0..self.users.len() {
             of_user.clear();
@@ -232,12 +233,15 @@ impl Interactions {
             of_user.sort_unstable_by_key(|(item, _, later)| (*item, *later));
             of_user.dedup_by_key(|(item, ..)| *item);
             all.push(of_user.iter().map(|(item, label, _)| (*item, *label)));
-            if half_life > 0.0 {
-                let later: Vec<u32> = of_user.iter().map(|(.., later)| *later).collect();
-                weights.extend(recency::weights(&later, half_life));
+            if in_order {
+                let first = later.len();
+                later.extend(of_user.iter().map(|(.., later)| *later));
+                if half_life > 0.0 {
+                    weights.extend(recency::weights(&later[first..], half_life));
+                }
             }
         }
-        Choices { weights, ..all }
+        Choices { weights, later, ..all }
     }
 
     /// How many users and items there are, and what is known about them.
@@ -279,6 +283,7 @@ pub(crate) fn labelled(part: &Choices, feedback: Feedback) -> Choices {
         offsets: part.offsets.clone(),
         items: part.items.clone(),
         weights: part.weights.clone(),
+        later: part.later.clone(),
         labels,
     }
 }

@@ -8,7 +8,7 @@ fitted twice: to the training part, which is validated, and then to both parts, 
 use std::sync::Arc;
 
 use toprank_core::{Choices, Stream};
-use toprank_embeddings::{ItemModel, ItemParameters, PairScorer, Ranker, check_memory};
+use toprank_embeddings::{FitState, ItemModel, ItemParameters, PairScorer, Ranker, check_memory};
 
 use super::config::Feedback;
 use super::evaluate::{History, evaluate_part, evaluate_sampled, popular};
@@ -18,12 +18,15 @@ use super::trainer::fingerprint;
 use crate::error::TrainError;
 use crate::fit::settings::Config;
 use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
-use crate::store::container::{Stored, Tensor};
+use crate::store::container::{Stored, Tensor, numbers};
 use crate::store::fingerprint::Fingerprint;
 use crate::store::header::Reached;
 
 const VALUES: &str = "values";
 const BEST: &str = "best.values";
+/// What an optimiser keeps.
+const MOMENTS: [&str; 2] = ["moments.mean", "moments.square"];
+const LAST: &str = "moments.last";
 
 /// An item model in training.
 pub struct ItemTrainer<'a> {
@@ -38,6 +41,7 @@ pub struct ItemTrainer<'a> {
     model: Arc<dyn ItemModel>,
     parameters: Arc<ItemParameters>,
     best: Option<Arc<ItemParameters>>,
+    fit: FitState,
 }
 
 impl<'a> ItemTrainer<'a> {
@@ -52,7 +56,7 @@ impl<'a> ItemTrainer<'a> {
     ) -> Result<ItemTrainer<'a>, TrainError> {
         check_memory(&*model, config.model(), data.users.len(), data.items.len())?;
         let feedback = Feedback::of(config);
-        let learned = labelled(&data.train, feedback);
+        let learned = Choices { later: data.later.clone(), ..labelled(&data.train, feedback) };
         let refits = config.refit() && data.valid.pairs() > 0;
         let epochs = if model.is_iterative() { u64::from(config.epochs()) } else { 1 + u64::from(refits) };
         Ok(ItemTrainer {
@@ -63,6 +67,7 @@ impl<'a> ItemTrainer<'a> {
             held: labelled(&data.valid, feedback),
             parameters: Arc::new(model.start(&learned, Stream::new(config.seed(), "init"))),
             best: None,
+            fit: FitState { stream: Stream::new(config.seed(), "fit"), ..FitState::default() },
             model: model.into(),
             learned,
             data,
@@ -108,7 +113,8 @@ impl TrainingLoop for ItemTrainer<'_> {
             let both = Interactions::union(&[&self.data.train, &self.data.valid]);
             labelled(&both, Feedback::of(&self.common.config))
         });
-        let loss = self.model.fit(both.as_ref().unwrap_or(&self.learned), &mut next)?;
+        self.fit.epoch = self.common.position.total;
+        let loss = self.model.fit(both.as_ref().unwrap_or(&self.learned), &mut next, &mut self.fit)?;
         self.parameters = Arc::new(next);
         Ok(Computed { loss: loss.unwrap_or(0.0), norm: 0.0, without_gradient: 0, keeps_previous: false })
     }
@@ -157,12 +163,24 @@ impl TrainingLoop for ItemTrainer<'_> {
             return Vec::new();
         }
         let best = self.best.iter().map(|best| Tensor::flat(BEST, &*best.values));
-        std::iter::once(Tensor::flat(VALUES, &*self.parameters.values)).chain(best).collect()
+        let mut tensors: Vec<Tensor> =
+            std::iter::once(Tensor::flat(VALUES, &*self.parameters.values)).chain(best).collect();
+        if !self.fit.last.is_empty() {
+            tensors.extend(MOMENTS.iter().zip(&self.fit.moments).map(|(name, m)| Tensor::flat(*name, m)));
+            tensors.push(Tensor::flat(LAST, numbers(&self.fit.last)));
+        }
+        tensors
     }
 
     fn restore(&mut self, stored: &Stored, _: &Position) -> Result<(), TrainError> {
         self.parameters = self.restored(stored, VALUES)?;
         self.best = stored.has(BEST).then(|| self.restored(stored, BEST)).transpose()?;
+        if stored.has(LAST) {
+            self.fit.last = stored.numbers(LAST)?;
+            for (name, moments) in MOMENTS.iter().zip(&mut self.fit.moments) {
+                *moments = stored.f32_counted(name, self.parameters.values.len())?;
+            }
+        }
         Ok(())
     }
 }

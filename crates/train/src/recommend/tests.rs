@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use toprank_core::{Choices, Policy, Stream};
 use toprank_data::{Dataset, ReadOptions, Source, formats};
+use toprank_embeddings::FitState;
 use toprank_metrics::Measure;
 use toprank_objectives::Draws;
 
@@ -70,7 +71,14 @@ fn vectors<'t, 'a>(trainer: &'t Trainer<'a>) -> &'t VectorTrainer<'a> {
     }
 }
 
-const ITEM_MODELS: [&str; 4] = ["ease:lambda=5", "knn:neighbours=9:shrink=2", "als:width=5", "pop"];
+const ITEM_MODELS: [&str; 6] = [
+    "ease:lambda=5",
+    "knn:neighbours=9:shrink=2",
+    "als:width=5",
+    "sequence:width=12:heads=2:hidden=20:length=5:dropout=0.2:batch=20:learning-rate=0.01",
+    "sequence:width=12:blocks=1:hidden=9:dropout=0.1:loss=gbce:negatives=9:batch=20:learning-rate=0.01",
+    "pop",
+];
 
 const MODELS: [&str; 3] =
     ["mf:width=8", "neumf:width=6:layers=8-5:dropout=0.2", "two-tower:width=6:layers=7:out=5"];
@@ -714,7 +722,9 @@ fn an_item_model_learns_who_likes_what_and_its_file_gives_the_same_recommendatio
     for model in ITEM_MODELS {
         let recommender = trained(&of_items(model), &data);
         let value = recommender.header().reached.best.unwrap().1;
-        assert!(model == "pop" || value > 0.2, "{model}: {value}");
+        // By chance 0.12. Nine drawn items of 45 say less than all of them.
+        let least = if model.contains("gbce") { 0.14 } else { 0.2 };
+        assert!(model == "pop" || value > least, "{model}: {value}");
         assert_eq!(recommender.header().config.valid_metric(), "ndcg@10");
         recommender.save(&path).unwrap();
         let loaded = Recommender::load(&path).unwrap();
@@ -769,7 +779,7 @@ fn the_test_part_is_scored_from_the_history_that_is_asked_for_with_recent_intera
     let kind = toprank_embeddings::parse_item_model("ease:lambda=5").unwrap();
     let learned = labelled(&data.train, Feedback::Implicit);
     let mut parameters = kind.start(&learned, Stream::new(1, "init"));
-    kind.fit(&learned, &mut parameters).unwrap();
+    kind.fit(&learned, &mut parameters, &mut FitState::default()).unwrap();
     let weight = |j: usize, i: usize| f64::from(parameters.values[j * items + i]);
     for (parts, with_valid) in [(HistoryParts::Train, false), (HistoryParts::TrainValid, true)] {
         recommender.use_history(parts);
@@ -816,6 +826,9 @@ fn what_an_item_model_does_not_have_is_refused_with_the_reason() {
         let error = refused(settings);
         assert!(error.contains(words), "{error}");
     }
+    let recent = Settings { recency: Some(2.0), ..of_items("sequence") };
+    assert!(refused(recent).contains("learns from the order of interactions"));
+    assert_eq!(of_items("sequence").resolve(TrainerKind::Recommend).unwrap().recency(), 0.0);
     assert!(Settings { epochs: Some(3), ..of_items("als") }.resolve(TrainerKind::Recommend).is_ok());
     let data = data();
     let from = trained(&ease(), &data);
@@ -856,5 +869,34 @@ fn a_refit_is_the_model_of_both_parts_and_its_validation_that_of_the_first() {
         let settings = Settings { refit: Some(true), ..of_items(model) };
         let error = settings.resolve(TrainerKind::Recommend).err().unwrap().to_string();
         assert!(error.contains("is not fitted in closed form"), "{error}");
+    }
+}
+
+#[test]
+fn a_sequence_model_needs_the_order_in_time_and_reads_the_history_in_that_order() {
+    let data = data();
+    let model = "sequence:width=12:hidden=20:dropout=0.2:batch=20:learning-rate=0.01";
+    let settings = Settings { epochs: Some(8), ..of_items(model) };
+    let unordered = Interactions { later: Vec::new(), ..data.clone() };
+    let config = settings.resolve(TrainerKind::Recommend).unwrap();
+    let error = Trainer::new(&config, &unordered).unwrap().run(&mut (), None).unwrap_err().to_string();
+    assert!(error.contains("order in time is not known") && error.contains("leave-last"), "{error}");
+    let recommender = trained(&settings, &data);
+    let items: Vec<&str> = ["i0", "i3", "i1"].to_vec();
+    let backwards: Vec<&str> = items.iter().rev().copied().collect();
+    let [one, other] = [&items, &backwards].map(|history| recommender.top_of_history(history, 40).unwrap());
+    assert_ne!(one, other);
+    // A user of the data is scored as somebody new with the same history.
+    let parts = [&data.train, &data.valid, &data.test];
+    let mut history: Vec<(usize, u32, u32)> = Vec::new();
+    for (number, part) in parts.into_iter().enumerate() {
+        let later = |at: usize| if number == 0 { data.later[at] } else { 0 };
+        history.extend(part.range(7).map(|at| (number, u32::MAX - later(at), part.items[at])));
+    }
+    history.sort_unstable();
+    let names: Vec<&str> = history.iter().map(|(.., item)| data.items.get(*item as usize)).collect();
+    let (known, new) = (recommender.top("u7", 5).unwrap(), recommender.top_of_history(&names, 5).unwrap());
+    for (known, new) in known.items.iter().zip(&new.items) {
+        assert!(known.item == new.item && (known.score - new.score).abs() < 1e-5, "{known:?} {new:?}");
     }
 }
