@@ -243,7 +243,9 @@ impl Recommender {
         let part = if on_test { Part::Test } else { Part::Valid };
         let known = [HistoryParts::Train, HistoryParts::TrainValid];
         let Some(history) = known.into_iter().find(|parts| parts.name() == history) else {
-            return Err(refused(format!("history: found {history:?}, expected \"train\" or \"train+valid\"")));
+            return Err(refused(format!(
+                "history: found {history:?}, expected \"train\" or \"train+valid\""
+            )));
         };
         let mut model = self.0.clone();
         model.use_history(history);
