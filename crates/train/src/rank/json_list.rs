@@ -52,7 +52,14 @@ impl Refused {
     /// What the parser says of a text.
     pub fn by_parser(error: &serde_json::Error, expected: impl Into<String>) -> Refused {
         // A line of the input is the first line for the parser.
-        let found = error.to_string().replace(" at line 1 column ", " at column ");
+        let mut found = error.to_string().replace(" at line 1 column ", " at column ");
+        // The parser quotes what it found, which may be long; the place stands at the end.
+        let cut = |text: &str, chars: usize| text.char_indices().nth(chars).map(|(at, _)| at);
+        if let Some(start) = cut(&found, 4 * SHOWN) {
+            let length = found.chars().count();
+            let end = cut(&found, length.saturating_sub(SHOWN).max(4 * SHOWN)).unwrap_or(start);
+            found = format!("{}…{}", &found[..start], &found[end..]);
+        }
         Refused { malformed: error.is_syntax() || error.is_eof(), ..Refused::new(found, expected) }
     }
 }
@@ -567,6 +574,8 @@ mod tests {
         assert!(refused("{").ends_with("true") && refused("[]").ends_with("false"));
         let long = refused(&format!("{{\"features\": [[\"{}\", 1]]}}", "é".repeat(1 << 20)));
         assert!(long.len() < 300, "{} bytes", long.len());
+        let quoted = refused(&format!("{{\"features\": \"{}\"}}", "é".repeat(1 << 20)));
+        assert!(quoted.len() < 1000 && quoted.contains("expected a list of rows at column"), "{quoted}");
         let deep = refused(&format!("{{\"id\": {}", "[".repeat(1 << 20)));
         assert!(deep.contains("recursion limit"), "{deep}");
         let id = refused(&format!("{{\"id\": \"{}\", \"features\": []}}", "x".repeat(1 << 17)));
@@ -579,6 +588,14 @@ mod tests {
         assert_eq!(reader().at_most(200).read(text.as_bytes()).unwrap().values.len(), 200);
         let refused = reader().at_most(199).read(text.as_bytes()).unwrap_err();
         assert_eq!((refused.found.as_str(), refused.malformed), ("more than 199 numbers", false));
+    }
+
+    #[test]
+    fn seeds_of_the_fuzz_target_are_lists_or_refused() {
+        let reader = ListReader::new(&["a".to_string(), "b".to_string(), "c".to_string()], 3).at_most(4096);
+        let seeds = toprank_testkit::fuzz::seeds("json_list");
+        let read = seeds.iter().filter(|(_, bytes)| reader.read(bytes).is_ok()).count();
+        assert!(read >= 2 && read < seeds.len(), "{read} of {}", seeds.len());
     }
 
     #[test]
