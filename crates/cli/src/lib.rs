@@ -43,6 +43,11 @@ mod report;
 mod report;
 mod retrieve;
 mod rules;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "no_serve.rs"]
+mod serve;
 mod split;
 mod table;
 mod terminal;
@@ -125,7 +130,7 @@ commands! {
     "Train":
         Train(Box<train::Train>);
         Tune(tune::Tune);
-        Predict(predict::Predict);
+        Predict(predict::Predict), Serve(serve::Serve) = "Score data with a model; answer requests over HTTP with models";
         Explain(explain::Explain);
         Export(export::Export), Import(export::Import)
             = "Export a model to LightGBM, RankLib, Solr, ONNX and more, or import one";

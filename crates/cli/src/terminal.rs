@@ -4,11 +4,11 @@
 //! characters that turn the direction of a text are shown as escapes, also where the output is a file or a pipe.
 
 use std::cell::RefCell;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::Write as _;
 
 use serde::Serialize;
-use toprank::core::text::{is_unsafe, visible_lines};
+use toprank::core::text::{visible_json, visible_lines};
 
 use crate::Common;
 use crate::failure::Failure;
@@ -41,24 +41,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a JSON value, indented, with a newline.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&(json_text(&serde_json::to_string_pretty(value).map_err(Failure::failed)?) + "\n"))
-}
-
-/// JSON text in which characters that are unsafe to show are written as `\u…`, so that any parser reads the same strings.
-pub fn json_text(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        // Line breaks of JSON are its layout; inside of strings they are escaped already.
-        if c == '\n' || !is_unsafe(c) {
-            out.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\\u{unit:04x}");
-        }
-    }
-    out
+    print(&(visible_json(&serde_json::to_string_pretty(value).map_err(Failure::failed)?) + "\n"))
 }
 
 /// Prints a line on standard error. A full disk or a closed terminal there is no reason to give up the work.
@@ -76,11 +59,12 @@ pub fn note(common: &Common, words: impl fmt::Display) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toprank::core::text::is_unsafe;
 
     #[test]
     fn json_that_is_safe_to_show_means_the_same() {
         let value = serde_json::json!({"a\u{202e}b": "\u{1b}[2J\u{9b}\u{e0041}\n", "c": [1, "東"]});
-        let text = json_text(&serde_json::to_string_pretty(&value).unwrap());
+        let text = visible_json(&serde_json::to_string_pretty(&value).unwrap());
         assert!(!text.contains(|c| c != '\n' && is_unsafe(c)), "{text:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }

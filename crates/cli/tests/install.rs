@@ -21,6 +21,7 @@ fn the_version_names_commit_and_features() {
         ("neural", cfg!(feature = "neural")),
         ("parquet", cfg!(feature = "parquet")),
         ("plots", cfg!(feature = "plots")),
+        ("serve", cfg!(feature = "serve")),
     ] {
         assert_eq!(features.split(", ").any(|feature| feature == name), is_there, "{text}");
     }

@@ -40,6 +40,26 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && is_unsafe(c))
 }
 
+/// JSON text in which characters that are unsafe to show are written as `\u…`, so that any parser reads the same strings. Line breaks
+/// stay: they are the layout of the text, those inside of strings are escaped already.
+///
+/// ```
+/// assert_eq!(toprank_core::text::visible_json("[\"a\u{202e}b\"]\n"), "[\"a\\u202eb\"]\n");
+/// ```
+pub fn visible_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == '\n' || !is_unsafe(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            out.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    out
+}
+
 fn escaped(text: &str, escape: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&escape) {
         return Cow::Borrowed(text);

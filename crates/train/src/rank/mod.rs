@@ -22,6 +22,7 @@ mod first_scores;
 pub mod folds;
 pub(crate) mod graph_model;
 pub mod job;
+pub mod json_list;
 pub mod models;
 pub(crate) mod position_bias;
 pub mod predict;
