@@ -1,7 +1,7 @@
 /*!
 Workers that compute one result together, each with a part of the data.
 
-A [`Collective`] moves whole numbers and bytes, and never adds floats: sums of whole numbers depend neither on how many workers there
+A [`Collective`] moves integers and bytes, and never adds floats: sums of integers depend neither on how many workers there
 are nor on the order in which they are added up, so whatever library carries them, the result is the same to the bit. All workers
 make the same calls in the same order. If one of them ends early, the calls of the others are errors; no call waits for ever.
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 /// Characters of a text in a plot.
-const LONGEST_TEXT: usize = 1000;
+const LONGEST_TEXT: usize = 10_000;
 
 /// The value of an attribute.
 #[derive(Clone, Copy, Debug)]

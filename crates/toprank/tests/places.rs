@@ -38,8 +38,20 @@ const CHANGELOG: &str = "CHANGELOG.md";
 
 /// Folders of tests, benchmarks, fuzz targets, examples and what is built; the portfolio of `--model auto`, which a new model joins only if
 /// that measures well.
-const FOLDERS_NOT_COUNTED: [&str; 10] =
-    [".git", "target", "tests", "golden", "bench", "fuzz", "testkit", "examples", "__pycache__", "auto"];
+const FOLDERS_NOT_COUNTED: [&str; 12] = [
+    ".git",
+    "target",
+    "tests",
+    "golden",
+    "bench",
+    "fuzz",
+    "testkit",
+    "examples",
+    "__pycache__",
+    "auto",
+    "tutorials",
+    "how-to",
+];
 
 /// Files of tests; the guide, whose table is checked here; the bibliography, which belongs to the papers; stubs that a developer has
 /// written for an editor, which git ignores.

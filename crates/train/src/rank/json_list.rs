@@ -577,7 +577,7 @@ mod tests {
         let quoted = refused(&format!("{{\"features\": \"{}\"}}", "é".repeat(1 << 20)));
         assert!(quoted.len() < 1000 && quoted.contains("expected a list of rows at column"), "{quoted}");
         let deep = refused(&format!("{{\"id\": {}", "[".repeat(1 << 20)));
-        assert!(deep.contains("recursion limit"), "{deep}");
+        assert!(deep.starts_with("EOF while parsing a list"), "no depth is too much: {deep}");
         let id = refused(&format!("{{\"id\": \"{}\", \"features\": []}}", "x".repeat(1 << 17)));
         assert!(id.starts_with("an id of 131074 bytes; at most 65536"), "{id}");
     }

@@ -14,8 +14,8 @@ leaf values: from the gradients of the leaf's rows, in much finer units than tho
 Columns are distributed over threads in groups of 8: a thread builds the histograms of its columns, searches their best
 splits while they are in its cache, subtracts them from the parent's and searches again. Nothing is added across threads.
 
-With several workers each has a part of the rows. Their histograms, numbers of rows and sums of leaves are added up, whole numbers
-all of them; then every worker searches the same histograms and splits its own rows. The tree is that of one worker with all rows,
+With several workers each has a part of the rows. Their histograms, numbers of rows and sums of leaves are added up, integers all
+of them; then every worker searches the same histograms and splits its own rows. The tree is that of one worker with all rows,
 to the bit.
 
 Histograms hold no numbers of rows. The minimum rows per leaf are checked for the best split by counting, which ends as soon
