@@ -1,8 +1,9 @@
 //! Evaluates an objective over the lists of a batch: parallel over lists, the same bytes at any number of threads.
 
 use std::cell::Cell;
+use std::ops::Range;
 
-use toprank_core::{List, Lists, Stream, ordered_sum};
+use toprank_core::{Collective, List, Lists, Stream, ordered_sum};
 
 use crate::goal::{Goal, GoalError};
 use crate::objective::{Input, Out};
@@ -146,6 +147,17 @@ impl Draws {
     }
 }
 
+/// The lists of one of several workers, who all have the same batch of whole lists.
+#[derive(Clone, Debug)]
+pub struct Among<'a> {
+    /// All workers.
+    pub workers: &'a dyn Collective,
+    /// The lists that it computes. A list may be computed by several workers: each needs the gradient of other items of it.
+    pub computes: Range<usize>,
+    /// The lists among them whose losses and state are those that this worker computes. Worker after worker they make up all lists.
+    pub owns: Range<usize>,
+}
+
 /// How many lists contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListCounts {
@@ -192,6 +204,7 @@ pub(crate) fn step(
     batch: &Batch,
     state: &mut State,
     out: &mut Gradients,
+    among: Option<&Among>,
 ) -> Result<(), GoalError> {
     let lists = batch.lists;
     match (batch.draws, batch.drawn_labels) {
@@ -256,21 +269,56 @@ pub(crate) fn step(
         Reduction::Sum => 1.0,
         Reduction::Mean => part.total_weight(),
     };
-    let slices = Slices {
-        gradient: &mut out.gradient,
-        hessian: out.want_hessian.then_some(out.hessian.as_mut_slice()),
-        previous: with_previous.then_some(out.gradient_previous.as_mut_slice()),
-        losses: &mut out.losses,
-        // The state of a part starts with its first list.
-        state: &mut values[if count == 0 { 0 } else { layout.block(part.list_at(0)).start }..],
+    let mine = among.map_or(0..count, |among| among.computes.clone());
+    let own_entries = match among {
+        Some(_) => part.start(mine.start)..part.start(mine.end),
+        None => 0..entries,
     };
-    part.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 })?;
+    let slices = Slices {
+        gradient: &mut out.gradient[own_entries.clone()],
+        hessian: out.want_hessian.then(|| &mut out.hessian[own_entries.clone()]),
+        previous: with_previous.then(|| &mut out.gradient_previous[own_entries]),
+        losses: &mut out.losses[mine.clone()],
+        // The state of a part starts with its first list.
+        state: &mut values[if mine.is_empty() { 0 } else { layout.block(part.list_at(mine.start)).start }..],
+    };
+    let own = Part { first: mine.start, count: mine.len(), ..part };
+    own.run(slices, if weight > 0.0 { 1.0 / weight } else { 0.0 })?;
+    if let Some(among) = among {
+        exchange(among, &mut out.losses, layout, values)?;
+    }
 
     let used = out.losses.iter().filter(|loss| !loss.is_nan()).count();
     out.counts = ListCounts { all: count, used, idle: count - used };
     out.losses.iter_mut().filter(|loss| loss.is_nan()).for_each(|loss| *loss = 0.0);
     out.loss = if weight > 0.0 { part.weighted_losses(&out.losses) / weight } else { 0.0 };
     if out.loss.is_finite() { Ok(()) } else { Err(part.bad_sum(&out.losses)) }
+}
+
+/// Gives every worker the losses and the state of the lists that others own.
+fn exchange(among: &Among, losses: &mut [f64], layout: &Shape, values: &mut [f64]) -> Result<(), GoalError> {
+    let owns = among.owns.clone();
+    let state = match (owns.is_empty(), layout.is_stateless()) {
+        (false, false) => layout.block(owns.start).start..layout.block(owns.end - 1).end,
+        _ => 0..0,
+    };
+    let own = losses[owns].iter().chain(&values[state]);
+    let own: Vec<u8> = std::iter::once((among.owns.len() as u64).to_le_bytes())
+        .chain(own.map(|value| value.to_bits().to_le_bytes()))
+        .flatten()
+        .collect();
+    let (mut list, mut place) = (0, 0);
+    for bytes in among.workers.gather(&own)? {
+        let words = bytes.as_chunks::<8>().0;
+        let Some((count, words)) = words.split_first() else { continue };
+        let count = usize::try_from(u64::from_le_bytes(*count)).unwrap_or(usize::MAX).min(words.len());
+        let (of_lists, of_state) = words.split_at(count);
+        let bits = |word: &[u8; 8]| f64::from_bits(u64::from_le_bytes(*word));
+        losses.iter_mut().skip(list).zip(of_lists).for_each(|(loss, word)| *loss = bits(word));
+        values.iter_mut().skip(place).zip(of_state).for_each(|(value, word)| *value = bits(word));
+        (list, place) = (list + of_lists.len(), place + of_state.len());
+    }
+    Ok(())
 }
 
 toprank_core::vectorised! {

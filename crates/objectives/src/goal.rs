@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use toprank_core::collective::CollectiveError;
 use toprank_core::{Choices, Entry, Gain, List, Lists, ListsError, ParamError, Policy, Spec, catalog};
 use toprank_metrics::MAX_EXP2_LABEL;
 
 use crate::catalog::{Listing, alias, find, names};
 use crate::compositional::tracker::{LIST_RATE, RATE};
-use crate::driver::{Batch, Gradients};
+use crate::driver::{Among, Batch, Gradients};
 use crate::objective::{Input, Objective, Out};
 use crate::own;
 use crate::params::GAIN;
@@ -319,7 +320,26 @@ impl Goal {
     /// ([`GoalError::NotFinite`]), these lists have the state that they had before and all others have taken the step; after any
     /// other error the whole state is as it was.
     pub fn step(&self, batch: &Batch, state: &mut State, out: &mut Gradients) -> Result<(), GoalError> {
-        crate::driver::step(self, batch, state, out)
+        crate::driver::step(self, batch, state, out, None)
+    }
+
+    /// The same as one of several workers, who all have the same batch of whole lists and the same state: each computes the gradient
+    /// of some lists, and all have the loss and the state of all of them in the end. The gradient of other lists is 0.
+    ///
+    /// # Errors
+    /// As for [`Goal::step`], or if a worker has ended.
+    ///
+    /// # Panics
+    /// If there are no such lists, or items are drawn.
+    pub fn step_among(
+        &self,
+        among: &Among,
+        batch: &Batch,
+        state: &mut State,
+        out: &mut Gradients,
+    ) -> Result<(), GoalError> {
+        assert!(batch.draws.is_none(), "whole lists");
+        crate::driver::step(self, batch, state, out, Some(among))
     }
 
     /// Loss and gradient of one whole list, without state: for exploration and tests.
@@ -432,6 +452,9 @@ pub enum GoalError {
     /// Lists with inconsistent columns.
     #[error(transparent)]
     Lists(#[from] ListsError),
+    /// A worker has ended.
+    #[error(transparent)]
+    Worker(#[from] CollectiveError),
     /// A saved state of another objective or data set.
     #[error(transparent)]
     State(#[from] StateError),

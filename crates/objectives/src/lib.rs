@@ -44,7 +44,7 @@ mod state;
 mod work;
 
 pub use catalog::{ALIASES, Listing, OBJECTIVES, find, names};
-pub use driver::{Batch, Draws, Gradients, ListCounts, Reduction};
+pub use driver::{Among, Batch, Draws, Gradients, ListCounts, Reduction};
 pub use goal::{DrawRates, Goal, GoalError};
 pub use objective::{Hessian, Input, Needs, Objective, Out};
 pub use own::register;

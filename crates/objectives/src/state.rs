@@ -86,6 +86,11 @@ impl Shape {
         self.classes.as_ref().map_or(q, |classes| classes[q] as usize)
     }
 
+    /// True if no list has a number.
+    pub fn is_stateless(&self) -> bool {
+        self.columns.is_empty()
+    }
+
     /// The numbers of list `q`.
     pub fn block(&self, q: usize) -> std::ops::Range<usize> {
         let b = self.block_number(q);

@@ -1,5 +1,6 @@
 //! What can go wrong in training.
 
+use toprank_core::collective::CollectiveError;
 use toprank_core::{ModelError, ParamError};
 use toprank_data::ReadError;
 use toprank_embeddings::TableError;
@@ -73,6 +74,24 @@ pub enum TrainError {
         file: String,
         /// What is not finite.
         found: String,
+    },
+    /// A worker ended before the run was over, or cannot be reached.
+    #[error("{0}; resume the run with any number of workers")]
+    Worker(#[from] CollectiveError),
+    /// Workers that were not given the same.
+    #[error(
+        "worker {worker} has {what} {found}, expected {expected}, as worker 0 has: start all workers with the same version, \
+         settings and data"
+    )]
+    WorkersDiffer {
+        /// The first worker that differs from worker 0.
+        worker: usize,
+        /// What differs.
+        what: String,
+        /// What that worker has.
+        found: String,
+        /// What worker 0 has.
+        expected: String,
     },
     /// Another process writes the same file.
     #[error(

@@ -31,3 +31,4 @@ pub(crate) mod stages;
 pub mod training_loop;
 pub mod tune;
 pub(crate) mod warm_start;
+pub mod workers;

@@ -170,8 +170,20 @@ pub(crate) fn resume_and_run(
     checkpoints: Option<Checkpoints>,
     callbacks: &mut dyn Callbacks,
 ) -> Result<Outcome, TrainError> {
-    if let Some(path) = resume {
-        training.load_checkpoint(path)?;
+    let workers = training.state().workers.clone();
+    if workers.is_alone() {
+        if let Some(path) = resume {
+            training.load_checkpoint(path)?;
+        }
+    } else {
+        // The first worker has the file.
+        let name = resume.map_or("the checkpoint".into(), |path| path.display().to_string());
+        let own =
+            resume.map_or(Ok(Vec::new()), std::fs::read).map_err(|error| ReadError::io(&name, &error))?;
+        let bytes = workers.of_first(own)?;
+        if !bytes.is_empty() {
+            training.load_checkpoint_bytes(&name, bytes)?;
+        }
     }
     let (step, steps) = (training.steps_done(), training.steps());
     callbacks.start(&Start { part, step, steps, records: training.records() });
@@ -203,6 +215,7 @@ pub(crate) fn run_to_end<T: TrainingLoop + ?Sized>(
         }
         Ok(outcome) => Ok(outcome),
         Err(error) => {
+            let error = training.state().workers.explain(error);
             let (true, Some(files)) = (is_final(&error), files) else { return Err(error) };
             if let Some((value, epoch)) = training.best() {
                 save_best(training)?;

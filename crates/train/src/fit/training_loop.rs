@@ -23,6 +23,7 @@ use toprank_objectives::GoalError;
 use super::curve::Record;
 use super::settings::Config;
 use super::stages::continues_after_warm_up;
+use super::workers::Workers;
 use crate::error::TrainError;
 use crate::store::checkpoint;
 use crate::store::container::{Stored, Tensor};
@@ -208,6 +209,8 @@ pub struct LoopState {
     pub(crate) epoch_limit: Option<u32>,
     /// What it was made of beside the data that the trainer sees: names, the model to warm-start from.
     pub(crate) more_inputs: Fingerprint,
+    /// All workers of the run.
+    pub(crate) workers: Workers,
     /// The fingerprint of everything; a large data set is read once for it.
     inputs: OnceLock<Fingerprint>,
 }
@@ -222,6 +225,7 @@ impl LoopState {
             epoch_limit: None,
             config: config.clone(),
             more_inputs: Fingerprint::default(),
+            workers: Workers::default(),
             inputs: OnceLock::new(),
         })
     }
@@ -454,7 +458,8 @@ pub trait TrainingLoop {
         };
         (position.loss, position.norm, position.without_gradient) = (0.0, 0.0, 0);
         callbacks.epoch(&record);
-        let asked = callbacks.enough();
+        let asked = self.state().workers.any(callbacks.enough())?;
+        let position = &mut self.state_mut().position;
         position.records.push(record);
         let over = position.step >= stage.steps;
         let epoch = before + position.records.len() as u32;
@@ -503,7 +508,7 @@ pub trait TrainingLoop {
                 metric: records.iter().rev().find_map(|record| *record.metrics.first()?),
                 learning_rate,
             });
-            let stop = callbacks.stop() && !self.finished();
+            let stop = self.state().workers.any(callbacks.stop())? && !self.finished();
             due(&|to| self.save_checkpoint(to.path, to.origin), stop)?;
             if stop {
                 return Ok(Outcome::Interrupted);
@@ -572,16 +577,31 @@ pub trait TrainingLoop {
     /// # Errors
     /// If it is of another run, or damaged.
     fn load_checkpoint(&mut self, path: &Path) -> Result<(), TrainError> {
-        let (stored, about) = checkpoint::load(path)?;
-        about.check_config(&stored, self.config())?;
-        // A run that was announced and has not begun.
-        if stored.is_empty() {
-            return Ok(());
-        }
-        about.check_inputs(&stored, self.inputs())?;
-        self.check_position(&stored, &about.position)?;
-        self.restore(&stored, &about.position)?;
-        self.state_mut().position = about.position;
-        Ok(())
+        take_over(self, checkpoint::load(path)?)
     }
+
+    /// The same from a checkpoint that the first worker of several has read, under the name of its file.
+    ///
+    /// # Errors
+    /// As for [`TrainingLoop::load_checkpoint`].
+    fn load_checkpoint_bytes(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), TrainError> {
+        take_over(self, checkpoint::load_bytes(name, bytes)?)
+    }
+}
+
+/// Takes over what a checkpoint holds.
+fn take_over<T: TrainingLoop + ?Sized>(
+    training: &mut T,
+    (stored, about): (Stored, checkpoint::About),
+) -> Result<(), TrainError> {
+    about.check_config(&stored, training.config())?;
+    // A run that was announced and has not begun.
+    if stored.is_empty() {
+        return Ok(());
+    }
+    about.check_inputs(&stored, training.inputs())?;
+    training.check_position(&stored, &about.position)?;
+    training.restore(&stored, &about.position)?;
+    training.state_mut().position = about.position;
+    Ok(())
 }

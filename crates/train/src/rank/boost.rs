@@ -29,12 +29,13 @@ assert!(scores[2] > scores[1] && scores[1] > scores[0]);
 */
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
-use toprank_core::{Features, Lists, ParamError, Stream, ordered_sum};
+use toprank_core::{Lists, ParamError, Stream, ordered_sum};
 use toprank_metrics::evaluate;
-use toprank_objectives::{Batch, Goal, Gradients, Reduction};
-use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest};
+use toprank_objectives::{Among, Batch, Goal, Gradients, Reduction};
+use toprank_trees::{Binned, Bins, Booster, Boosting, Ensemble, Forest, Sampling};
 
 use super::classes::{log_frequencies, rows_as_lists};
 use super::collapse;
@@ -45,44 +46,66 @@ use crate::error::TrainError;
 use crate::fit::engine::{Examples, trusted};
 use crate::fit::settings::Config;
 use crate::fit::training_loop::{Computed, LoopState, Position, Rounds, TrainingLoop, accessors};
+use crate::fit::workers::{Share, Workers, gather_floats};
 use crate::store::container::{Stored, Tensor};
 use crate::store::fingerprint::{self, Fingerprint, Input};
 
-/// Training and validation data in bins.
+/// Training and validation data in bins: the rows of this worker.
 pub struct Binning {
-    train: Binned,
-    valid: Option<Binned>,
+    train: Rows,
+    valid: Option<Rows>,
+}
+
+/// The rows of this worker, in bins, and where they stand.
+struct Rows {
+    binned: Binned,
+    share: Share,
+    /// Where its lists end, for sampling by list; empty: every row counts as a list.
+    offsets: Vec<u64>,
 }
 
 impl Binning {
     /// Bins of `train`, and what they make of `valid`. `categorical` says which features hold categories; empty: none.
     pub fn new(
         forest: &Forest,
-        train: &dyn Features,
-        valid: Option<&dyn Features>,
+        train: Examples,
+        valid: Option<Examples>,
         categorical: &[bool],
+        workers: &Workers,
     ) -> Result<Binning, TrainError> {
-        let bins = Bins::fit(train, categorical, &forest.bins)?;
-        let apply = |features: &dyn Features| {
-            let binned = bins.apply(features)?;
-            trusted(features)?;
-            Ok::<Binned, TrainError>(binned)
+        // What is sampled by list must be with one worker.
+        let by_list = matches!(forest.boosting.sampling, Sampling::Lists { .. } | Sampling::Goss { .. });
+        let share = workers.share(train.lists, train.features.rows(), by_list);
+        let bins = Bins::fit_among(workers, &share.of(train), categorical, &forest.bins)?;
+        let apply = |examples: Examples, share: Share| {
+            let binned = bins.apply(&share.of(examples))?;
+            trusted(examples.features)?;
+            let offsets = offsets(examples.lists, &share);
+            Ok::<Rows, TrainError>(Rows { binned, share, offsets })
         };
-        Ok(Binning { train: apply(train)?, valid: valid.map(apply).transpose()? })
+        let valid = valid.map(|valid| apply(valid, workers.share(valid.lists, valid.features.rows(), false)));
+        Ok(Binning { train: apply(train, share)?, valid: valid.transpose()? })
     }
 }
 
 /// The lists of validation, and their scores so far.
 struct Watched<'a> {
     examples: Examples<'a>,
-    data: &'a Binned,
-    /// Of every row, by all trees.
+    data: &'a Rows,
+    /// Of every row of this worker, by all trees.
     scores: Vec<f64>,
+    /// Of the rows of all workers; empty: there is one worker.
+    all: Vec<f64>,
     /// Of every row, by the trees of the best round; empty: not measured.
     best: Vec<f64>,
 }
 
 impl Watched<'_> {
+    /// The scores of all rows, as measured last.
+    fn of_rows(&self) -> &[f64] {
+        if self.all.is_empty() { &self.scores } else { &self.all }
+    }
+
     /// The score of every entry, from those of every row.
     fn of_entries<'s>(&self, scores: impl Into<Cow<'s, [f64]>>, outputs: usize) -> Cow<'s, [f64]> {
         let (lists, scores) = (self.examples.lists, scores.into());
@@ -101,7 +124,10 @@ pub struct Boost<'a> {
     booster: Booster<'a>,
     /// How trees grow, for a booster that is resumed.
     boosting: Boosting,
-    data: &'a Binned,
+    data: &'a Rows,
+    workers: &'a Workers,
+    /// Scores of the rows of all workers, where there are several.
+    all_scores: Vec<f64>,
     /// What positions add, where the data have them.
     places: Option<Learned>,
     /// Rounds of the trees it was warm-started from.
@@ -118,6 +144,8 @@ pub struct Start<'a> {
     pub from: Ensemble,
     /// The position at which each row was shown, where clicks are to be corrected for it.
     pub positions: Option<&'a [u32]>,
+    /// All workers, who have divided the rows as `Binning` has them.
+    pub workers: &'a Workers,
 }
 
 impl<'a> Boost<'a> {
@@ -125,7 +153,7 @@ impl<'a> Boost<'a> {
     pub fn new(
         config: &Config,
         forest: Forest,
-        start: Start,
+        start: Start<'a>,
         binning: &'a Binning,
         train: Examples<'a>,
         valid: Option<Examples<'a>>,
@@ -137,13 +165,12 @@ impl<'a> Boost<'a> {
             }
         }
         let width = train.features.width();
-        let Start { goal, from, positions } = start;
+        let Start { goal, from, positions, workers } = start;
         let (bias_l2, averaged) = (forest.bias_l2, forest.forest);
         let boosting = boosting(config, forest, width)?;
         let before = from.rounds();
-        let scores = from.score(train.features)?;
         let data = &binning.train;
-        let booster = Booster::resume(data, offsets(train.lists), boosting.clone(), from, scores)?;
+        let booster = data.booster(workers, train, boosting.clone(), from)?;
         let mut boost = Boost {
             rounds: Rounds { steps: u64::from(config.epochs()), learning_rate: config.learning_rate() },
             common,
@@ -154,6 +181,8 @@ impl<'a> Boost<'a> {
             booster,
             boosting,
             data,
+            workers,
+            all_scores: Vec::new(),
             before,
             unmoved: None,
         };
@@ -167,8 +196,8 @@ impl<'a> Boost<'a> {
         boost.derivatives.find_scale(&boost.booster.ensemble().base)?;
         boost.unmoved = averaged.then(|| boost.booster.ensemble().base.repeat(train.features.rows()));
         if let (Some(examples), Some(data)) = (valid, &binning.valid) {
-            let scores = boost.booster.ensemble().score(examples.features)?;
-            boost.valid = Some(Watched { examples, data, scores, best: Vec::new() });
+            let scores = data.scores(boost.booster.ensemble(), examples)?;
+            boost.valid = Some(Watched { examples, data, scores, all: Vec::new(), best: Vec::new() });
         }
         Ok(boost)
     }
@@ -176,6 +205,45 @@ impl<'a> Boost<'a> {
     /// The trees so far.
     pub fn ensemble(&self) -> &Ensemble {
         self.booster.ensemble()
+    }
+
+    /// The lists whose gradient this worker computes; `None`: all of them. Where lists share rows every worker computes all, and
+    /// where positions are learned: their sums are over all rows in their order.
+    fn among(&self) -> Option<Among<'a>> {
+        let lists = self.train.lists;
+        let plain = lists.rows.is_none() && lists.output.is_none() && self.places.is_none();
+        (plain && !self.workers.is_alone()).then(|| Among {
+            workers: self.workers,
+            computes: self.data.share.lists.clone(),
+            owns: self.data.share.owns.clone(),
+        })
+    }
+}
+
+impl Rows {
+    /// The numbers of these rows in columns of `outputs` numbers for every row of all workers.
+    fn numbers(&self, outputs: usize) -> Range<usize> {
+        self.share.rows.start * outputs..self.share.rows.end * outputs
+    }
+
+    /// What trees say of these rows.
+    fn scores(&self, ensemble: &Ensemble, examples: Examples) -> Result<Vec<f64>, TrainError> {
+        if self.share.rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(ensemble.score(&self.share.of(examples))?)
+    }
+
+    /// Boosting that is resumed from these trees.
+    fn booster<'a>(
+        &'a self,
+        workers: &'a Workers,
+        examples: Examples<'a>,
+        boosting: Boosting,
+        from: Ensemble,
+    ) -> Result<Booster<'a>, TrainError> {
+        let scores = self.scores(&from, examples)?;
+        Ok(Booster::resume_among(workers, &self.binned, &self.offsets, boosting, from, scores)?)
     }
 }
 
@@ -185,12 +253,27 @@ impl TrainingLoop for Boost<'_> {
     fn compute(&mut self) -> Result<Computed, TrainError> {
         let outputs = self.booster.ensemble().outputs;
         let round = self.booster.ensemble().rounds() as u64 + 1;
-        let before_this_tree = self.unmoved.as_deref().unwrap_or(self.booster.scores());
+        let among = self.among();
+        let before_this_tree = match &self.unmoved {
+            Some(unmoved) => unmoved,
+            None if self.workers.is_alone() => self.booster.scores(),
+            None => {
+                let own = self.booster.scores();
+                // Where every list is with one worker, nobody looks at the scores of others.
+                if among.is_some() && !self.data.share.divides_lists {
+                    self.all_scores.resize(self.train.features.rows() * outputs, 0.0);
+                    self.all_scores[self.data.numbers(outputs)].copy_from_slice(own);
+                } else {
+                    self.all_scores = self.workers.all(own)?.into_owned();
+                }
+                &self.all_scores
+            }
+        };
         let scores = match &mut self.places {
             None => before_this_tree,
             Some(places) => places.add_to(before_this_tree),
         };
-        let computed = self.derivatives.compute(scores, outputs, round)?;
+        let computed = self.derivatives.compute(scores, outputs, round, among.as_ref())?;
         if self.common.position.total == 0 && self.before == 0 && computed.norm == 0.0 {
             let expected =
                 "one with a gradient where all scores are equal, as they are before the first tree";
@@ -203,7 +286,8 @@ impl TrainingLoop for Boost<'_> {
 
     fn commit(&mut self, learning_rate: f64) -> Result<(), TrainError> {
         let Derivatives { gradient, hessian, .. } = &self.derivatives;
-        self.booster.round(gradient, hessian)?;
+        let own = self.data.numbers(self.booster.ensemble().outputs);
+        self.booster.round(&gradient[own.clone()], &hessian[own])?;
         if let Some(places) = &mut self.places {
             places.learn(gradient, hessian, learning_rate);
         }
@@ -212,8 +296,11 @@ impl TrainingLoop for Boost<'_> {
 
     fn validate(&mut self) -> Result<Option<Option<f64>>, TrainError> {
         let Some(valid) = &mut self.valid else { return Ok(None) };
-        self.booster.add_last_round(valid.data, &mut valid.scores);
-        let scores = valid.of_entries(&valid.scores, self.booster.ensemble().outputs);
+        self.booster.add_last_round(&valid.data.binned, &mut valid.scores);
+        if !self.workers.is_alone() {
+            valid.all = self.workers.all(&valid.scores)?.into_owned();
+        }
+        let scores = valid.of_entries(valid.of_rows(), self.booster.ensemble().outputs);
         let measures = std::slice::from_ref(&self.common.measure);
         Ok(Some(evaluate(valid.examples.lists, &scores, measures)?.results[0].mean))
     }
@@ -221,13 +308,14 @@ impl TrainingLoop for Boost<'_> {
     /// The best round is a prefix of the trees: its number says all but the scores that were measured.
     fn keep_best(&mut self) -> Result<(), TrainError> {
         if let Some(valid) = &mut self.valid {
-            valid.best.clone_from(&valid.scores);
+            valid.best = valid.of_rows().to_vec();
         }
         Ok(())
     }
 
     fn advice(&self) -> Result<Option<String>, TrainError> {
-        let equal = collapse::all_equal(self.booster.scores(), self.booster.ensemble().outputs);
+        let scores = self.workers.all(self.booster.scores())?;
+        let equal = collapse::all_equal(&scores, self.booster.ensemble().outputs);
         Ok(equal.then(|| collapse::of_trees(self.common.config.algorithm())))
     }
 
@@ -264,13 +352,11 @@ impl TrainingLoop for Boost<'_> {
             places.bias.values = values;
         }
         // Scores are sums in the order of the trees, so those of an uninterrupted run come out again to the bit.
-        let scores = ensemble.score(self.train.features)?;
         if let Some(valid) = &mut self.valid {
-            valid.scores = ensemble.score(valid.examples.features)?;
+            valid.scores = valid.data.scores(&ensemble, valid.examples)?;
             valid.best = Vec::new();
         }
-        let offsets = offsets(self.train.lists);
-        self.booster = Booster::resume(self.data, offsets, self.boosting.clone(), ensemble, scores)?;
+        self.booster = self.data.booster(self.workers, self.train, self.boosting.clone(), ensemble)?;
         Ok(())
     }
 }
@@ -300,10 +386,14 @@ impl Learner for Boost<'_> {
     }
 }
 
-/// Where lists end, for sampling by list. Where lists share rows a list cannot be left out by leaving rows out: every row
-/// counts as a list.
-fn offsets(lists: &Lists) -> &[u64] {
-    if lists.rows.is_some() || lists.output.is_some() { &[] } else { &lists.offsets }
+/// Where the lists of a worker end, for sampling by list. Where lists share rows a list cannot be left out by leaving rows out: every
+/// row counts as a list.
+fn offsets(lists: &Lists, share: &Share) -> Vec<u64> {
+    if lists.rows.is_some() || lists.output.is_some() || share.divides_lists {
+        return Vec::new();
+    }
+    let own = &lists.offsets[share.owns.start..=share.owns.end];
+    own.iter().map(|offset| offset - own[0]).collect()
 }
 
 fn boosting(config: &Config, forest: Forest, width: usize) -> Result<Boosting, TrainError> {
@@ -374,7 +464,15 @@ impl<'a> Derivatives<'a> {
     }
 
     /// Gradient and Hessian of the sum over the lists at these scores of rows.
-    fn compute(&mut self, scores: &[f64], outputs: usize, step: u64) -> Result<Computed, TrainError> {
+    ///
+    /// With `among` those of other workers' lists are 0.
+    fn compute(
+        &mut self,
+        scores: &[f64],
+        outputs: usize,
+        step: u64,
+        among: Option<&Among>,
+    ) -> Result<Computed, TrainError> {
         let lists = &*self.lists;
         let shared = lists.rows.is_some() || lists.output.is_some();
         let entries = if shared { lists.scores_of_entries(scores, outputs) } else { Vec::new() };
@@ -383,13 +481,17 @@ impl<'a> Derivatives<'a> {
             reduction: Reduction::Sum,
             ..Batch::all(lists, if shared { &entries } else { scores })
         };
-        self.goal.step(&batch, &mut self.state, &mut self.out)?;
+        match among {
+            None => self.goal.step(&batch, &mut self.state, &mut self.out)?,
+            Some(among) => self.goal.step_among(among, &batch, &mut self.state, &mut self.out)?,
+        }
         let scaled = self.out.gradient.iter_mut().chain(&mut self.out.hessian);
         scaled.for_each(|value| *value *= self.scale);
         if !shared {
             std::mem::swap(&mut self.gradient, &mut self.out.gradient);
             std::mem::swap(&mut self.hessian, &mut self.out.hessian);
-            return Ok(self.computed());
+            let norm = self.norm_by_list(among)?;
+            return Ok(self.computed(norm));
         }
         for (by_row, by_entry) in
             [(&mut self.gradient, &self.out.gradient), (&mut self.hessian, &self.out.hessian)]
@@ -403,14 +505,25 @@ impl<'a> Derivatives<'a> {
                 }
             }
         }
-        Ok(self.computed())
+        Ok(self.computed(self.gradient.iter().map(|g| g * g).sum()))
     }
 
-    fn computed(&self) -> Computed {
+    /// Σ gradient², list after list.
+    fn norm_by_list(&self, among: Option<&Among>) -> Result<f64, TrainError> {
+        let lists = &*self.lists;
+        let of_list = |q: usize| self.gradient[lists.range(q)].iter().map(|g| g * g).sum();
+        let own: Vec<f64> = among.map_or(0..lists.len(), |among| among.owns.clone()).map(of_list).collect();
+        Ok(match among {
+            None => ordered_sum(&own),
+            Some(among) => ordered_sum(&gather_floats(among.workers, &own)?),
+        })
+    }
+
+    fn computed(&self, squares: f64) -> Computed {
         let counts = self.out.counts;
         Computed {
             loss: self.out.loss / counts.used.max(1) as f64,
-            norm: self.gradient.iter().map(|g| g * g).sum::<f64>().sqrt(),
+            norm: squares.sqrt(),
             without_gradient: counts.idle,
             keeps_previous: false,
         }
@@ -421,7 +534,9 @@ impl<'a> Derivatives<'a> {
         const STEPS: usize = 20;
         let outputs = booster.ensemble().outputs;
         for _ in 0..STEPS {
-            self.compute(booster.scores(), outputs, 0)?;
+            // No tree: all rows have the same scores, whichever worker has them.
+            let scores = booster.ensemble().base.repeat(self.rows);
+            self.compute(&scores, outputs, 0, None)?;
             let mut moved = false;
             for output in 0..outputs {
                 let column = |values: &[f64]| {
@@ -447,7 +562,7 @@ impl<'a> Derivatives<'a> {
         // Some losses are singular where all scores are equal (a norm or a spread of 0): their Hessian there says nothing.
         const SINGULAR: f64 = 1e4;
         let before_the_first_tree = base.repeat(self.rows);
-        self.compute(&before_the_first_tree, base.len(), 0)?;
+        self.compute(&before_the_first_tree, base.len(), 0, None)?;
         let mean = ordered_sum(&self.hessian) / self.hessian.len().max(1) as f64;
         if mean > 0.0 && mean < SINGULAR {
             self.scale = WANTED / mean;

@@ -45,6 +45,7 @@ use crate::fit::run::{beside, resume_and_run};
 use crate::fit::settings::Config;
 use crate::fit::stages::continues_after_warm_up;
 use crate::fit::training_loop::{Callbacks, Checkpoints, Outcome};
+use crate::fit::workers::Workers;
 use crate::store::container::{self, Stored, Tensor};
 use crate::store::fingerprint::{self, Fingerprint};
 
@@ -478,9 +479,9 @@ impl CrossValidation {
     pub fn run(
         &mut self,
         config: &Config,
-        data: &Dataset,
-        valid: Option<&Arc<Dataset>>,
+        (data, valid): (&Dataset, Option<&Arc<Dataset>>),
         files: Option<&FoldFiles>,
+        workers: &Workers,
         callbacks: &mut dyn Callbacks,
     ) -> Result<(), TrainError> {
         let inputs = fingerprint::of_examples(examples(data), valid.map(|valid| examples(valid)));
@@ -494,7 +495,7 @@ impl CrossValidation {
             if self.of_epochs {
                 part = format!("number of epochs, {part}");
             }
-            self.held.push(fold.run(config, (data, watched, &inputs), files, &part, callbacks)?);
+            self.held.push(fold.run(config, (data, watched, &inputs), files, (&part, workers), callbacks)?);
         }
         Ok(())
     }
@@ -539,14 +540,15 @@ impl Fold {
         config: &Config,
         (data, watched, inputs): (&Dataset, Watched, &Fingerprint),
         files: Option<&FoldFiles>,
-        part: &str,
+        (part, workers): (&str, &Workers),
         callbacks: &mut dyn Callbacks,
     ) -> Result<Held, TrainError> {
         let done = files.map(|files| files.folder.join(format!("fold{}", self.number)));
         if let Some(done) = done.as_deref().filter(|done| done.exists()) {
             return Held::load(done, self, config, inputs);
         }
-        let job = self.job(config, data, watched)?;
+        let mut job = self.job(config, data, watched)?;
+        job.train_among(workers);
         let views = job.views()?;
         let mut learner = job.trainer(&views)?;
         let checkpoint = done.as_deref().map(|done| beside(done, ".checkpoint"));

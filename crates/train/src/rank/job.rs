@@ -42,6 +42,7 @@ use crate::fit::engine::Examples;
 use crate::fit::settings::Config;
 use crate::fit::training_loop::TrainingLoop;
 use crate::fit::warm_start::check_kind;
+use crate::fit::workers::Workers;
 use crate::store::fingerprint::{Content, Fingerprint, Input};
 use crate::store::header::{Header, Reached};
 use crate::store::model_file::{About, Model, Probes};
@@ -71,6 +72,7 @@ pub trait Learner: TrainingLoop {
 }
 
 /// Data to train, validate or evaluate on.
+#[derive(Clone)]
 pub enum Data {
     /// In memory; transformed once. What others hold too is copied before it is changed.
     Memory(Arc<Dataset>),
@@ -181,6 +183,8 @@ pub struct Job {
     epochs: Option<u32>,
     /// Trees that the model is averaged with.
     averaged: Vec<Ensemble>,
+    /// Who trains it.
+    workers: Workers,
 }
 
 /// The features of a job as its model sees them.
@@ -299,6 +303,7 @@ impl Job {
             from,
             epochs: None,
             averaged: Vec::new(),
+            workers: Workers::default(),
         })
     }
 
@@ -323,6 +328,11 @@ impl Job {
         self.averaged = trees;
     }
 
+    /// Trains it together with other workers, who have the same data and settings.
+    pub fn train_among(&mut self, workers: &Workers) {
+        self.workers = workers.clone();
+    }
+
     /// True if trees are trained.
     pub fn is_of_trees(&self) -> bool {
         models::is_trees(self.config.model())
@@ -341,7 +351,10 @@ impl Job {
             models::Model::Network(_) => None,
             models::Model::Trees(forest) => {
                 let categorical = self.categorical(train.width());
-                Some(Binning::new(&forest, &*train, valid.as_deref(), &categorical)?)
+                let own = Examples { lists: self.train.lists(), features: &*train };
+                let valid = self.valid.as_ref().zip(valid.as_deref());
+                let valid = valid.map(|(data, features)| Examples { lists: data.lists(), features });
+                Some(Binning::new(&forest, own, valid, &categorical, &self.workers)?)
             }
         };
         Ok(Views { train, valid, binning })
@@ -393,7 +406,7 @@ impl Job {
                     Some(Scoring::Trees(trees)) => trees.ensemble().clone(),
                     _ => Ensemble::new(self.transforms.width_after(), outputs),
                 };
-                let start = Start { goal, from, positions: self.positions() };
+                let start = Start { goal, from, positions: self.positions(), workers: &self.workers };
                 Box::new(Boost::new(config, *forest, start, binning, train, valid)?)
             }
             (models::Model::Trees(_), None) => unreachable!("views of trees have bins"),
@@ -401,6 +414,7 @@ impl Job {
         let state = learner.state_mut();
         state.more_inputs = self.inputs.clone();
         state.epoch_limit = self.epochs;
+        state.workers = self.workers.clone();
         Ok(learner)
     }
 

@@ -31,3 +31,5 @@ pub mod scoring;
 #[cfg(test)]
 mod tests;
 pub mod trainer;
+#[cfg(test)]
+mod workers_tests;

@@ -11,6 +11,7 @@ Without validation data and without folds the number of epochs is chosen by fold
 
 use std::sync::Arc;
 
+use toprank_core::collective::Threads;
 use toprank_core::{Lists, ParamError};
 use toprank_data::Dataset;
 use toprank_data::split::{self, Part};
@@ -26,8 +27,9 @@ use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, is_final, run_to
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Callbacks, Outcome, TrainingLoop};
 use crate::fit::tune::Tunable;
+use crate::fit::workers::{Workers, facts_of};
 use crate::store::checkpoint;
-use crate::store::fingerprint::{self, Fingerprint};
+use crate::store::fingerprint::{self, Fingerprint, Input};
 use crate::store::model_file::Model;
 
 /// A run: what is trained, on what.
@@ -44,6 +46,8 @@ pub struct Run<'a> {
     pub fold_metrics: Option<&'a str>,
     /// Where model and checkpoint go; `None`: nothing is written.
     pub files: Option<RunFiles<'a>>,
+    /// All workers of the run; the first of them has the files. Each of the others calls [`Run::train`] with the same config and data.
+    pub workers: Workers,
 }
 
 /// A finished run.
@@ -95,15 +99,84 @@ impl Run<'_> {
     /// # Errors
     /// What stopped the run: settings that do not suit the data, a loss that is not finite, an interruption, a file.
     pub fn train(self, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
+        let workers = self.workers.clone();
+        self.check_workers().and_then(|()| self.train_one(callbacks)).map_err(|error| workers.explain(error))
+    }
+
+    /// The same by this many workers, which are threads of this process: the model is the same to the byte. For tests of what holds for
+    /// workers on several machines; one worker with as many threads is faster.
+    ///
+    /// # Errors
+    /// As for [`Run::train`].
+    pub fn train_by(self, size: usize, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
+        let Run { config, from, fold_metrics, .. } = self;
+        let mut workers = Threads::new(size).into_iter().map(Workers::new);
+        let Some(first) = workers.next() else {
+            return Err(ParamError::new("workers", "0", "at least one").into());
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = workers
+                .map(|workers| {
+                    let (train, valid) = (self.train.clone(), self.valid.clone());
+                    let run = Run { config, train, valid, from, fold_metrics, files: None, workers };
+                    scope.spawn(move || run.train(&mut ()).map(drop))
+                })
+                .collect();
+            let trained = Run { workers: first, ..self }.train(callbacks);
+            let others: Vec<_> = others.into_iter().map(|other| other.join()).collect();
+            // Of one that fails the others only know that it has ended.
+            let Err(TrainError::Worker(_)) = trained else { return trained };
+            for other in others {
+                match other {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(Err(error)) if !matches!(error, TrainError::Worker(_)) => return Err(error),
+                    Ok(_) => {}
+                }
+            }
+            trained
+        })
+    }
+
+    /// Refuses workers that were not given the same, and kinds of models that one worker trains.
+    fn check_workers(&self) -> Result<(), TrainError> {
+        let Run { config, train, valid, from, workers, .. } = self;
+        if workers.is_alone() {
+            return Ok(());
+        }
+        let mut facts = vec![("version".to_string(), env!("CARGO_PKG_VERSION").to_string())];
+        facts.extend(facts_of(config));
+        for (which, data) in [("", Some(train)), ("validation ", valid.as_ref())] {
+            let Some(data) = data else { continue };
+            let (lists, features) = (data.lists(), data.features());
+            let mut add = |what: &str, value: String| facts.push((format!("{which}{what}"), value));
+            add("features", features.width().to_string());
+            add("rows", features.rows().to_string());
+            add("lists", lists.len().to_string());
+            add("labels and weights with the checksum", fingerprint::of_lists(lists));
+        }
+        if let Some(from) = from {
+            let inputs = Fingerprint::default().with(Input::From, |content| from.add_to(content));
+            facts.push(("model to warm-start from with the checksum".into(), inputs.to_string()));
+        }
+        workers.check_same(&facts)?;
+        if !models::is_trees(config.model()) {
+            let expected = "trees, which several workers train together; one worker trains the others";
+            return Err(ParamError::new("model", config.model(), expected).into());
+        }
+        Ok(())
+    }
+
+    fn train_one(self, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
         if models::is_auto(self.config.model()) {
             return auto::train(self, callbacks);
         }
-        let Run { config, mut train, mut valid, from, fold_metrics, files } = self;
+        let Run { config, mut train, mut valid, from, fold_metrics, files, workers } = self;
         let calibrate = Calibrate::parse(config.calibrate())?;
         let chooses_epochs = from.is_none() && chooses_epochs(config, &train, valid.as_ref());
         let fold_files = files
             .as_ref()
-            .filter(|_| config.folds() > 0 || chooses_epochs)
+            // Several workers train all folds anew when they resume: they do not see the files of the first.
+            .filter(|_| (config.folds() > 0 || chooses_epochs) && workers.is_alone())
             .map(|files| FoldFiles { folder: beside(files.lock.output(), ".folds"), every: files.every });
         let folds = match config.folds() {
             0 if !chooses_epochs => None,
@@ -114,23 +187,23 @@ impl Run<'_> {
                     0 => CrossValidation::of_epochs(config, &data)?,
                     _ => CrossValidation::plan(config, &data, fold_metrics)?,
                 };
-                if let (Some(files), Some(folds)) = (&files, &fold_files) {
-                    let path = checkpoint_of(files.lock.output());
+                if let Some(files) = &files {
+                    let (path, resumes) = (checkpoint_of(files.lock.output()), files.lock.resumes());
                     let inputs = fingerprint::of_examples(examples(&data), held_out.as_deref().map(examples));
-                    if files.lock.resumes() {
+                    if resumes {
                         checkpoint::check_announced(&path, &inputs)?;
                     }
-                    folds.open(files.lock.resumes())?;
-                    if !files.lock.resumes() {
+                    fold_files.as_ref().map_or(Ok(()), |folds| folds.open(resumes))?;
+                    if !resumes {
                         checkpoint::announce(&path, config, files.origin, inputs)?;
                     }
                 }
-                let done = folds.run(config, &data, held_out.as_ref(), fold_files.as_ref(), callbacks);
-                if let (true, Some(files), Some(folds)) =
-                    (done.as_ref().is_err_and(is_final), &files, &fold_files)
-                {
+                let done =
+                    folds.run(config, (&data, held_out.as_ref()), fold_files.as_ref(), &workers, callbacks);
+                let done = done.map_err(|error| workers.explain(error));
+                if let (true, Some(files)) = (done.as_ref().is_err_and(is_final), &files) {
                     files.lock.remove_checkpoint()?;
-                    folds.remove()?;
+                    fold_files.as_ref().map_or(Ok(()), FoldFiles::remove)?;
                 }
                 done?;
                 (train, valid) = (data.into(), held_out.map(Data::Memory));
@@ -141,6 +214,7 @@ impl Run<'_> {
             None => Job::new(config, train, valid)?,
             Some(from) => Job::warm_started(config, from, train, valid)?,
         };
+        job.train_among(&workers);
         let mut folds = folds;
         let better = config.measure()?.metric().better();
         if let (Some((epochs, value)), true) =
@@ -293,6 +367,7 @@ mod tests {
             from: None,
             fold_metrics: None,
             files: None,
+            workers: Workers::default(),
         };
         run.train(&mut ()).unwrap().model.scoring().trees().unwrap().ensemble().clone()
     }

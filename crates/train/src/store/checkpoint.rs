@@ -57,6 +57,11 @@ pub(crate) fn load(path: &Path) -> Result<(Stored, About), TrainError> {
     container::load(path, KIND)
 }
 
+/// The same of bytes that another worker has read, under the name of its file.
+pub(crate) fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<(Stored, About), TrainError> {
+    container::load_bytes(name, bytes, KIND)
+}
+
 /// Writes the checkpoint of a run whose first step is still to come: from here on it can be resumed.
 ///
 /// # Errors

@@ -286,6 +286,19 @@ pub struct Stored {
 pub fn load<H: DeserializeOwned>(path: &Path, kind: &str) -> Result<(Stored, H), TrainError> {
     let file = path.display().to_string();
     let stored = Bytes::read(path).map_err(|error| ReadError::io(&file, &error))?;
+    checked(file, stored, kind)
+}
+
+/// The same of bytes in memory, under a name for messages.
+pub(crate) fn load_bytes<H: DeserializeOwned>(
+    name: &str,
+    bytes: Vec<u8>,
+    kind: &str,
+) -> Result<(Stored, H), TrainError> {
+    checked(name.into(), Bytes::Memory(bytes), kind)
+}
+
+fn checked<H: DeserializeOwned>(file: String, stored: Bytes, kind: &str) -> Result<(Stored, H), TrainError> {
     let bytes = stored.all();
     let wrong = |found: String, expected: &str| TrainError::Format {
         file: file.clone(),

@@ -74,6 +74,13 @@ impl fmt::Display for Input {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<(Input, String)>);
 
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let sums: Vec<&str> = self.0.iter().map(|(_, sum)| sum.as_str()).collect();
+        f.write_str(&sums.join(" "))
+    }
+}
+
 impl Fingerprint {
     /// The same with one input more.
     #[must_use]
@@ -113,6 +120,13 @@ impl Fingerprint {
             long.0.get(short.0.len()).map(|part| part.0)
         })
     }
+}
+
+/// The checksum of lists, labels and weights.
+pub(crate) fn of_lists(lists: &Lists) -> String {
+    let mut content = Content(Xxh3::new());
+    content.lists(lists);
+    format!("{:016x}", content.0.digest())
 }
 
 /// Training and validation data of features.

@@ -204,7 +204,7 @@ impl Clock {
 
 /// Trains the portfolio and blends it.
 pub(crate) fn train(run: Run, callbacks: &mut dyn Callbacks) -> Result<Trained, TrainError> {
-    let Run { config, train, valid, from, fold_metrics, files } = run;
+    let Run { config, train, valid, from, fold_metrics, files, .. } = run;
     if from.is_some() {
         let expected = "omitted with --model auto, which starts from scratch";
         return Err(ParamError::new("from", "a model", expected).into());
