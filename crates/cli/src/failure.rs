@@ -121,8 +121,9 @@ impl From<TrainError> for Failure {
             TrainError::Model(error) => Failure::data(error),
             TrainError::Goal(error) => Failure::data(error),
             TrainError::Interrupted { .. } => Failure::interrupted(error),
-            TrainError::Unfinished { .. } => Failure::usage(error),
+            TrainError::Unfinished { .. } | TrainError::WorkersDiffer { .. } => Failure::usage(error),
             TrainError::NotFinite { .. }
+            | TrainError::Worker(_)
             | TrainError::Diverged { .. }
             | TrainError::InUse { .. }
             | TrainError::Tables(_) => Failure::failed(error),

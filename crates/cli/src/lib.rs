@@ -60,6 +60,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use toprank::data::Dataset;
+use toprank::train::Workers;
 
 pub use failure::{Exit, Failure};
 use terminal::{note, print, print_json, say};
@@ -220,6 +221,23 @@ pub fn call<S: Into<OsString>>(
     });
     toprank::data::inputs::forget();
     printed
+}
+
+/// [`run`] as one of several workers, who all are given the same arguments: `train` is done together, and the first worker writes.
+pub fn run_among(args: impl IntoIterator<Item = OsString>, workers: Workers) -> u8 {
+    train::workers::within(workers, || run(args))
+}
+
+/// [`call`] as one of several workers, who all are given the same words: `train` is done together, and the first worker writes.
+///
+/// # Errors
+/// As for [`call`], or if a worker has ended.
+pub fn call_among<S: Into<OsString>>(
+    words: impl IntoIterator<Item = S>,
+    stop: fn() -> bool,
+    workers: Workers,
+) -> Result<String, Failure> {
+    train::workers::within(workers, || call(words, stop))
 }
 
 /// Reads data files for a caller of the library: files and patterns, and the flags of the section "Reading data" of the help;

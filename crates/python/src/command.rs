@@ -40,8 +40,16 @@ fn stopped() -> bool {
 /// Does the work of the command with these words and returns what it prints on standard output.
 #[pyfunction]
 pub fn call_command(py: Python, words: Vec<OsString>) -> PyResult<String> {
+    call(py, |stop| toprank_cli::call(words, stop))
+}
+
+/// Does such work, which asks now and then whether it is to stop, without holding the interpreter.
+pub fn call(
+    py: Python,
+    work: impl FnOnce(fn() -> bool) -> Result<String, Failure> + Send,
+) -> PyResult<String> {
     SIGNAL.set(None);
-    let done = py.detach(|| toprank_cli::call(words, stopped));
+    let done = py.detach(|| work(stopped));
     if let Some(error) = SIGNAL.take() {
         return Err(error);
     }

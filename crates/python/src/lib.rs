@@ -27,6 +27,7 @@ mod threshold;
 mod train;
 mod tune;
 mod walks;
+mod workers;
 
 use pyo3::prelude::*;
 
@@ -46,6 +47,8 @@ fn _toprank(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(command::commands, module)?)?;
     module.add_function(wrap_pyfunction!(command::call_command, module)?)?;
+    module.add_function(wrap_pyfunction!(workers::call_command_among, module)?)?;
+    module.add_function(wrap_pyfunction!(workers::run_command_among, module)?)?;
     module.add_function(wrap_pyfunction!(command::kind_of_model, module)?)?;
     module.add_function(wrap_pyfunction!(data::read, module)?)?;
     module.add_function(wrap_pyfunction!(data::split, module)?)?;

@@ -13,7 +13,7 @@ use toprank::data::formats::Opened;
 use toprank::train::fit::run::{Begin, RunLock, checkpoint_of};
 use toprank::train::{
     Callbacks, Files, Model as Trained, Predictor, Progress, Record, Run, RunFiles, Settings, Start,
-    TrainError, TrainerKind,
+    TrainError, TrainerKind, Workers,
 };
 
 use toprank::train::rank::{explain, predict};
@@ -78,6 +78,7 @@ pub fn train<'py>(
             from: from.as_ref(),
             fold_metrics: None,
             files: lock.as_ref().map(|lock| RunFiles { lock, every: CHECKPOINT_EVERY, origin: &origin }),
+            workers: Workers::default(),
         };
         run.train(&mut watcher)
     });

@@ -33,6 +33,7 @@ pub use fit::sampler::{SAMPLERS, Sampler, SamplerKind};
 pub use fit::schedule::{SCHEDULES, Schedule};
 pub use fit::settings::{Config, Files, SETTINGS, Setting, Settings, TrainerKind};
 pub use fit::training_loop::{Callbacks, Checkpoints, Leaderboard, Outcome, Progress, Start, TrainingLoop};
+pub use fit::workers::Workers;
 pub use rank::boost::Boost;
 pub use rank::calibration::{Calibrate, Calibration};
 pub use rank::graph_model::GraphReading;

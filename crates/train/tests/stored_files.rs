@@ -305,8 +305,15 @@ fn blend() -> Kind {
     let text = "model = \"auto\"\nobjective = \"auroc\"\nmembers = \"linear:epochs=3,trees-deep:epochs=3\"\nfolds = 2";
     let data = table();
     let config = settings(text, TrainerKind::Rank).suited_to(&data.lists).unwrap();
-    let run =
-        Run { config: &config, train: data.into(), valid: None, from: None, fold_metrics: None, files: None };
+    let run = Run {
+        config: &config,
+        train: data.into(),
+        valid: None,
+        from: None,
+        fold_metrics: None,
+        files: None,
+        workers: toprank_train::Workers::default(),
+    };
     let model = run.train(&mut ()).unwrap().model;
     Kind {
         name: "blend",

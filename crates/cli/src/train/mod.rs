@@ -4,6 +4,7 @@ pub(crate) mod flags;
 mod folds;
 pub(crate) mod run;
 pub mod screen;
+pub(crate) mod workers;
 
 use serde_json::{Value, json};
 use toprank::core::Policy;
@@ -11,11 +12,12 @@ use toprank::data::Names;
 use toprank::metrics::{Measure, evaluate};
 use toprank::train::rank::auto::BlendAbout;
 use toprank::train::rank::models;
-use toprank::train::{Calibrate, Config, Model, Outcome, Run, Trained, TrainerKind};
+use toprank::train::{Calibrate, Config, Model, Outcome, Run, Trained, TrainerKind, Workers};
 
 use self::flags::{Rank, SettingFlags};
 pub use self::run::absolute;
 use self::run::{Begun, Origin, RunFlags, result_json, result_text};
+use self::workers::{Division, WorkerFlags};
 use crate::evaluate::write_per_list;
 use crate::failure::Failure;
 use crate::reading::Reading;
@@ -57,6 +59,13 @@ column is one list: binary data. Several label columns (--labels) or a Mulan ARF
 output per label. --class names a column of classes: one list and one output per class, each against the rest, and with
 --objective multiclass trees, linear models and perceptrons learn all classes together, by softmax cross-entropy.
 
+With --workers N several workers train together, and the model is that of one worker, to the byte; each computes on its part of the
+rows. Without --meet they are threads of this process, which is for tests. With --meet they are processes, on one machine or
+several, that see the same files and are started with the same command:
+  mpirun -n 4 toprank train --data train.toprank-data --model trees --meet 127.0.0.1:29400 -o model.toprank
+The first one writes the files. If a worker ends early all end with an error, and any number of workers can resume. Data in the
+memory-mapped format (`toprank convert`) take the least memory: of a table every process reads all rows.
+
 With --pairs FILE a pairwise objective (ranknet, ranksvm, squared-hinge, margin, bpr) learns from preference pairs instead of
 labels, which the training data need not have: a table with the columns list, better, worse and, if pairs are weighted, weight.
 Items are called by their names if the data have any (--item, #docid comments), otherwise by their position in the list, from 1.
@@ -80,6 +89,8 @@ pub struct Train {
     #[arg(long, short, value_name = "METRICS", help_heading = "Run", hide_short_help = true)]
     metrics: Option<String>,
     #[command(flatten)]
+    workers: WorkerFlags,
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -88,7 +99,11 @@ impl Train {
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
         crate::heap::keep();
         let (flags, own) = (&self.settings.settings, json!(self.metrics));
-        let Some(mut begun) = self.run.begin(common, TrainerKind::Rank, flags, &self.reading, own)? else {
+        let division = self.workers.begin()?;
+        let run = RunFlags { follows: division.follows(), ..self.run.clone() };
+        let quiet = Common { quiet: common.quiet || run.follows, ..common.clone() };
+        let common = &quiet;
+        let Some(mut begun) = run.begin(common, TrainerKind::Rank, flags, &self.reading, own)? else {
             return Ok(());
         };
         if begun.settings.from.is_some() && begun.config.folds() > 0 {
@@ -142,11 +157,20 @@ impl Train {
             valid,
             from: from.as_ref(),
             fold_metrics: metrics.as_deref(),
-            files: Some(begun.files(&value)),
+            files: Some(begun.files(&value)).filter(|_| !division.follows()),
+            workers: Workers::default(),
         };
-        let trained = run
-            .train(&mut screen)
-            .map_err(|error| begun.explain(error, &screen, &|q| name_of(names.as_ref(), q, 0)))?;
+        let follows = division.follows();
+        let trained = match division {
+            Division::Threads(1) => run.train(&mut screen),
+            Division::Threads(size) => run.train_by(size, &mut screen),
+            Division::Processes(workers) => Run { workers, ..run }.train(&mut screen),
+        };
+        let trained =
+            trained.map_err(|error| begun.explain(error, &screen, &|q| name_of(names.as_ref(), q, 0)))?;
+        if follows {
+            return Ok(());
+        }
         let seconds = screen.started.elapsed().as_secs_f64();
         screen.finish(trained.model.header().reached.best)?;
         if let Some(results) = &trained.folds {
@@ -192,6 +216,14 @@ fn report(common: &Common, begun: &Begun, trained: &Trained, seconds: f64) -> Re
             ("lists".to_string(), json!(reached.lists)),
             ("rows".into(), json!(reached.rows)),
             ("parameters".into(), json!(model.scoring().parameters())),
+            (
+                "workers".into(),
+                json!({
+                    "number": trained.traffic.workers,
+                    "calls": trained.traffic.calls,
+                    "bytes": trained.traffic.bytes,
+                }),
+            ),
             ("calibrated".into(), json!(!header.calibration.is_empty())),
             ("folds".into(), trained.folds.as_ref().map_or(Value::Null, folds::json)),
         ]);

@@ -42,6 +42,9 @@ pub struct RunFlags {
     /// Minimum number of seconds between two checkpoints
     #[arg(long, value_name = "SECONDS", help_heading = "Run", hide_short_help = true, default_value = "10", allow_negative_numbers = true, value_parser = seconds)]
     pub checkpoint_every: Duration,
+    /// This process is a worker that writes no file, as another one does.
+    #[arg(skip)]
+    pub follows: bool,
 }
 
 /// Reads the time between two checkpoints.
@@ -204,8 +207,12 @@ impl RunFlags {
         };
         guard_settings(&origin.paths)?;
         let begin = if self.force { Begin::Force } else { Begin::New };
-        let lock = RunLock::take(output.as_ref(), begin)?;
+        let lock = self.lock(output.as_ref(), begin)?;
         Ok(Some(Begun { settings, config, origin, every, lock }))
+    }
+
+    fn lock(&self, output: &Path, begin: Begin) -> Result<RunLock, TrainError> {
+        if self.follows { Ok(RunLock::of_follower(output, begin)) } else { RunLock::take(output, begin) }
     }
 
     fn resumed(
@@ -232,7 +239,7 @@ impl RunFlags {
                 "{shown}: there is neither such a model nor {checkpoint}; expected the --output of a run that was interrupted"
             )));
         }
-        let lock = RunLock::take(model, Begin::Resume)?;
+        let lock = self.lock(model, Begin::Resume)?;
         let (config, origin) = checkpoint::resumable(&path, kind)?;
         let origin: Origin = serde_json::from_value(origin).map_err(|error| {
             let command = kind.command();

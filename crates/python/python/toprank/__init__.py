@@ -11,6 +11,7 @@
     export, load_lightgbm, load_xgboost  models of and for other tools
     toprank.torch            objectives as losses in PyTorch
     toprank.lightgbm, toprank.xgboost   objectives and metrics for their boosted trees
+    toprank.distributed, toprank.dask, toprank.ray   training by several processes, on MPI, Dask and Ray
     metrics(), objectives(), models(), formats(), presets()   what is available, with formulas and parameters
     command                  the command `toprank`, which the package carries
 """
@@ -41,7 +42,7 @@ _DEFINED_IN = {
     "_tune": ("Tuning", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _DEFINED_IN.items() for name in names}
-_MODULES = ("torch", "lightgbm", "xgboost")
+_MODULES = ("torch", "lightgbm", "xgboost", "distributed", "dask", "ray")
 
 __all__ = sorted([*_MODULE_OF, "__version__"])
 

@@ -25,7 +25,7 @@ use super::search::Search;
 use super::similarity::{Similarities, Similarity};
 use super::views::{Viewed, Views};
 use crate::error::TrainError;
-use crate::fit::engine::{backward, forward};
+use crate::fit::engine::{OwnShards, backward, forward};
 use crate::fit::flat::{FlatParameters, check_finite};
 use crate::fit::optimiser::NEGLIGIBLE;
 use crate::fit::plan::Plan;
@@ -235,6 +235,7 @@ impl<'a> Trainer<'a> {
         } = &mut self.work;
         let goal = &self.stages.get(self.common.position.stage).goal;
         plan.lay_rows(batch, features, width, self.common.config.parts() as usize);
+        let plan = &OwnShards { own: plan.all_shards(), plan, workers: &self.common.workers };
         let parameters = &self.parameters;
         forward(model, &parameters.values, plan, features, noise, tapes, by_row)?;
         plan.entries_from_rows(by_row, raw);

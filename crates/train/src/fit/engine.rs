@@ -10,11 +10,12 @@ order (`fixed_point.rs`): the bytes do not depend on how many threads there are.
 */
 
 use rayon::prelude::*;
-use toprank_core::{Differentiable, Features, Lists, ModelInput, Role, Stream, Tape};
+use toprank_core::{Collective, Differentiable, Features, Lists, ModelInput, Role, Stream, Tape};
 use toprank_objectives::{Batch, Draws, Goal, Gradients, ListCounts, Reduction, State};
 
 use super::fixed_point::sum_parts;
 use super::plan::Plan;
+use super::workers::Workers;
 use crate::error::TrainError;
 
 /// Rows scored at once in prediction.
@@ -53,6 +54,8 @@ pub struct Seen {
 pub struct Engine {
     /// Parts of the training data.
     parts: usize,
+    /// Each computes the shards of some parts.
+    workers: Workers,
     plan: Plan,
     tapes: Vec<Tape>,
     previous_tapes: Vec<Tape>,
@@ -88,6 +91,7 @@ impl Engine {
     pub fn new(parts: usize) -> Engine {
         Engine {
             parts,
+            workers: Workers::default(),
             plan: Plan::default(),
             tapes: Vec::new(),
             previous_tapes: Vec::new(),
@@ -99,6 +103,11 @@ impl Engine {
             aside: None,
             shards: Vec::new(),
         }
+    }
+
+    /// Shares the parts with other workers, who all compute the same batches.
+    pub(crate) fn compute_among(&mut self, workers: &Workers) {
+        self.workers = workers.clone();
     }
 
     /// Loss and gradient of one batch; the state of the objective moves on. `stream` carries seed and step.
@@ -119,11 +128,13 @@ impl Engine {
             true => self.plan.lay_rows(&draws.lists, features, model.outputs(), self.parts),
         }
         let noise = Stream { purpose: Stream::purpose("network"), ..stream };
-        let plan = &self.plan;
-        forward(model, at.parameters, plan, features, noise, &mut self.tapes, &mut self.by_row)?;
+        let (plan, workers) = (&self.plan, &self.workers);
+        let own = plan.shards_of(workers.rank(), workers.size(), self.parts);
+        let plan = OwnShards { plan, own, workers };
+        forward(model, at.parameters, &plan, features, noise, &mut self.tapes, &mut self.by_row)?;
         plan.entries_from_rows(&self.by_row, &mut self.scores);
         if let Some(previous) = at.previous {
-            forward(model, previous, plan, features, noise, &mut self.previous_tapes, &mut self.by_row)?;
+            forward(model, previous, &plan, features, noise, &mut self.previous_tapes, &mut self.by_row)?;
             plan.entries_from_rows(&self.by_row, &mut self.previous_scores);
         }
         let batch = Batch {
@@ -141,7 +152,7 @@ impl Engine {
         let seen = Seen { loss: self.gradients.loss, counts: self.gradients.counts };
         plan.rows_from_entries(&self.gradients.gradient, &mut self.dscore);
         let shards = &mut self.shards;
-        backward(model, at.parameters, plan, &mut self.tapes, &self.dscore, shards, into.gradient)?;
+        backward(model, at.parameters, &plan, &mut self.tapes, &self.dscore, shards, into.gradient)?;
         if let (Some(previous), Some(gradient)) = (at.previous, into.previous) {
             if self.gradients.gradient_previous.is_empty() {
                 // Checked at the start: an objective without memory, so the same rule holds at both places.
@@ -155,7 +166,7 @@ impl Engine {
             } else {
                 plan.rows_from_entries(&self.gradients.gradient_previous, &mut self.dscore);
             }
-            backward(model, previous, plan, &mut self.previous_tapes, &self.dscore, shards, gradient)?;
+            backward(model, previous, &plan, &mut self.previous_tapes, &self.dscore, shards, gradient)?;
         }
         Ok(seen)
     }
@@ -166,11 +177,26 @@ pub fn has_previous_gradient(goal: &Goal) -> bool {
     goal.objective().needs().previous_scores || goal.objective().columns().is_empty()
 }
 
+/// The plan of a batch, and the shards of it that this worker computes. Worker after worker they make up all shards.
+pub(crate) struct OwnShards<'a> {
+    pub plan: &'a Plan,
+    pub own: std::ops::Range<usize>,
+    pub workers: &'a Workers,
+}
+
+impl std::ops::Deref for OwnShards<'_> {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        self.plan
+    }
+}
+
 /// Outputs of every row of the plan; what the backward pass of every shard needs is left in its tape.
 pub(crate) fn forward(
     model: &dyn Differentiable,
     parameters: &[f32],
-    plan: &Plan,
+    plan: &OwnShards,
     features: &dyn Features,
     noise: Stream,
     tapes: &mut Vec<Tape>,
@@ -188,6 +214,9 @@ pub(crate) fn forward(
         shards.push((k, tape, scores));
         rest = after;
     }
+    let OwnShards { own, workers, .. } = plan;
+    shards.truncate(own.end);
+    shards.drain(..own.start);
     let done: Vec<_> = shards
         .into_par_iter()
         .with_max_len(1)
@@ -198,7 +227,12 @@ pub(crate) fn forward(
         })
         .collect();
     trusted(features)?;
-    Ok(done.into_iter().collect::<Result<_, _>>()?)
+    done.into_iter().collect::<Result<(), _>>()?;
+    if !workers.is_alone() {
+        let of_own = |cut: usize| plan.first_row(cut) * plan.outputs();
+        *by_row = workers.all(&by_row[of_own(own.start)..of_own(own.end)])?.into_owned();
+    }
+    Ok(())
 }
 
 /// An error if rows that were fetched lie in a damaged part of their file: they read as missing.
@@ -215,7 +249,7 @@ pub(crate) fn unchanged(features: &dyn Features) -> Result<(), TrainError> {
 pub(crate) fn backward(
     model: &dyn Differentiable,
     parameters: &[f32],
-    plan: &Plan,
+    plan: &OwnShards,
     tapes: &mut [Tape],
     dscore: &[f64],
     shards: &mut Vec<Vec<f32>>,
@@ -225,12 +259,15 @@ pub(crate) fn backward(
     if shards.len() < count {
         shards.resize_with(count, Vec::new);
     }
-    let done: Vec<_> = tapes[..count]
+    let OwnShards { own, workers, .. } = plan;
+    let (first, of_worker) = (own.start, own.clone());
+    let done: Vec<_> = tapes[of_worker.clone()]
         .par_iter_mut()
-        .zip(&mut shards[..count])
+        .zip(&mut shards[of_worker.clone()])
         .enumerate()
         .with_max_len(1)
         .map(|(k, (tape, own))| {
+            let k = first + k;
             own.clear();
             own.resize(gradient.len(), 0.0);
             let rows = plan.rows_of(k);
@@ -239,8 +276,8 @@ pub(crate) fn backward(
         })
         .collect();
     done.into_iter().collect::<Result<(), _>>()?;
-    let parts: Vec<&[f32]> = shards[..count].iter().map(Vec::as_slice).collect();
-    sum_parts(&parts, gradient);
+    let parts: Vec<&[f32]> = shards[of_worker].iter().map(Vec::as_slice).collect();
+    sum_parts(&parts, gradient, workers)?;
     let rows = plan.rows().max(1) as f32;
     let mut start = 0;
     for block in model.blocks() {

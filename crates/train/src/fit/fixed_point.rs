@@ -14,7 +14,10 @@ numbers. Rounding touches only what is below 2⁻²⁰ of the largest gradient n
 */
 
 use rayon::prelude::*;
+use toprank_core::collective::{Collective, CollectiveError};
 use toprank_core::vectorised;
+
+use super::workers::Workers;
 
 /// Most parts whose sum is exact.
 pub const MOST_PARTS: usize = 256;
@@ -23,27 +26,69 @@ const RUN: usize = 2048;
 /// Binary digits of a gradient, in units.
 const DIGITS: i32 = 44;
 
-/// Writes the sums of `parts` to `to`; NaN where a part is not finite.
+/// Writes the sums of `parts` of all workers to `to`; NaN where a part is not finite.
+///
+/// # Errors
+/// If a worker has ended.
 ///
 /// # Panics
 /// If there are more than [`MOST_PARTS`] parts, or one is shorter than `to`.
-pub(crate) fn sum_parts(parts: &[&[f32]], to: &mut [f32]) {
+pub(crate) fn sum_parts(parts: &[&[f32]], to: &mut [f32], workers: &Workers) -> Result<(), CollectiveError> {
     assert!(parts.len() <= MOST_PARTS, "{} parts", parts.len());
-    to.par_chunks_mut(RUN).enumerate().for_each(|(run, to)| {
-        let here = run * RUN..run * RUN + to.len();
-        let largest = parts.iter().fold(0.0, |most, part| largest(&part[here.clone()], most));
-        if !largest.is_finite() {
-            return to.fill(f32::NAN);
+    let of_run = |run: usize, length: usize| run * RUN..run * RUN + length;
+    let mut most: Vec<f32> = to
+        .par_chunks(RUN)
+        .enumerate()
+        .map(|(run, to)| {
+            let here = of_run(run, to.len());
+            parts.iter().fold(0.0, |most, part| largest(&part[here.clone()], most))
+        })
+        .collect();
+    if !workers.is_alone() {
+        let own: Vec<u8> = most.iter().flat_map(|most| most.to_bits().to_le_bytes()).collect();
+        for bytes in workers.gather(&own)? {
+            // As in `largest`, bits are ordered as the values.
+            for (most, bits) in most.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *most = f32::from_bits(most.to_bits().max(u32::from_le_bytes(*bits)));
+            }
         }
+    }
+    if workers.is_alone() {
+        to.par_chunks_mut(RUN).zip(&most).enumerate().for_each(|(run, (to, &most))| {
+            let mut sums = [0.0; RUN];
+            let sums = &mut sums[..to.len()];
+            sum_run(parts, of_run(run, to.len()), most, sums);
+            to.iter_mut().zip(sums).for_each(|(to, sum)| *to = *sum as f32);
+        });
+        return Ok(());
+    }
+    // In units, so that they are integers.
+    let mut words = vec![0; to.len()];
+    words.par_chunks_mut(RUN).zip(&most).enumerate().for_each(|(run, (words, &most))| {
         let mut sums = [0.0; RUN];
-        let sums = &mut sums[..to.len()];
-        // Adding and taking away 1.5·2⁵² units rounds to a unit.
-        let rounder = 1.5 * 2f64.powi(52) * unit(largest);
-        for part in parts {
-            add_rounded(sums, &part[here.clone()], rounder);
-        }
-        to.iter_mut().zip(sums).for_each(|(to, sum)| *to = *sum as f32);
+        let sums = &mut sums[..words.len()];
+        sum_run(parts, of_run(run, words.len()), most, sums);
+        let unit = unit(most);
+        words.iter_mut().zip(sums).for_each(|(word, sum)| *word = (*sum / unit) as i64 as u64);
     });
+    workers.sum(&mut words)?;
+    to.par_chunks_mut(RUN).zip(words.par_chunks(RUN)).zip(&most).for_each(|((to, words), &most)| {
+        let unit = if most.is_finite() { unit(most) } else { f64::NAN };
+        to.iter_mut().zip(words).for_each(|(to, &word)| *to = (word as i64 as f64 * unit) as f32);
+    });
+    Ok(())
+}
+
+/// The sums of a run of parameters, of numbers that are at most `most` large.
+fn sum_run(parts: &[&[f32]], here: std::ops::Range<usize>, most: f32, sums: &mut [f64]) {
+    if !most.is_finite() {
+        return sums.fill(f64::NAN);
+    }
+    // Adding and taking away 1.5·2⁵² units rounds to a unit.
+    let rounder = 1.5 * 2f64.powi(52) * unit(most);
+    for part in parts {
+        add_rounded(sums, &part[here.clone()], rounder);
+    }
 }
 
 /// The unit for numbers of at most this size: a power of two, at least 2⁻⁴⁴ of it.
@@ -81,6 +126,7 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use toprank_core::Stream;
+    use toprank_core::collective::Threads;
 
     use super::*;
 
@@ -91,9 +137,13 @@ mod tests {
         (0..count).map(|_| (0..length).map(|_| number()).collect()).collect()
     }
 
+    fn alone(parts: &[&[f32]], to: &mut [f32]) {
+        sum_parts(parts, to, &Workers::default()).unwrap();
+    }
+
     fn sum(parts: &[&[f32]], length: usize) -> Vec<u32> {
         let mut to = vec![0.0; length];
-        sum_parts(parts, &mut to);
+        sum_parts(parts, &mut to, &Workers::default()).unwrap();
         to.into_iter().map(f32::to_bits).collect()
     }
 
@@ -116,7 +166,7 @@ mod tests {
         let all = parts(9, length);
         let order: Vec<&[f32]> = all.iter().map(Vec::as_slice).collect();
         let mut found = vec![0.0; length];
-        sum_parts(&order, &mut found);
+        alone(&order, &mut found);
         for (run, found) in found.chunks(RUN).enumerate() {
             let here = |part: &Vec<f32>| part[run * RUN..][..found.len()].to_vec();
             let near: Vec<Vec<f32>> = all.iter().map(here).collect();
@@ -133,19 +183,45 @@ mod tests {
     fn a_part_that_is_not_finite_makes_the_sum_nan_and_zeros_stay_zero() {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut to = [1.0; 3];
-            sum_parts(&[&[0.0, bad, 1.0], &[0.0; 3]], &mut to);
+            alone(&[&[0.0, bad, 1.0], &[0.0; 3]], &mut to);
             assert!(to.iter().all(|g| g.is_nan()));
         }
         let mut to = [1.0; 2];
-        sum_parts(&[&[0.0, -0.0], &[0.0, 0.0]], &mut to);
+        alone(&[&[0.0, -0.0], &[0.0, 0.0]], &mut to);
         assert_eq!(to, [0.0; 2]);
-        sum_parts(&[], &mut to);
+        alone(&[], &mut to);
         assert_eq!(to, [0.0; 2]);
         let mut tiny = [0.0; 2];
-        sum_parts(&[&[f32::MIN_POSITIVE, 1e-44], &[f32::MIN_POSITIVE, 1e-44]], &mut tiny);
+        alone(&[&[f32::MIN_POSITIVE, 1e-44], &[f32::MIN_POSITIVE, 1e-44]], &mut tiny);
         assert_eq!(tiny, [2.0 * f32::MIN_POSITIVE, 2.0 * 1e-44]);
         let mut large = [0.0];
-        sum_parts(&[&[f32::MAX / 2.0], &[f32::MAX / 2.0]], &mut large);
+        alone(&[&[f32::MAX / 2.0], &[f32::MAX / 2.0]], &mut large);
         assert_eq!(large, [f32::MAX]);
+    }
+
+    #[test]
+    fn the_sum_of_several_workers_is_that_of_one_to_the_bit() {
+        let length = 2 * RUN + 17;
+        let mut all = parts(40, length);
+        all[33][5] = f32::NAN;
+        let order: Vec<&[f32]> = all.iter().map(Vec::as_slice).collect();
+        let expected = sum(&order, length);
+        let found: Vec<Vec<u32>> = std::thread::scope(|scope| {
+            let parts = [&order[..11], &[], &order[11..]];
+            let runs: Vec<_> = Threads::new(3)
+                .into_iter()
+                .zip(parts)
+                .map(|(worker, parts)| {
+                    scope.spawn(move || {
+                        let mut to = vec![0.0; length];
+                        sum_parts(parts, &mut to, &Workers::new(worker)).unwrap();
+                        to.into_iter().map(f32::to_bits).collect()
+                    })
+                })
+                .collect();
+            runs.into_iter().map(|run| run.join().unwrap()).collect()
+        });
+        let same = |a: u32, b: u32| a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
+        assert!(found.iter().all(|sums| sums.iter().zip(&expected).all(|(a, b)| same(*a, *b))));
     }
 }

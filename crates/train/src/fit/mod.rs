@@ -27,6 +27,7 @@ pub mod run;
 pub mod sampler;
 pub mod schedule;
 pub mod settings;
+pub mod sockets;
 pub(crate) mod stages;
 pub mod training_loop;
 pub mod tune;

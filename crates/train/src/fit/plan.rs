@@ -189,6 +189,22 @@ impl Plan {
         self.parts.len()
     }
 
+    /// The shards that worker `rank` of `size` computes, those of a run of parts. Worker after worker they make up all shards.
+    pub(super) fn shards_of(&self, rank: usize, size: usize, parts: usize) -> std::ops::Range<usize> {
+        let first = |rank: usize| self.parts.partition_point(|&part| (part as usize) < parts * rank / size);
+        first(rank)..if rank + 1 == size { self.shards() } else { first(rank + 1) }
+    }
+
+    /// All shards.
+    pub(crate) fn all_shards(&self) -> std::ops::Range<usize> {
+        0..self.shards()
+    }
+
+    /// First row of shard `k`, or how many rows there are if there is no such shard.
+    pub(super) fn first_row(&self, k: usize) -> usize {
+        self.row_cuts.get(k).copied().unwrap_or(self.rows.len())
+    }
+
     /// Rows of shard `k`, as positions in the plan.
     pub(super) fn rows_of(&self, k: usize) -> std::ops::Range<usize> {
         self.row_cuts[k]..self.row_cuts[k + 1]

@@ -39,7 +39,7 @@ pub enum Begin {
 pub struct RunLock {
     output: PathBuf,
     begin: Begin,
-    _held: Held,
+    _held: Option<Held>,
 }
 
 impl RunLock {
@@ -66,7 +66,12 @@ impl RunLock {
             Begin::Force if there => remove(&checkpoint)?,
             _ => {}
         }
-        Ok(RunLock { output: output.to_path_buf(), begin, _held: held })
+        Ok(RunLock { output: output.to_path_buf(), begin, _held: Some(held) })
+    }
+
+    /// The same for a worker that writes no file, as another one does.
+    pub fn of_follower(output: &Path, begin: Begin) -> RunLock {
+        RunLock { output: output.to_path_buf(), begin, _held: None }
     }
 
     /// The model to write.

@@ -14,6 +14,7 @@ its checkpoint.
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -30,6 +31,19 @@ pub struct Workers {
     collective: Arc<dyn Collective>,
     /// The first call that could not be made.
     failed: Arc<OnceLock<CollectiveError>>,
+    /// Calls so far, and bytes that this worker has sent in them.
+    sent: Arc<[AtomicU64; 2]>,
+}
+
+/// What workers have sent each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Number of workers.
+    pub workers: usize,
+    /// Calls that they have made together.
+    pub calls: u64,
+    /// Bytes that this worker gave to them.
+    pub bytes: u64,
 }
 
 impl Default for Workers {
@@ -49,11 +63,13 @@ impl Collective for Workers {
     }
 
     fn sum(&self, words: &mut [u64]) -> Result<(), CollectiveError> {
+        self.count(size_of_val(words));
         self.note(self.collective.sum(words))
     }
 
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CollectiveError> {
-        let all = self.collective.gather(own)?;
+        self.count(own.len());
+        let all = self.note(self.collective.gather(own))?;
         if all.len() == self.size() {
             return Ok(all);
         }
@@ -65,7 +81,22 @@ impl Collective for Workers {
 impl Workers {
     /// The workers that this one reaches so.
     pub fn new(collective: impl Collective + 'static) -> Workers {
-        Workers { collective: Arc::new(collective), failed: Arc::default() }
+        Workers { collective: Arc::new(collective), failed: Arc::default(), sent: Arc::default() }
+    }
+
+    fn count(&self, bytes: usize) {
+        self.sent[0].fetch_add(1, Ordering::Relaxed);
+        self.sent[1].fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// What was sent so far.
+    pub fn traffic(&self) -> Traffic {
+        let [calls, bytes] = self.sent.each_ref().map(|count| count.load(Ordering::Relaxed));
+        if self.is_alone() {
+            Traffic { workers: 1, calls: 0, bytes: 0 }
+        } else {
+            Traffic { workers: self.size(), calls, bytes }
+        }
     }
 
     fn note<T>(&self, result: Result<T, CollectiveError>) -> Result<T, CollectiveError> {

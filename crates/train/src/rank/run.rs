@@ -27,7 +27,7 @@ use crate::fit::run::{RunFiles, RunLock, beside, checkpoint_of, is_final, run_to
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Callbacks, Outcome, TrainingLoop};
 use crate::fit::tune::Tunable;
-use crate::fit::workers::{Workers, facts_of};
+use crate::fit::workers::{Traffic, Workers, facts_of};
 use crate::store::checkpoint;
 use crate::store::fingerprint::{self, Fingerprint, Input};
 use crate::store::model_file::Model;
@@ -64,6 +64,8 @@ pub struct Trained {
     pub train: Data,
     /// The validation data, and the scores that the model gives them.
     pub valid: Option<(Data, Vec<f64>)>,
+    /// What workers have sent each other.
+    pub traffic: Traffic,
     /// The folder of folds, which [`Trained::finish`] removes.
     pub(super) fold_files: Option<FoldFiles>,
 }
@@ -123,7 +125,7 @@ impl Run<'_> {
                 })
                 .collect();
             let trained = Run { workers: first, ..self }.train(callbacks);
-            let others: Vec<_> = others.into_iter().map(|other| other.join()).collect();
+            let others: Vec<_> = others.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             // Of one that fails the others only know that it has ended.
             let Err(TrainError::Worker(_)) = trained else { return trained };
             for other in others {
@@ -159,8 +161,9 @@ impl Run<'_> {
             facts.push(("model to warm-start from with the checksum".into(), inputs.to_string()));
         }
         workers.check_same(&facts)?;
-        if !models::is_trees(config.model()) {
-            let expected = "trees, which several workers train together; one worker trains the others";
+        if models::is_auto(config.model()) {
+            let expected =
+                "trees or a network, which several workers train together; one worker trains a portfolio";
             return Err(ParamError::new("model", config.model(), expected).into());
         }
         Ok(())
@@ -257,6 +260,7 @@ impl Run<'_> {
         drop(views);
         let (train, valid) = job.into_data();
         Ok(Trained {
+            traffic: workers.traffic(),
             fold_files,
             valid: valid.zip(valid_scores),
             folds: results,

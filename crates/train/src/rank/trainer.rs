@@ -193,6 +193,7 @@ impl TrainingLoop for Trainer<'_> {
         let examples = Examples { lists: &self.lists, ..self.train };
         let task = Task { model: &*self.model, goal: &stage.goal, examples };
         let into = Into { gradient, previous };
+        self.engine.compute_among(&self.common.workers);
         let seen = self.engine.gradient(task, at, &mut self.state, &self.draws, stream, into)?;
         let norm = self.parameters.prepare(self.common.config.clip());
         Ok(Computed { loss: seen.loss, norm, without_gradient: seen.counts.idle, keeps_previous })

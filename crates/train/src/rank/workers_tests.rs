@@ -137,6 +137,29 @@ fn trees_are_the_same_to_the_byte_for_any_number_of_workers_whatever_the_data_an
 }
 
 #[test]
+#[cfg(feature = "neural")]
+fn networks_are_the_same_to_the_byte_for_any_number_of_workers() {
+    for (shape, text) in [
+        (
+            Shape::Lists,
+            "objective = \"ndcg@5\"\nmodel = \"mlp:hidden=8:dropout=0.2\"\nsampler = \"lists:batch=16\"",
+        ),
+        (Shape::Lists, "objective = \"lambdarank\"\nmodel = \"linear\"\nparts = 3"),
+        (Shape::One, "objective = \"auprc\"\nmodel = \"mlp:hidden=8:norm=batch\""),
+        (Shape::Labels, "objective = \"auroc\"\nmodel = \"mlp:hidden=6\""),
+        (Shape::Classes, "objective = \"multiclass\"\nmodel = \"linear\""),
+        (
+            Shape::Lists,
+            "objective = \"song\"\nmodel = \"context:width=8:heads=2:blocks=1:hidden=8\"\nsampler = \"lists:batch=9\"",
+        ),
+    ] {
+        let (train, valid) = (data(shape, 40, 3), data(shape, 15, 4));
+        let text = format!("{text}\nepochs = 2\nseed = 5\ntransforms = \"standardise,missing:to=mean\"");
+        same_for_any_number(&text, &train, Some(&valid));
+    }
+}
+
+#[test]
 fn folds_that_choose_the_number_of_rounds_and_calibrate_are_those_of_one_worker() {
     for (text, shape) in [
         ("objective = \"ndcg@5\"\nmodel = \"trees:leaves=4\"\npatience = 3", Shape::Lists),
@@ -321,7 +344,10 @@ fn a_model_that_workers_cannot_train_together_is_refused() {
     let train = data(Shape::Lists, 12, 3);
     let config = config("objective = \"ndcg@5\"\nmodel = \"auto\"\nbudget = \"10s\"", &train);
     let error = run(&config, &train, None).train_by(2, &mut ()).err().unwrap().to_string();
-    assert!(error.starts_with("model must be trees, which several workers train together"), "{error}");
+    assert!(
+        error.starts_with("model must be trees or a network, which several workers train together"),
+        "{error}"
+    );
 }
 
 #[test]

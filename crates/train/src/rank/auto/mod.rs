@@ -49,6 +49,7 @@ use crate::fit::engine::Examples;
 use crate::fit::run::{RunFiles, beside, checkpoint_of, is_final, save_finished};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Callbacks, Leaderboard, Outcome};
+use crate::fit::workers::Workers;
 use crate::store::checkpoint;
 use crate::store::fingerprint::{self, Fingerprint, Input};
 use crate::store::header::{Header, Reached};
@@ -666,6 +667,15 @@ impl<'a> Task<'a> {
             let sizes = self.folds.iter().map(Fold::size).collect();
             (Some(FoldResults { scores: blended, metrics, sizes }), None)
         };
-        Ok(Trained { model, outcome, records: Vec::new(), folds: results, train, valid, fold_files: None })
+        Ok(Trained {
+            traffic: Workers::default().traffic(),
+            model,
+            outcome,
+            records: Vec::new(),
+            folds: results,
+            train,
+            valid,
+            fold_files: None,
+        })
     }
 }
