@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Toprank;
+use common::{Toprank, json};
 
 /// LETOR text: lists of 1 to 8 items with three features, the second of them sometimes missing.
 fn letor(lists: u32, first: u32) -> String {
@@ -58,8 +58,10 @@ fn start(shell: &Toprank, command: &str, address: &str, worker: usize, workers: 
 fn finish(mut children: Vec<Child>) -> Vec<Output> {
     let started = Instant::now();
     while children.iter_mut().any(|child| child.try_wait().expect("a child").is_none()) {
-        if started.elapsed() > Duration::from_secs(120) {
-            children.iter_mut().for_each(|child| drop(child.kill()));
+        if started.elapsed() > Duration::from_mins(2) {
+            for child in &mut children {
+                let _ = child.kill();
+            }
             panic!("a worker waits for ever");
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -132,7 +134,7 @@ fn a_worker_that_is_killed_ends_all_and_any_number_resumes_to_the_same_bytes() {
             (0..workers).map(|worker| start(&shell, &command, &address, worker, workers)).collect();
         // At some moment after the run has begun.
         let begun = Instant::now();
-        while !shell.path(&format!("{name}.checkpoint")).exists() && begun.elapsed() < Duration::from_secs(60)
+        while !shell.path(&format!("{name}.checkpoint")).exists() && begun.elapsed() < Duration::from_mins(1)
         {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -190,4 +192,22 @@ fn flags_of_workers_that_do_not_fit_are_explained() {
     let error =
         shell.fails(1, &format!("{command} --workers 2 --worker 0 --meet-seconds 0 --meet {}", free()));
     assert!(error.contains("the workers 1 did not come to 127.0.0.1:"), "{error}");
+}
+
+#[test]
+fn a_plan_says_what_workers_would_send_and_trains_nothing() {
+    let shell = shell();
+    let command = format!("{TREES} --trees 300 -o m.toprank --workers 4 --plan");
+    let said = shell.ok(&command);
+    assert!(
+        said.contains("rows of 3 features, 4 workers; a tree:") && said.contains("sent by a worker"),
+        "{said}"
+    );
+    let plan = json(&shell.ok(&format!("{command} --json")));
+    // Histograms of the root and of one side of three splits: 8 columns of 256 bins of 8 bytes.
+    let bytes = plan["bytes"].as_u64().unwrap();
+    assert!((4 * 16_384..5 * 16_384).contains(&bytes), "{plan}");
+    assert!(plan["seconds"].as_f64().unwrap() > 0.0 && plan["memory"].as_u64().unwrap() > 0, "{plan}");
+    assert_eq!(shell.names("").len(), 2, "data alone: {:?}", shell.names(""));
+    assert!(shell.fails(2, &format!("{TREES} -o m.toprank --plan")).contains("--workers"));
 }

@@ -36,6 +36,7 @@ pub use fit::training_loop::{Callbacks, Checkpoints, Leaderboard, Outcome, Progr
 pub use fit::workers::Workers;
 pub use rank::boost::Boost;
 pub use rank::calibration::{Calibrate, Calibration};
+pub use rank::forecast::{Forecast, forecast};
 pub use rank::graph_model::GraphReading;
 pub use rank::job::{Data, Job, Learner};
 pub use rank::position_bias::PositionBias;

@@ -12,12 +12,12 @@ use toprank::data::Names;
 use toprank::metrics::{Measure, evaluate};
 use toprank::train::rank::auto::BlendAbout;
 use toprank::train::rank::models;
-use toprank::train::{Calibrate, Config, Model, Outcome, Run, Trained, TrainerKind, Workers};
+use toprank::train::{Calibrate, Config, Model, Outcome, Run, Trained, TrainerKind, Workers, forecast};
 
 use self::flags::{Rank, SettingFlags};
 pub use self::run::absolute;
 use self::run::{Begun, Origin, RunFlags, result_json, result_text};
-use self::workers::{Division, WorkerFlags};
+use self::workers::{Division, WorkerFlags, print_plan};
 use crate::evaluate::write_per_list;
 use crate::failure::Failure;
 use crate::reading::Reading;
@@ -117,6 +117,9 @@ impl Train {
         };
         begun.config = begun.config.suited_to(train.lists())?;
         let (config, origin) = (&begun.config, &begun.origin);
+        if let (true, Division::Threads(size)) = (self.workers.plan, &division) {
+            return print_plan(common, &forecast(config, &train, *size)?);
+        }
         let auto = models::is_auto(config.model());
         if valid.is_none() && config.folds() == 0 && !auto {
             if matches!(Calibrate::parse(config.calibrate())?, Calibrate::By(_)) {

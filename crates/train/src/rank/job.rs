@@ -144,7 +144,7 @@ impl Data {
         }
     }
 
-    fn columns(&self) -> &[Column] {
+    pub(crate) fn columns(&self) -> &[Column] {
         match self {
             Data::Memory(data) => &data.columns,
             Data::Mapped(data) => &data.columns,

@@ -20,6 +20,7 @@ mod data_defaults;
 pub mod explain;
 mod first_scores;
 pub mod folds;
+pub mod forecast;
 pub(crate) mod graph_model;
 pub mod job;
 pub mod json_list;
