@@ -106,6 +106,9 @@ impl Train {
         let Some(mut begun) = run.begin(common, TrainerKind::Rank, flags, &self.reading, own)? else {
             return Ok(());
         };
+        if division.follows() {
+            begun.origin.curves = None;
+        }
         if begun.settings.from.is_some() && begun.config.folds() > 0 {
             return Err(Failure::usage(
                 "--folds evaluates models that start from scratch: expected no --from with it",

@@ -161,12 +161,18 @@ impl Collective for Sockets {
 impl Drop for Sockets {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        for link in locked(&self.links).iter() {
-            let _ = link.stream.shutdown(std::net::Shutdown::Write);
-        }
         if let Some(signs) = self.signs.take() {
             signs.thread().unpark();
             let _ = signs.join();
+        }
+        let links = locked(&self.links);
+        for link in links.iter() {
+            let _ = link.stream.shutdown(std::net::Shutdown::Write);
+        }
+        // Signs of life that nobody has read would make the system cut the connection, with what the other has still to read.
+        for link in links.iter() {
+            let _ = link.stream.set_read_timeout(Some(Duration::from_secs(1)));
+            let _ = std::io::copy(&mut &link.stream, &mut std::io::sink());
         }
     }
 }
