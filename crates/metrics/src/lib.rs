@@ -16,6 +16,7 @@ pub mod compare;
 mod evaluate;
 pub mod fusion;
 mod gain;
+pub mod judging;
 mod measure;
 mod metric;
 mod names;

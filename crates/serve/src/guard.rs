@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap};
+use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, ORIGIN};
 use hyper::{StatusCode, header};
 
 use crate::refusal::Refusal;
@@ -59,6 +59,41 @@ impl Token {
         });
         !std::hint::black_box(differs)
     }
+
+    /// What a browser keeps, for pages: no script and no other site sees it, and it ends with the browser.
+    pub(crate) fn cookie(&self) -> String {
+        format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Strict", self.hex())
+    }
+
+    /// The token in letters that a cookie may hold.
+    fn hex(&self) -> String {
+        self.0.bytes().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether a cookie among these is that of the token.
+    fn is_in(&self, headers: &HeaderMap) -> bool {
+        let hex = Token(self.hex());
+        let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        let mut own = cookies.filter(|(name, _)| *name == COOKIE_NAME);
+        own.any(|(_, value)| hex.is(value))
+    }
+}
+
+const COOKIE_NAME: &str = "toprank_token";
+
+/// Refuses what a page of another site sends: a browser says from where a request comes.
+pub fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let origin = origin.to_str().unwrap_or_default();
+    match origin.split_once("://") {
+        Some((_, from)) if !host.is_empty() && from.eq_ignore_ascii_case(host) => Ok(()),
+        _ => {
+            let origin: String = origin.chars().take(100).collect();
+            Err(Refusal::new(StatusCode::FORBIDDEN, format!("a request from {origin:?}"), "one from a page of this server"))
+        }
+    }
 }
 
 /// Refuses who is not to be served. With a token everybody has to show it. Without one the server listens on this machine only, and
@@ -71,6 +106,7 @@ pub fn check(headers: &HeaderMap, token: Option<&Token>, address: SocketAddr) ->
             let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
             match shown {
                 Some((_, found)) if token.is(found.trim()) => Ok(()),
+                None if token.is_in(headers) => Ok(()),
                 found => {
                     let found = if found.is_some() { "another token" } else { "no token" };
                     let expected = "the header Authorization: Bearer and the token of the server";
@@ -128,6 +164,35 @@ mod tests {
         assert_eq!(format!("{token:?}"), "Token(…)");
         for text in ["", "short", "0123456789 abcdefg", "0123456789abcdé", &"x".repeat(5000)] {
             assert!(Token::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_of_the_token_opens_and_no_other_does() {
+        let token = Token::parse("abcdefghijklm;=,").unwrap();
+        let cookie = token.cookie();
+        let value = cookie.split(';').next().unwrap();
+        assert!(value.bytes().all(|b| b.is_ascii_alphanumeric() || b"=_".contains(&b)), "{value}");
+        assert_eq!(checked(COOKIE, value, Some(&token)), None);
+        assert_eq!(checked(COOKIE, &format!("a=b; {value}; c=d"), Some(&token)), None);
+        for wrong in ["", "toprank_token=", "toprank_token=abcdefghijklm", &value[..value.len() - 1], &value.replace("token=", "tokes=")] {
+            assert_eq!(checked(COOKIE, wrong, Some(&token)), Some(StatusCode::UNAUTHORIZED), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_sites_may_not_write() {
+        let checked = |origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "localhost:8080".parse().unwrap());
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().unwrap());
+            }
+            check_origin(&headers).err().map(|refusal| refusal.status)
+        };
+        assert_eq!((checked(None), checked(Some("http://localhost:8080"))), (None, None));
+        for other in ["http://evil.example", "null", "http://localhost:8081", "http://localhost:8080.evil.example", ""] {
+            assert_eq!(checked(Some(other)), Some(StatusCode::FORBIDDEN), "{other}");
         }
     }
 

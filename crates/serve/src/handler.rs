@@ -19,24 +19,51 @@ use toprank::train::rank::json_list::{Refused, answer_of, id_of};
 
 use crate::body::{Lists, MOST_LISTS, lists};
 use crate::endpoints::{ENDPOINTS, Endpoint, Parameters, Wrong};
-use crate::guard;
+use crate::guard::{self, Token};
 use crate::models::Loaded;
-use crate::openapi::{self, PAGES};
+use crate::openapi::{self, FACTS};
 use crate::refusal::Refusal;
 use crate::server::Shared;
+use crate::workbench::{self, ACTIONS, PAGES, Page};
 
 /// A body that is too large is read on for so many bytes, so that its sender sees the answer instead of a broken connection.
 const READ_ON: usize = 64 << 20;
 /// An answer has at most so many times the bytes that a body may have.
 const ANSWER: usize = 16;
 
+/// Where a page shows the token once, and gets a cookie for it.
+const LOGIN_PATH: &str = "/login";
+
 const JSON: &str = "application/json";
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// What is sent back.
 struct Answer {
+    status: StatusCode,
     kind: &'static str,
-    text: String,
+    text: Bytes,
+    /// A cookie to keep.
+    cookie: Option<String>,
+    /// What a browser may do with it, for pages.
+    policy: Option<&'static str>,
+}
+
+impl Answer {
+    fn new(kind: &'static str, text: impl Into<Bytes>) -> Answer {
+        Answer { status: StatusCode::OK, kind, text: text.into(), cookie: None, policy: None }
+    }
+
+    fn page(text: &'static str) -> Answer {
+        let text = Bytes::from_static(text.as_bytes());
+        Answer { policy: Some(workbench::POLICY), ..Answer::new(workbench::HTML, text) }
+    }
+}
+
+/// Every path that is answered.
+fn known_paths() -> impl Iterator<Item = &'static str> {
+    let endpoints = ENDPOINTS.iter().map(|endpoint| endpoint.path);
+    let pages = PAGES.iter().map(|page| page.path).chain([LOGIN_PATH]);
+    endpoints.chain(FACTS.map(|(path, ..)| path)).chain(ACTIONS.iter().map(|action| action.path)).chain(pages)
 }
 
 /// Answers a request, whatever it is.
@@ -47,22 +74,29 @@ pub async fn handle(
     let started = Instant::now();
     shared.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
     let path = request.uri().path();
-    let known = ENDPOINTS.iter().map(|endpoint| endpoint.path).chain(PAGES.map(|(path, ..)| path));
     // Paths of requests are not counted by name: anybody may invent them.
-    let name = known.into_iter().find(|known| *known == path).unwrap_or("other");
-    let (status, kind, text, extra) = match answer(request, &shared, started).await {
-        Ok(Answer { kind, text }) => (StatusCode::OK, kind, text, None),
+    let name = known_paths().find(|known| *known == path).unwrap_or("other");
+    let (answer, extra) = match answer(request, &shared, started).await {
+        Ok(answer) => (answer, None),
         Err(refusal) => {
             let (status, header) = (refusal.status, refusal.header.clone());
-            (status, JSON, refusal.json() + "\n", header)
+            (Answer { status, ..Answer::new(JSON, refusal.json() + "\n") }, header)
         }
     };
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let status = answer.status;
+    let mut response = Response::new(Full::new(answer.text));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.kind));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(policy) = answer.policy {
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
+    if let Some(Ok(cookie)) = answer.cookie.map(HeaderValue::try_from) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
     if let Some((name, value)) = extra {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -77,32 +111,64 @@ async fn answer(
     started: Instant,
 ) -> Result<Answer, Refusal> {
     let settings = &shared.settings;
-    let path = request.uri().path();
-    // Whoever watches the server need not hold its token.
-    if !(settings.token.is_some() && path == "/health") {
-        guard::check(request.headers(), settings.token.as_ref(), shared.address)?;
+    let (path, method) = (request.uri().path(), request.method());
+    let page = PAGES.iter().find(|page| page.path == path && method == Method::GET);
+    // Whoever watches the server need not hold its token, and styles and scripts are no secret.
+    let open = settings.token.is_some() && (path == "/health" || page.is_some_and(Page::is_public));
+    if !open && let Err(refusal) = guard::check(request.headers(), settings.token.as_ref(), shared.address) {
+        return match (refusal.status, page) {
+            (StatusCode::UNAUTHORIZED, Some(_)) => {
+                Ok(Answer { status: refusal.status, ..Answer::page(workbench::LOGIN) })
+            }
+            _ => Err(refusal),
+        };
     }
-    if let Some((path, kind, _)) = PAGES.into_iter().find(|(known, ..)| *known == path) {
-        if request.method() != Method::GET {
-            return Err(wrong_method(request.method(), "GET"));
+    if let Some(page) = page {
+        return Ok(match page.kind {
+            workbench::HTML => Answer::page(page.text),
+            kind => Answer::new(kind, Bytes::from_static(page.text.as_bytes())),
+        });
+    }
+    if path == LOGIN_PATH && method == Method::POST {
+        let cookie = settings.token.as_ref().map(Token::cookie);
+        return Ok(Answer { cookie, ..Answer::new(JSON, "{}\n") });
+    }
+    if let Some((path, kind, _)) = FACTS.into_iter().find(|(known, ..)| *known == path) {
+        if method != Method::GET {
+            return Err(wrong_method(method, "GET"));
         }
         let text = match path {
             "/metrics" => shared.metrics.text(&shared.models),
             "/health" => health(shared),
             _ => openapi::describe(&shared.models, settings.token.is_some()).to_string(),
         };
-        return Ok(Answer { kind, text: if kind == JSON { visible_json(&text) + "\n" } else { text } });
+        return Ok(Answer::new(kind, if kind == JSON { visible_json(&text) + "\n" } else { text }));
+    }
+    if let Some(action) = ACTIONS.iter().find(|action| action.path == path && action.method == method) {
+        guard::check_origin(request.headers())?;
+        let parameters = parameters(request.uri().query().unwrap_or_default(), action.parameters)?;
+        let policy = (action.kind == workbench::HTML).then_some(workbench::REPORT_POLICY);
+        return work(request, shared, started, move |body, shared| {
+            let text = (action.answer)(shared, &parameters, body)?;
+            Ok(Answer { policy, ..Answer::new(action.kind, text) })
+        })
+        .await;
     }
     let Some(endpoint) = ENDPOINTS.iter().find(|endpoint| endpoint.path == path) else {
-        let known: Vec<&str> =
-            ENDPOINTS.iter().map(|endpoint| endpoint.path).chain(PAGES.map(|(path, ..)| path)).collect();
+        if known_paths().any(|known| known == path) {
+            return Err(wrong_method(method, expected_methods(path)));
+        }
+        let mut known: Vec<&str> = known_paths().filter(|path| !path.ends_with(".js") && !path.ends_with(".css")).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        known.retain(|path| seen.insert(*path));
         let path: String = path.chars().take(100).collect();
         return Err(Refusal::new(StatusCode::NOT_FOUND, format!("the path {path:?}"), known.join(", ")));
     };
-    if request.method() != Method::POST {
-        return Err(wrong_method(request.method(), "POST"));
+    if method != Method::POST {
+        return Err(wrong_method(method, "POST"));
     }
-    let mut parameters = parameters(request.uri().query().unwrap_or_default(), endpoint)?;
+    let known: Vec<(&str, &str)> = std::iter::once(("model", "")).chain(endpoint.parameters.iter().copied()).collect();
+    let mut parameters = parameters(request.uri().query().unwrap_or_default(), &known)?;
     let model = shared.models.find(parameters.remove("model").as_deref(), endpoint.fits);
     let model = model.map_err(|(exists, message)| {
         let status = if exists { StatusCode::BAD_REQUEST } else { StatusCode::NOT_FOUND };
@@ -114,6 +180,17 @@ async fn answer(
         let found = format!("a body in the coding {:?}", coding.to_str().unwrap_or("?"));
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, found, "plain JSON"));
     }
+    work(request, shared, started, move |body, shared| answer_body(endpoint, &model, &parameters, body, shared)).await
+}
+
+/// Reads the body, waits for a turn, and answers on a thread that may compute; all within the time of a request.
+async fn work(
+    request: Request<Incoming>,
+    shared: &Arc<Shared>,
+    started: Instant,
+    answer: impl FnOnce(&[u8], &Shared) -> Result<Answer, Refusal> + Send + 'static,
+) -> Result<Answer, Refusal> {
+    let settings = &shared.settings;
     let deadline = tokio::time::Instant::from_std(started + settings.time);
     let body = timeout_at(deadline, whole(request.into_body(), settings.max_body)).await;
     let seconds = settings.time.as_secs();
@@ -130,10 +207,9 @@ async fn answer(
         return Err(busy(format!("no turn within {seconds} s")));
     };
     let (send, receive) = oneshot::channel();
-    let work = Arc::clone(shared);
+    let of_work = Arc::clone(shared);
     rayon::spawn(move || {
-        let answer =
-            catch_unwind(AssertUnwindSafe(|| answer_body(endpoint, &model, &parameters, &body, &work)));
+        let answer = catch_unwind(AssertUnwindSafe(|| answer(&body, &of_work)));
         let answer = answer.unwrap_or_else(|_| {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             let message = "request: a bug of toprank; please report it".to_string();
@@ -146,6 +222,16 @@ async fn answer(
     match timeout_at(deadline, receive).await {
         Ok(Ok(answer)) => answer,
         _ => Err(busy(format!("no answer within {seconds} s"))),
+    }
+}
+
+/// The methods of a path that is known and not an endpoint.
+fn expected_methods(path: &str) -> &'static str {
+    let post = path == LOGIN_PATH || ACTIONS.iter().any(|action| action.path == path && action.method == Method::POST);
+    match (PAGES.iter().any(|page| page.path == path), post) {
+        (true, true) => "GET, POST",
+        (_, true) => "POST",
+        _ => "GET",
     }
 }
 
@@ -174,7 +260,7 @@ fn health(shared: &Shared) -> String {
 }
 
 /// The parameters of a query; an unknown one is an error, as it would change nothing.
-fn parameters(query: &str, endpoint: &Endpoint) -> Result<Parameters, Refusal> {
+fn parameters(query: &str, known: &[(&str, &str)]) -> Result<Parameters, Refusal> {
     let mut found = Parameters::new();
     let bad = |message: String| Refusal {
         status: StatusCode::BAD_REQUEST,
@@ -188,7 +274,7 @@ fn parameters(query: &str, endpoint: &Endpoint) -> Result<Parameters, Refusal> {
             let pair: String = pair.chars().take(100).collect();
             return Err(bad(format!("the parameter {pair:?} is not UTF-8 in the coding of URLs")));
         };
-        let known = || std::iter::once("model").chain(endpoint.parameters.iter().map(|(name, _)| *name));
+        let known = || known.iter().map(|(name, _)| *name);
         if !known().any(|known| known == name) {
             return Err(bad(catalog::unknown("parameter", &name, known()).to_string()));
         }
@@ -258,7 +344,7 @@ fn answer_body(
         Lists::One(list) => match (endpoint.answer)(model, parameters, list) {
             Ok(text) => {
                 metrics.answered.fetch_add(1, Ordering::Relaxed);
-                Ok(Answer { kind: JSON, text: text + "\n" })
+                Ok(Answer::new(JSON, text + "\n"))
             }
             Err(wrong) => {
                 metrics.refused.fetch_add(1, Ordering::Relaxed);
@@ -285,7 +371,7 @@ fn answer_body(
                 text.push_str(&answer);
                 text.push('\n');
             }
-            Ok(Answer { kind: JSON_LINES, text })
+            Ok(Answer::new(JSON_LINES, text))
         }
         Lists::TooMany => {
             let found = format!("more than {MOST_LISTS} lists");
@@ -300,7 +386,7 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded_and_unknown_ones_are_refused() {
-        let parsed = |query: &str| parameters(query, &ENDPOINTS[0]).map_err(|refusal| refusal.message);
+        let parsed = |query: &str| parameters(query, &[("model", ""), ("probability", "")]).map_err(|refusal| refusal.message);
         let found = parsed("model=a%20b%C3%A9+c&probability=true").unwrap();
         assert_eq!((found["model"].as_str(), found["probability"].as_str()), ("a bé c", "true"));
         assert_eq!(parsed("&&").unwrap().len(), 0);

@@ -151,7 +151,7 @@ impl Models {
     /// Loads models, each with its name; `max_body`: bytes of a request, of which the numbers that a list may have follow.
     ///
     /// # Errors
-    /// If a file is no model that answers requests, two have the same name, or there is none.
+    /// If a file is no model that answers requests, or two have the same name.
     pub fn load(files: &[(String, PathBuf)], max_body: usize) -> Result<Models, ServeError> {
         // A number takes a digit and a comma.
         let most = max_body / 2;
@@ -170,9 +170,6 @@ impl Models {
                 reloads: AtomicU64::new(0),
                 refused: AtomicU64::new(0),
             });
-        }
-        if slots.is_empty() {
-            return Err(ServeError::Settings("no model; expected at least one".into()));
         }
         Ok(Models { slots, most })
     }

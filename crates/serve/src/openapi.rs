@@ -1,21 +1,24 @@
 //! The description of the server, made from the table of endpoints.
 
+use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use crate::endpoints::ENDPOINTS;
 use crate::models::Models;
+use crate::workbench::ACTIONS;
 
-/// Pages that are read with `GET`: path, content, what they are.
-pub const PAGES: [(&str, &str, &str); 3] = [
+/// What is read with `GET`: path, content, what it is.
+pub const FACTS: [(&str, &str, &str); 3] = [
     ("/health", "application/json", "The models that answer"),
     ("/metrics", "text/plain", "Counters and times in the text format of Prometheus"),
     ("/openapi.json", "application/json", "This description"),
 ];
 
 /// Statuses of refusals, and what they mean.
-const REFUSALS: [(&str, &str); 9] = [
+const REFUSALS: [(&str, &str); 10] = [
     ("400", "The body is not JSON, or a parameter is unknown"),
     ("401", "No token, or another one"),
+    ("403", "A page of another site asks"),
     ("404", "No such model"),
     ("408", "The body did not come in time"),
     ("413", "The body is larger than allowed"),
@@ -70,7 +73,7 @@ pub fn describe(models: &Models, has_token: bool) -> Value {
         });
         paths.insert(endpoint.path.into(), json!({"post": operation}));
     }
-    for (path, kind, about) in PAGES {
+    for (path, kind, about) in FACTS {
         let mut operation = json!({
             "summary": about, "operationId": path.trim_start_matches('/').trim_end_matches(".json"),
             "responses": {"200": {"description": about, "content": {kind: {}}}},
@@ -79,6 +82,22 @@ pub fn describe(models: &Models, has_token: bool) -> Value {
             operation["security"] = json!([]);
         }
         paths.insert(path.into(), json!({"get": operation}));
+    }
+    for action in ACTIONS {
+        let mut operation = json!({
+            "summary": action.about,
+            "operationId": format!("workbench{}", action.path.replace('/', "_")),
+            "parameters": action.parameters.iter().map(|(name, about)| {
+                json!({"name": name, "in": "query", "schema": {"type": "string"}, "description": about})
+            }).collect::<Vec<_>>(),
+            "responses": {"200": {"description": action.about, "content": {action.kind: {}}}},
+        });
+        if action.method == Method::POST {
+            let schema = (action.request)();
+            operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+        }
+        let method = action.method.as_str().to_ascii_lowercase();
+        paths.insert(action.path.into(), json!({method: operation}));
     }
     let mut described = json!({
         "openapi": "3.1.0",

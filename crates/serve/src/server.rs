@@ -19,6 +19,7 @@ use crate::guard::Token;
 use crate::handler::handle;
 use crate::metrics::Metrics;
 use crate::models::Models;
+use crate::workbench::Workbench;
 use crate::{ServeError, watch as files};
 
 /// Connections at once; more wait until one ends. Bodies in memory are at most so many.
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     pub address: SocketAddr,
     pub turns: Arc<Semaphore>,
     pub metrics: Metrics,
+    pub workbench: Workbench,
 }
 
 /// A server that has its address.
@@ -62,7 +64,7 @@ pub(crate) struct Shared {
 /// ```
 /// use std::num::NonZeroUsize;
 /// use std::time::Duration;
-/// use toprank_serve::{Models, ServeError, Server, Settings};
+/// use toprank_serve::{Models, ServeError, Server, Settings, Workbench};
 /// let settings = Settings {
 ///     listen: "127.0.0.1:0".parse().unwrap(),
 ///     token: None,
@@ -72,7 +74,7 @@ pub(crate) struct Shared {
 /// };
 /// let start = || -> Result<(), ServeError> {
 ///     let models = Models::load(&[("search".into(), "no-such.toprank".into())], settings.max_body)?;
-///     let server = Server::bind(models, settings)?;
+///     let server = Server::bind(models, Workbench::default(), settings)?;
 ///     println!("http://{}", server.address());
 ///     server.run(|| false, |line| eprintln!("{line}")); // until the first function says true
 ///     Ok(())
@@ -86,11 +88,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address.
+    /// Takes the address; `workbench` is what its pages show beside the models.
     ///
     /// # Errors
     /// If the address is in use or not one of this machine, or if others could reach it without a token.
-    pub fn bind(models: Models, settings: Settings) -> Result<Server, ServeError> {
+    pub fn bind(models: Models, workbench: Workbench, settings: Settings) -> Result<Server, ServeError> {
         let listen = settings.listen;
         if settings.token.is_none() && !listen.ip().is_loopback() {
             return Err(ServeError::Settings(format!(
@@ -108,6 +110,7 @@ impl Server {
             address: bound,
             turns: Arc::new(Semaphore::new(settings.concurrency.get().min(Semaphore::MAX_PERMITS))),
             metrics: Metrics::default(),
+            workbench,
             settings,
         };
         Ok(Server { runtime, listener, shared: Arc::new(shared) })

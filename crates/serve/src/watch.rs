@@ -15,8 +15,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(50);
 
 /// What tells a file from what it was: its length, its time, and which file it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Stamp {
     length: u64,
     time: Option<SystemTime>,
     file: u64,
@@ -24,7 +24,7 @@ struct Stamp {
 
 impl Stamp {
     /// `None`: there is no file now.
-    fn of(path: &Path) -> Option<Stamp> {
+    pub fn of(path: &Path) -> Option<Stamp> {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Stamp { length: metadata.len(), time: metadata.modified().ok(), file: number(&metadata) })
     }

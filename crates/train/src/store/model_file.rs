@@ -206,8 +206,9 @@ impl Model {
             || self.header.transforms.steps.iter().any(|step| matches!(step, Step::PerList { .. }))
     }
 
-    /// The features of its self-test, row after row, as they were read.
-    pub(crate) fn probes(&self) -> &[f32] {
+    /// The features of its self-test, row after row, as they were read: rows of the training data, or for an imported model rows
+    /// around its thresholds.
+    pub fn probes(&self) -> &[f32] {
         &self.probes
     }
 
