@@ -16,6 +16,7 @@ const FILES: &[&str] = &["DATA", "FILE", "FOLDER", "FROM", "MODEL", "NAME=FILE",
 /// The arguments whose files are written; all other files are read. A resumed run reads its checkpoint and writes the model.
 const WRITTEN: &[&str] = &[
     "curves",
+    "judgements",
     "output",
     "per_list",
     "per_query",

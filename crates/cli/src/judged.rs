@@ -87,6 +87,17 @@ pub enum Ranking {
     Model(String),
 }
 
+impl Ranking {
+    /// The file that it is read from; a feature or a column has none of its own.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "for the server"))]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Ranking::File(file) | Ranking::Model(file) => Some(file),
+            Ranking::Feature(_) | Ranking::Column(_) => None,
+        }
+    }
+}
+
 impl std::fmt::Display for Ranking {
     /// A name for a legend: the file without folders and ending, the feature, the column.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {

@@ -18,3 +18,9 @@ impl Report {
         Err(Failure::usage("this toprank was built without plots; expected a build with the feature plots"))
     }
 }
+
+/// No page, for `toprank serve`.
+#[cfg(feature = "serve")]
+pub fn html(_: &[String]) -> Result<String, Failure> {
+    Err(Failure::usage("this toprank was built without plots; expected a build with the feature plots"))
+}

@@ -85,6 +85,22 @@ const POWER: f64 = 0.8;
 impl Report {
     /// Reads, evaluates, tests, writes.
     pub fn run(&self, common: &Common) -> Result<(), Failure> {
+        let page = self.page(common)?;
+        let html = page.html();
+        sink::write_file(&self.output, |out| out.write_all(html.as_bytes()))?;
+        if common.json {
+            let verdicts: Vec<&String> = page.verdicts.iter().map(|verdict| &verdict.text).collect();
+            let (verdicts, warnings) = (json!(verdicts), json!(page.warnings));
+            return print_json(
+                &json!({"output": self.output, "bytes": html.len(), "verdicts": verdicts, "warnings": warnings}),
+            );
+        }
+        note(common, format!("wrote {}, {:.1} kB", self.output.display(), html.len() as f64 / 1000.0));
+        Ok(())
+    }
+
+    /// Reads, evaluates, tests.
+    fn page(&self, common: &Common) -> Result<Page, Failure> {
         let mut options = self.contest.options()?;
         options.biggest = self.rankings;
         let measures = self.contest.measures()?;
@@ -98,18 +114,22 @@ impl Report {
         for folder in &self.curves {
             page.sections.push(learning(folder)?);
         }
-        let html = page.html();
-        sink::write_file(&self.output, |out| out.write_all(html.as_bytes()))?;
-        if common.json {
-            let verdicts: Vec<&String> = page.verdicts.iter().map(|verdict| &verdict.text).collect();
-            let (verdicts, warnings) = (json!(verdicts), json!(page.warnings));
-            return print_json(
-                &json!({"output": self.output, "bytes": html.len(), "verdicts": verdicts, "warnings": warnings}),
-            );
-        }
-        note(common, format!("wrote {}, {:.1} kB", self.output.display(), html.len() as f64 / 1000.0));
-        Ok(())
+        Ok(page)
     }
+}
+
+/// The page of `toprank report` with these words behind it, for `toprank serve`.
+#[cfg(feature = "serve")]
+pub fn html(words: &[String]) -> Result<String, Failure> {
+    #[derive(clap::Parser)]
+    struct Words {
+        #[command(flatten)]
+        report: Report,
+    }
+    let words = std::iter::once("report").chain(words.iter().map(String::as_str));
+    let words: Words = clap::Parser::try_parse_from(words).map_err(|error| crate::wrong_words(&error))?;
+    let common = Common { threads: None, quiet: true, json: false };
+    Ok(words.report.page(&common)?.html())
 }
 
 /// What was evaluated and compared.

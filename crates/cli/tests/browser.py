@@ -1,4 +1,5 @@
-"""The pages of toprank in a real browser: Chromium without a window, driven by Selenium.
+"""The pages of toprank in a real browser: Chromium without a window, driven by Selenium: reports, the workbench of the server, and the
+documentation where it is built (the environment variable TOPRANK_BOOK names its folder).
 
     python browser.py TOPRANK [--screenshots FOLDER]
 
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 SKIPPED = 77
 HOSTILE = "</script><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>"
@@ -25,7 +27,9 @@ def skip(why):
 try:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import Select
 except ImportError:
     skip("Python has no package selenium")
@@ -63,7 +67,8 @@ def make_pages(toprank, folder):
 def start():
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1200,900"]:
+    for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1200,900",
+                     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options=options, service=Service(driver_path))
@@ -154,6 +159,208 @@ def check_accessibility(driver, name):
         assert '"serious"' not in found and '"critical"' not in found, f"{name}, {colours}: {found}"
 
 
+class Server:
+    """`toprank serve` on a free port, until the end of the block."""
+
+    def __init__(self, toprank, folder, args):
+        words = [toprank, "serve", *args.split(), "--listen", "127.0.0.1:0", "--quiet"]
+        self.process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def until(what, done):
+    end = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def text(driver, selector):
+    return one(driver, selector).text
+
+
+def key(driver, pressed):
+    ActionChains(driver).send_keys(pressed).perform()
+
+
+def check_judge(driver, folder):
+    """By the keys alone: a name, grades, skip and back; a name that is markup; the files."""
+    file = folder / "judged" / "judge-anna.qrels"
+    key(driver, "Anna" + Keys.ENTER)
+    until("an item", lambda: one(driver, "#item").is_displayed())
+    graded = []
+    for grade in "403":
+        before = text(driver, "#query") + text(driver, "#document")
+        graded.append((text(driver, "#document"), grade))
+        key(driver, grade)
+        until("the next item", lambda: text(driver, "#query") + text(driver, "#document") != before)
+    lines = [line.split(" ") for line in file.read_text(encoding="utf-8").splitlines()]
+    assert sorted((line[2], line[3]) for line in lines) == sorted(graded), lines
+    before = text(driver, "#query") + text(driver, "#document")
+    key(driver, "s")
+    until("another item", lambda: text(driver, "#query") + text(driver, "#document") != before)
+    key(driver, "b")
+    until("the item before", lambda: text(driver, "#document") == graded[-1][0])
+    assert text(driver, "button.given").startswith("3")
+    key(driver, "2")
+    until("the grade is changed", lambda: any(line.endswith(" 2") for line in file.read_text(encoding="utf-8").splitlines()))
+    assert text(driver, "#count").startswith("3 judged, "), text(driver, "#count")
+    driver.refresh()
+    until("the same judge goes on", lambda: text(driver, "#count").startswith("3 judged, "))
+    # The query whose name is markup, when it comes.
+    for _ in range(400):
+        if "script" in text(driver, "#query"):
+            break
+        before = text(driver, "#count")
+        key(driver, "1")
+        until("the next item", lambda: text(driver, "#count") != before)
+    assert "<script>" in text(driver, "#query"), text(driver, "#query")
+    assert driver.execute_script("return window.harmed") is None and driver.execute_script("return document.images.length") == 0
+
+
+def check_compare(driver, folder):
+    until("a report", lambda: one(driver, "#report").is_displayed() and "Up to date" in text(driver, "#state"))
+    driver.switch_to.frame("report")
+    until("its verdict", lambda: " on ndcg@10" in text(driver, ".verdicts li"))
+    verdict = text(driver, ".verdicts li")
+    assert len(rows(driver)) == 50, "the script of the report runs inside of the page"
+    driver.switch_to.default_content()
+    qrels = folder / "judged" / "judge-anna.qrels"
+    assert qrels.exists()
+    consensus = folder / "judged" / "consensus.qrels"
+    lines = consensus.read_text(encoding="utf-8").splitlines()
+    consensus.write_text("".join(line[: line.rindex(" ")] + f" {i % 3}\n" for i, line in enumerate(lines)), encoding="utf-8")
+
+    def changed():
+        driver.switch_to.default_content()
+        driver.switch_to.frame("report")
+        found = driver.find_elements(By.CSS_SELECTOR, ".verdicts li")
+        return found and found[0].text != verdict
+
+    until("the report follows the file", changed)
+    driver.switch_to.default_content()
+
+
+def check_try(driver, _):
+    until("scores", lambda: text(driver, "#score-0") != "")
+    until("a waterfall", lambda: driver.find_elements(By.CSS_SELECTOR, "#waterfall rect"))
+    score = text(driver, "#score-0")
+    cells = driver.find_elements(By.CSS_SELECTOR, "#body tr")
+    for cell in cells:
+        field = cell.find_element(By.TAG_NAME, "input")
+        field.clear()
+        field.send_keys("9")
+    until("another score", lambda: text(driver, "#score-0") != score)
+    assert "changed" in field.get_attribute("class")
+    field.clear()
+    field.send_keys("no number")
+    assert "wrong" in field.get_attribute("class")
+    one(driver, "#reset").click()
+    until("the first score again", lambda: text(driver, "#score-0") == score)
+    one(driver, "#add").click()
+    until("one more item", lambda: len(driver.find_elements(By.CSS_SELECTOR, "#head tr:first-child th")) == 8)
+    one(driver, "#search").send_keys("f1")
+    assert all("f1" in row.text for row in driver.find_elements(By.CSS_SELECTOR, "#body tr"))
+    one(driver, "#search").clear()
+    one(driver, "#search").send_keys(" ")
+    one(driver, "#reset").click()
+    until("the first score again", lambda: text(driver, "#score-0") == score)
+
+
+def check_playground(driver, _):
+    until("values", lambda: len(driver.find_elements(By.CSS_SELECTOR, "#values tbody tr")) > 10)
+    value = lambda: driver.find_elements(By.CSS_SELECTOR, "#values tbody tr:first-child td")[1].text
+    names = lambda: [item.text for item in driver.find_elements(By.CSS_SELECTOR, "#documents .who")]
+    assert names() == ["A", "B", "C", "D", "E", "F"]
+    first = value()
+    items = driver.find_elements(By.CSS_SELECTOR, "#documents li")
+    ActionChains(driver).drag_and_drop(items[1], items[0]).perform()
+    until("B is first", lambda: names()[0] == "B")
+    until("ndcg is higher", lambda: float(value()) > float(first))
+    driver.execute_script("document.querySelectorAll('#documents li')[0].focus()")
+    key(driver, Keys.ARROW_DOWN)
+    until("B is second again", lambda: names()[:2] == ["A", "B"])
+    until("ndcg is the first again", lambda: value() == first)
+    driver.find_elements(By.CSS_SELECTOR, "#documents button")[1].click()
+    until("a tie differs between presets", lambda: driver.find_elements(By.CSS_SELECTOR, "#values td.other"))
+    Select(driver.find_elements(By.CSS_SELECTOR, "#documents select")[0]).select_by_value("4")
+    until("another grade", lambda: value() != first)
+    arrows = driver.find_elements(By.CSS_SELECTOR, "#gradients tbody .arrow path.up")
+    assert len(arrows) > 20, len(arrows)
+    one(driver, "#find").send_keys("lambda")
+    assert all("lambda" in row.text for row in driver.find_elements(By.CSS_SELECTOR, "#gradients tbody tr")[:1])
+    one(driver, "#find").clear()
+    one(driver, "#find").send_keys(" ")
+    one(driver, "#metrics").clear()
+    one(driver, "#metrics").send_keys("ncdg@5" + Keys.TAB)
+    until("a sentence about it", lambda: "did you mean" in text(driver, "#said"))
+    # A request that is refused is an entry in the log of the browser, rightly.
+    driver.get_log("browser")
+    one(driver, "#metrics").clear()
+    one(driver, "#metrics").send_keys("ndcg@5,err" + Keys.TAB)
+    until("other metrics", lambda: [th.text for th in driver.find_elements(By.CSS_SELECTOR, "#values thead th")][1:] == ["ndcg@5", "err"])
+
+
+def check_home(driver, _):
+    until("a model", lambda: "trees" in text(driver, "#models"))
+
+
+def no_errors(driver, name):
+    wrong = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not wrong, (name, wrong)
+
+
+def check_workbench(toprank, folder, driver, screenshots):
+    runs = "--qrels qrels --run old=old.run --run new=new.run -m ndcg@10,map --judgements judged --depth 3"
+    with Server(toprank, folder, f"trees.toprank {runs}") as server:
+        pages = [("", check_home), ("judge", check_judge), ("compare", check_compare), ("try", check_try), ("playground", check_playground)]
+        for name, check in pages:
+            driver.get(f"{server.address}/{name}")
+            scheme(driver, "light")
+            check(driver, folder)
+            no_errors(driver, name)
+            check_dark(driver)
+            check_accessibility(driver, name)
+            if screenshots:
+                scheme(driver, "light")
+                driver.get(f"{server.address}/{name}")
+                time.sleep(1.5)
+                driver.save_screenshot(str(screenshots / f"serve-{name or 'home'}.png"))
+            print(f"serve /{name}: ok")
+    (folder / "token").write_text("correct-horse-battery", encoding="utf-8")
+    with Server(toprank, folder, "trees.toprank --token-file token") as server:
+        driver.get(f"{server.address}/try")
+        key(driver, Keys.TAB)
+        one(driver, "#token").send_keys("correct-horse-battery" + Keys.ENTER)
+        until("the page behind the token", lambda: driver.find_elements(By.CSS_SELECTOR, "#score-0"))
+        until("its scores", lambda: text(driver, "#score-0") != "")
+        driver.get_log("browser")
+        print("serve with a token: ok")
+
+
+def check_book(driver):
+    """Every page of the documentation, where it is built."""
+    book = os.environ.get("TOPRANK_BOOK")
+    pages = sorted(pathlib.Path(book).rglob("*.html")) if book else []
+    if not pages:
+        print("docs: skipped, TOPRANK_BOOK names no folder with pages")
+        return
+    for page in pages:
+        driver.get(page.resolve().as_uri())
+        assert driver.title, page
+        wrong = [e for e in driver.get_log("browser") if e["level"] == "SEVERE"]
+        assert not wrong, (page, wrong)
+    print(f"docs: {len(pages)} pages ok")
+
+
 def main():
     toprank = os.path.abspath(sys.argv[1])
     screenshots = pathlib.Path(sys.argv[3]) if sys.argv[2:3] == ["--screenshots"] else None
@@ -171,10 +378,14 @@ def main():
                 check(driver)
                 check_dark(driver)
                 check_accessibility(driver, name)
-                wrong = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
-                assert not wrong, wrong
+                no_errors(driver, name)
                 check_without_script(driver, url)
                 print(f"{name}: ok")
+            if subprocess.run([toprank, "serve", "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout.count("/judge"):
+                check_workbench(toprank, folder, driver, screenshots)
+            else:
+                print("the pages of the server are skipped: this build has no server (feature serve)")
+            check_book(driver)
         finally:
             driver.quit()
 

@@ -3,15 +3,17 @@
 #![cfg(all(unix, feature = "serve", feature = "neural"))]
 
 mod common;
+#[path = "common/serving.rs"]
+mod serving;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use common::{Toprank, json};
 use serde_json::Value;
+use serving::{Serving, answer, until};
 
 /// A folder with a model of each kind, trained once for all tests.
 fn trained() -> &'static Toprank {
@@ -41,101 +43,6 @@ fn trained() -> &'static Toprank {
         shell.ok(&format!("{embed} -o emb.toprank"));
         shell
     })
-}
-
-/// A server that ends with the test.
-struct Serving {
-    child: Child,
-    address: String,
-}
-
-impl Serving {
-    fn start(shell: &Toprank, args: &[&str]) -> Serving {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_toprank"));
-        command.arg("serve").args(args).args(["--listen", "127.0.0.1:0"]).current_dir(shell.path(""));
-        let log = std::fs::File::create(shell.path("log.txt")).expect("a file in a temporary folder");
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().expect("the binary runs");
-        let mut line = String::new();
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        out.read_line(&mut line).expect("its address");
-        let address = line.trim().strip_prefix("http://");
-        let address = address.unwrap_or_else(|| panic!("{line}: {}", shell.read("log.txt"))).to_string();
-        Serving { child, address }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_mins(1))).expect("a time limit");
-        stream
-    }
-
-    fn head(&self, method: &str, target: &str, length: usize, headers: &str) -> String {
-        let host = &self.address;
-        format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n{headers}\r\n")
-    }
-
-    /// Status and body of the answer to one request on a connection of its own.
-    fn ask(&self, method: &str, target: &str, headers: &str, body: &[u8]) -> (u16, String) {
-        let mut stream = self.connect();
-        let head = self.head(method, target, body.len(), &format!("connection: close\r\n{headers}"));
-        // It may answer and close before it has read everything.
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-        let (status, _, body) = answer(&mut BufReader::new(stream)).expect("an answer");
-        (status, body)
-    }
-
-    fn post(&self, target: &str, body: &str) -> (u16, String) {
-        self.ask("POST", target, "", body.as_bytes())
-    }
-
-    fn get(&self, target: &str) -> (u16, String) {
-        self.ask("GET", target, "", b"")
-    }
-
-    fn signal(&self) {
-        let kill = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        assert!(kill.expect("kill runs").success());
-    }
-
-    /// Memory of the process in kB.
-    fn resident(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
-        line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).expect("a number")
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Waits for something that happens soon.
-fn until(what: &str, done: &dyn Fn() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < Duration::from_mins(1), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// Status, headers and body of an answer.
-fn answer(stream: &mut impl BufRead) -> std::io::Result<(u16, String, String)> {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        if stream.read_line(&mut head)? == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a status");
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
-    stream.read_exact(&mut body)?;
-    Ok((status, head, String::from_utf8(body).expect("UTF-8")))
 }
 
 /// The lists of a LETOR file as lines of JSON.
@@ -259,7 +166,9 @@ fn health_metrics_and_the_description_say_what_is_served() {
     let described = json(&serving.get("/openapi.json").1);
     assert_eq!(described["openapi"], "3.1.0");
     let paths: Vec<&str> = described["paths"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(paths, ["/rank", "/recommend", "/explain", "/health", "/metrics", "/openapi.json"]);
+    let workbench = ["/judge", "/report", "/report/version", "/playground", "/example"];
+    let models = ["/rank", "/recommend", "/explain", "/health", "/metrics", "/openapi.json"];
+    assert_eq!(paths, [&models[..], &workbench[..]].concat());
     serving.post("/rank", "{\"features\": []}");
     serving.post("/rank", "{");
     serving.get("/no-such-page");

@@ -260,7 +260,7 @@ fn health(shared: &Shared) -> String {
 }
 
 /// The parameters of a query; an unknown one is an error, as it would change nothing.
-fn parameters(query: &str, known: &[(&str, &str)]) -> Result<Parameters, Refusal> {
+pub(crate) fn parameters(query: &str, known: &[(&str, &str)]) -> Result<Parameters, Refusal> {
     let mut found = Parameters::new();
     let bad = |message: String| Refusal {
         status: StatusCode::BAD_REQUEST,

@@ -22,6 +22,8 @@ HTTP is hyper's work, scores are computed by rayon's threads; one thread moves b
 
 mod body;
 pub mod endpoints;
+#[doc(hidden)]
+pub mod fuzz;
 mod guard;
 mod handler;
 mod metrics;

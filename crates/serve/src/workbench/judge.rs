@@ -398,6 +398,12 @@ pub(super) fn answer(shared: &Shared, _: &Parameters, body: &[u8]) -> Result<Str
     Ok(visible_json(&answer.to_string()) + "\n")
 }
 
+/// Reads a body and forgets it.
+pub(super) fn check(body: &[u8]) -> Result<String, Refusal> {
+    let asked: Asked = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
+    Ok(json!({"judge": asked.judge}).to_string())
+}
+
 impl Judging {
     /// Writes the grade, if there is one, and says what comes next.
     fn answer(&self, asked: Asked) -> Result<Value, Refusal> {

@@ -143,6 +143,11 @@ pub(crate) const ACTIONS: &[Action] = &[
     },
 ];
 
+/// What reads a body of a page, as far as it goes without a server.
+pub(crate) fn readers() -> [fn(&[u8]) -> Result<String, Refusal>; 2] {
+    [playground::answer, judge::check]
+}
+
 /// The answer where a page has nothing to show.
 fn absent(what: &str, how: &str) -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, what, how)
@@ -151,7 +156,9 @@ fn absent(what: &str, how: &str) -> Refusal {
 /// What the pages get of a body that is no JSON of the expected form.
 fn unreadable(error: &serde_json::Error) -> Refusal {
     let status = if error.is_data() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
-    Refusal::new(status, error.to_string(), "the object that the description of this path shows")
+    // The parser repeats the name of an unknown field, however long it is.
+    let found: String = error.to_string().chars().take(300).collect();
+    Refusal::new(status, found, "the object that /openapi.json describes")
 }
 
 #[cfg(test)]
