@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use toprank_serve::{Judging, JudgingFiles, LiveReport, Models, ServeError, Server, Settings, Token, Workbench};
+use toprank_serve::{
+    Judging, JudgingFiles, LiveReport, Models, ServeError, Server, Settings, Token, Workbench,
+};
 
 use crate::contest::named_runs;
 use crate::failure::Failure;
@@ -170,7 +172,8 @@ impl Serve {
         let mut words: Vec<String> = self.run.iter().map(|run| format!("--run={run}")).collect();
         words.push(format!("--metrics={}", self.metrics));
         let runs = named_runs(&self.run)?;
-        let mut files: Vec<PathBuf> = runs.iter().filter_map(|(_, ranking)| ranking.file().map(PathBuf::from)).collect();
+        let mut files: Vec<PathBuf> =
+            runs.iter().filter_map(|(_, ranking)| ranking.file().map(PathBuf::from)).collect();
         let mut workbench = Workbench::default();
         let mut labels = ("--qrels", self.qrels.clone());
         if self.data.is_some() {
@@ -186,23 +189,33 @@ impl Serve {
                 depth: usize::from(self.depth),
             };
             if files.len() != self.run.len() {
-                return Err(Failure::usage("--judgements judges the documents of runs; expected every --run as NAME=FILE"));
+                return Err(Failure::usage(
+                    "--judgements judges the documents of runs; expected every --run as NAME=FILE",
+                ));
             }
             let first = Measures::named(&self.metrics)?.all.into_iter().next();
-            let first = first.ok_or_else(|| Failure::usage("--metrics names no metric; expected for example ndcg@10,map"))?;
+            let first = first.ok_or_else(|| {
+                Failure::usage("--metrics names no metric; expected for example ndcg@10,map")
+            })?;
             let judging = Judging::open(judged, first)?;
             let (pool, grades) = judging.counts();
-            notes.push(format!("{pool} documents to judge, {grades} grades so far; consensus in {}", judging.consensus().display()));
+            notes.push(format!(
+                "{pool} documents to judge, {grades} grades so far; consensus in {}",
+                judging.consensus().display()
+            ));
             labels = ("--qrels", Some(judging.consensus()));
             workbench.judging = Some(judging);
         }
         let (flag, Some(file)) = labels else {
-            return Err(Failure::usage("--run needs labels; expected --qrels FILE, --data FILE or --judgements FOLDER"));
+            return Err(Failure::usage(
+                "--run needs labels; expected --qrels FILE, --data FILE or --judgements FOLDER",
+            ));
         };
         words.push(format!("{flag}={}", file.display()));
         files.push(file);
-        workbench.report =
-            Some(LiveReport::new(files, move || crate::report::html(&words).map_err(|failure| failure.message)));
+        workbench.report = Some(LiveReport::new(files, move || {
+            crate::report::html(&words).map_err(|failure| failure.message)
+        }));
         Ok((workbench, notes))
     }
 

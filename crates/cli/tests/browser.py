@@ -54,7 +54,10 @@ def make_pages(toprank, folder):
             qrels.append(f"{name} 0 doc{d} {2 if grade == 0 else 1 if grade < 3 else 0}\n")
             old.append(f"{name} Q0 doc{d} 1 {(d * 5 + q * 3) % 12} old\n")
             new.append(f"{name} Q0 doc{d} 1 {-grade if (q + d) % 5 else d} new\n")
-    for file, lines in [("qrels", qrels), ("old.run", old), ("new.run", new)]:
+    # The same runs with documents that nobody has judged.
+    more = [f"{line.split(' ')[0]} Q0 unjudged{d} 1 {d + 8.5} x\n" for line in old[::12] for d in range(3)]
+    pools = [("pool-old.run", old + more[1::2]), ("pool-new.run", new + more[::2])]
+    for file, lines in [("qrels", qrels), ("old.run", old), ("new.run", new), *pools]:
         (folder / file).write_text("".join(lines), encoding="utf-8")
     run(toprank, folder, "report --qrels qrels old=old.run new=new.run -m ndcg@10,map -o search.html --quiet")
     run(toprank, folder, "generate binary --rows 800 --seed 1 -o table --quiet")
@@ -319,7 +322,7 @@ def no_errors(driver, name):
 
 
 def check_workbench(toprank, folder, driver, screenshots):
-    runs = "--qrels qrels --run old=old.run --run new=new.run -m ndcg@10,map --judgements judged --depth 3"
+    runs = "--qrels qrels --run old=pool-old.run --run new=pool-new.run -m ndcg@10,map --judgements judged --depth 4"
     with Server(toprank, folder, f"trees.toprank {runs}") as server:
         pages = [("", check_home), ("judge", check_judge), ("compare", check_compare), ("try", check_try), ("playground", check_playground)]
         for name, check in pages:

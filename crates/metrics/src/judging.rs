@@ -86,12 +86,7 @@ impl Contested<'_> {
     ///
     /// # Errors
     /// If a score of a run is not a number where it should be one (never: NaN is "not retrieved").
-    pub fn influence(
-        &self,
-        measure: &Measure,
-        top: f32,
-        pool: &[usize],
-    ) -> Result<Vec<f64>, NotANumber> {
+    pub fn influence(&self, measure: &Measure, top: f32, pool: &[usize]) -> Result<Vec<f64>, NotANumber> {
         let mut labels = self.labels.to_vec();
         let mut work = Work::default();
         let mut found = Vec::with_capacity(pool.len());
@@ -178,8 +173,11 @@ pub fn agreement(items: impl IntoIterator<Item = Vec<u8>>) -> Agreement {
             }
         }
     }
-    let expected: f64 =
-        counts.iter().flat_map(|(a, x)| counts.iter().map(move |(b, y)| (a, b, x * y))).map(|(a, b, xy)| xy * distance(*a, *b)).sum();
+    let expected: f64 = counts
+        .iter()
+        .flat_map(|(a, x)| counts.iter().map(move |(b, y)| (a, b, x * y)))
+        .map(|(a, b, xy)| xy * distance(*a, *b))
+        .sum();
     Agreement {
         items: units.len(),
         pairs,

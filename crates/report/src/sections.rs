@@ -5,6 +5,9 @@ use serde_json::json;
 use crate::html::Html;
 use crate::{Copied, Grid, ListTable, RankedItem, Section, SideBySide, Verdict, shown};
 
+/// What is wider than the window is scrolled, also by the keyboard.
+const WIDE: crate::html::Attributes = &[("class", "wide"), ("tabindex", "0")];
+
 /// Decimals of the values of lists.
 const DIGITS: i32 = 4;
 
@@ -34,7 +37,7 @@ pub(crate) fn warnings(html: &mut Html, warnings: &[String]) {
 
 pub(crate) fn grid(html: &mut Html, grid: &Grid) {
     let class = |column: usize| if column == 0 || grid.words.contains(&column) { "words" } else { "" };
-    html.element("div", &[("class", "wide")], |html| {
+    html.element("div", WIDE, |html| {
         html.element("table", &[], |html| {
             if !grid.caption.is_empty() {
                 html.text("caption", &[], &grid.caption);
@@ -157,7 +160,7 @@ pub(crate) fn lists(html: &mut Html, table: &ListTable, detailed: &[usize]) {
             html.text("button", &[("type", "button"), ("id", "lists-forth")], "Next");
             html.text("span", &[("id", "lists-count"), ("role", "status")], "");
         });
-        html.element("div", &[("class", "wide")], |html| {
+        html.element("div", WIDE, |html| {
             html.element("table", &[], |html| {
                 html.text(
                     "caption",
@@ -227,7 +230,7 @@ fn side_by_side(html: &mut Html, ranking: &SideBySide) {
             });
             numbers.push(of_run.collect());
         }
-        html.element("div", &[("class", "wide")], |html| {
+        html.element("div", WIDE, |html| {
             html.element("table", &[], |html| {
                 html.element("thead", &[], |html| {
                     html.element("tr", &[], |html| {

@@ -53,7 +53,10 @@ mod tests {
         }
         assert!(count >= 8, "{count} seeds");
         for length in 0..300 {
-            super::request(&b"model=%41&x\n{\"judge\":\"a\",\"query\":\"\\ud800\",\"document\":1}"[..].repeat(9)[..length]);
+            super::request(
+                &b"model=%41&x\n{\"judge\":\"a\",\"query\":\"\\ud800\",\"document\":1}"[..].repeat(9)
+                    [..length],
+            );
         }
     }
 }

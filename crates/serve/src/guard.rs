@@ -74,7 +74,8 @@ impl Token {
     fn is_in(&self, headers: &HeaderMap) -> bool {
         let hex = Token(self.hex());
         let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        let cookies =
+            lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         let mut own = cookies.filter(|(name, _)| *name == COOKIE_NAME);
         own.any(|(_, value)| hex.is(value))
     }
@@ -91,7 +92,11 @@ pub fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
         Some((_, from)) if !host.is_empty() && from.eq_ignore_ascii_case(host) => Ok(()),
         _ => {
             let origin: String = origin.chars().take(100).collect();
-            Err(Refusal::new(StatusCode::FORBIDDEN, format!("a request from {origin:?}"), "one from a page of this server"))
+            Err(Refusal::new(
+                StatusCode::FORBIDDEN,
+                format!("a request from {origin:?}"),
+                "one from a page of this server",
+            ))
         }
     }
 }
@@ -175,7 +180,13 @@ mod tests {
         assert!(value.bytes().all(|b| b.is_ascii_alphanumeric() || b"=_".contains(&b)), "{value}");
         assert_eq!(checked(COOKIE, value, Some(&token)), None);
         assert_eq!(checked(COOKIE, &format!("a=b; {value}; c=d"), Some(&token)), None);
-        for wrong in ["", "toprank_token=", "toprank_token=abcdefghijklm", &value[..value.len() - 1], &value.replace("token=", "tokes=")] {
+        for wrong in [
+            "",
+            "toprank_token=",
+            "toprank_token=abcdefghijklm",
+            &value[..value.len() - 1],
+            &value.replace("token=", "tokes="),
+        ] {
             assert_eq!(checked(COOKIE, wrong, Some(&token)), Some(StatusCode::UNAUTHORIZED), "{wrong}");
         }
     }
@@ -191,7 +202,9 @@ mod tests {
             check_origin(&headers).err().map(|refusal| refusal.status)
         };
         assert_eq!((checked(None), checked(Some("http://localhost:8080"))), (None, None));
-        for other in ["http://evil.example", "null", "http://localhost:8081", "http://localhost:8080.evil.example", ""] {
+        for other in
+            ["http://evil.example", "null", "http://localhost:8081", "http://localhost:8080.evil.example", ""]
+        {
             assert_eq!(checked(Some(other)), Some(StatusCode::FORBIDDEN), "{other}");
         }
     }

@@ -158,7 +158,8 @@ async fn answer(
         if known_paths().any(|known| known == path) {
             return Err(wrong_method(method, expected_methods(path)));
         }
-        let mut known: Vec<&str> = known_paths().filter(|path| !path.ends_with(".js") && !path.ends_with(".css")).collect();
+        let mut known: Vec<&str> =
+            known_paths().filter(|path| !path.ends_with(".js") && !path.ends_with(".css")).collect();
         let mut seen = std::collections::BTreeSet::new();
         known.retain(|path| seen.insert(*path));
         let path: String = path.chars().take(100).collect();
@@ -167,7 +168,8 @@ async fn answer(
     if method != Method::POST {
         return Err(wrong_method(method, "POST"));
     }
-    let known: Vec<(&str, &str)> = std::iter::once(("model", "")).chain(endpoint.parameters.iter().copied()).collect();
+    let known: Vec<(&str, &str)> =
+        std::iter::once(("model", "")).chain(endpoint.parameters.iter().copied()).collect();
     let mut parameters = parameters(request.uri().query().unwrap_or_default(), &known)?;
     let model = shared.models.find(parameters.remove("model").as_deref(), endpoint.fits);
     let model = model.map_err(|(exists, message)| {
@@ -180,7 +182,10 @@ async fn answer(
         let found = format!("a body in the coding {:?}", coding.to_str().unwrap_or("?"));
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, found, "plain JSON"));
     }
-    work(request, shared, started, move |body, shared| answer_body(endpoint, &model, &parameters, body, shared)).await
+    work(request, shared, started, move |body, shared| {
+        answer_body(endpoint, &model, &parameters, body, shared)
+    })
+    .await
 }
 
 /// Reads the body, waits for a turn, and answers on a thread that may compute; all within the time of a request.
@@ -227,7 +232,8 @@ async fn work(
 
 /// The methods of a path that is known and not an endpoint.
 fn expected_methods(path: &str) -> &'static str {
-    let post = path == LOGIN_PATH || ACTIONS.iter().any(|action| action.path == path && action.method == Method::POST);
+    let post = path == LOGIN_PATH
+        || ACTIONS.iter().any(|action| action.path == path && action.method == Method::POST);
     match (PAGES.iter().any(|page| page.path == path), post) {
         (true, true) => "GET, POST",
         (_, true) => "POST",
@@ -386,7 +392,9 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded_and_unknown_ones_are_refused() {
-        let parsed = |query: &str| parameters(query, &[("model", ""), ("probability", "")]).map_err(|refusal| refusal.message);
+        let parsed = |query: &str| {
+            parameters(query, &[("model", ""), ("probability", "")]).map_err(|refusal| refusal.message)
+        };
         let found = parsed("model=a%20b%C3%A9+c&probability=true").unwrap();
         assert_eq!((found["model"].as_str(), found["probability"].as_str()), ("a bé c", "true"));
         assert_eq!(parsed("&&").unwrap().len(), 0);

@@ -94,7 +94,8 @@ pub fn describe(models: &Models, has_token: bool) -> Value {
         });
         if action.method == Method::POST {
             let schema = (action.request)();
-            operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+            operation["requestBody"] =
+                json!({"required": true, "content": {"application/json": {"schema": schema}}});
         }
         let method = action.method.as_str().to_ascii_lowercase();
         paths.insert(action.path.into(), json!({method: operation}));

@@ -107,27 +107,35 @@ impl Judging {
             let at = position(&aligned, query);
             for (document, label) in base.judgements(q) {
                 highest = highest.max(label);
-                match at.map(|at| (at, aligned.range(at).find(|&entry| aligned.docs.get(entry) == document))) {
+                match at.map(|at| (at, aligned.range(at).find(|&entry| aligned.docs.get(entry) == document)))
+                {
                     Some((_, Some(entry))) => labels[entry] = label,
                     Some((at, None)) => missed[at].push(label),
                     None => {}
                 }
             }
         }
-        let io = |error: std::io::Error, path: &Path| {
-            ServeError::Settings(format!("{}: {error}", path.display()))
-        };
+        let io =
+            |error: std::io::Error, path: &Path| ServeError::Settings(format!("{}: {error}", path.display()));
         std::fs::create_dir_all(&files.folder).map_err(|error| io(error, &files.folder))?;
         let path = files.folder.join(".lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&path);
         let lock = lock.map_err(|error| io(error, &path))?;
         lock.try_lock().map_err(|_| {
             let folder = files.folder.display();
-            ServeError::Settings(format!("{folder}: another server writes judgements there; expected another folder"))
+            ServeError::Settings(format!(
+                "{folder}: another server writes judgements there; expected another folder"
+            ))
         })?;
-        let plain = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace) && !name.starts_with(['#', '{', '\u{feff}']) && !name.starts_with("PAR1");
+        // What a TREC file cannot hold, or would be taken for another format at its beginning.
+        let blank = |byte: u8| byte == b' ' || (b'\t'..=b'\r').contains(&byte);
+        let plain = |name: &str| {
+            let starts = name.starts_with(['#', '{', '\u{feff}']) || name.starts_with("PAR1");
+            !name.is_empty() && !starts && !name.bytes().any(blank)
+        };
         let all = || aligned.queries.iter().chain(aligned.docs.iter()).chain(base.queries().iter());
-        let of_base = || (0..base.queries().len()).flat_map(|q| base.judgements(q)).map(|(document, _)| document);
+        let of_base =
+            || (0..base.queries().len()).flat_map(|q| base.judgements(q)).map(|(document, _)| document);
         let extension = if all().chain(of_base()).all(plain) { "qrels" } else { "json" };
         let mut judging = Judging {
             measure,
@@ -301,7 +309,9 @@ impl Judging {
         for entry in folder {
             let path = entry.map_err(|error| wrong(error.to_string()))?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let Some((name, _)) = name.strip_prefix("judge-").and_then(|name| name.rsplit_once('.')) else { continue };
+            let Some((name, _)) = name.strip_prefix("judge-").and_then(|name| name.rsplit_once('.')) else {
+                continue;
+            };
             if !is_name(name) {
                 continue;
             }
@@ -325,7 +335,10 @@ impl Judging {
 
     /// Puts all grades of a judge into the judge's file: the file is whole at any moment.
     fn write_judge(&self, name: &str, judge: &Judge) -> Result<(), ReadError> {
-        let rows = judge.grades.iter().map(|((query, document), grade)| (query.as_str(), document.as_str(), f32::from(*grade)));
+        let rows = judge
+            .grades
+            .iter()
+            .map(|((query, document), grade)| (query.as_str(), document.as_str(), f32::from(*grade)));
         self.write(&self.file_of(name), &rows.collect::<Vec<_>>())
     }
 
@@ -337,7 +350,9 @@ impl Judging {
         });
         let mut rows: Vec<(&str, &str, f32)> = base.collect();
         let more = judged.iter().filter(|((query, document), _)| self.base.label(query, document).is_none());
-        rows.extend(more.map(|((query, document), grade)| (query.as_str(), document.as_str(), f32::from(*grade))));
+        rows.extend(
+            more.map(|((query, document), grade)| (query.as_str(), document.as_str(), f32::from(*grade))),
+        );
         // JSON holds each query once.
         rows.sort_by(|a, b| a.0.cmp(b.0));
         self.write(&self.consensus(), &rows)
@@ -347,7 +362,9 @@ impl Judging {
     fn write(&self, path: &Path, rows: &[(&str, &str, f32)]) -> Result<(), ReadError> {
         sink::write_file(path, |out| {
             if self.extension == "qrels" {
-                return rows.iter().try_for_each(|(query, document, label)| writeln!(out, "{query} 0 {document} {label}"));
+                return rows
+                    .iter()
+                    .try_for_each(|(query, document, label)| writeln!(out, "{query} 0 {document} {label}"));
             }
             let mut all = serde_json::Map::new();
             for (query, document, label) in rows {
@@ -407,7 +424,8 @@ pub(super) fn check(body: &[u8]) -> Result<String, Refusal> {
 impl Judging {
     /// Writes the grade, if there is one, and says what comes next.
     fn answer(&self, asked: Asked) -> Result<Value, Refusal> {
-        let wrong = |found: String, expected: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, found, expected);
+        let wrong =
+            |found: String, expected: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, found, expected);
         let Asked { judge: name, query, document, grade } = asked;
         if !is_name(&name) {
             let found: String = name.chars().take(NAME).collect();
@@ -424,19 +442,28 @@ impl Judging {
                     state.pools[*q].iter().any(|(other, _)| *other == place)
                 });
                 let Some((q, _)) = at else {
-                    return Err(wrong("an item that is not to be judged".into(), "one that this server has given"));
+                    return Err(wrong(
+                        "an item that is not to be judged".into(),
+                        "one that this server has given",
+                    ));
                 };
                 match grade {
                     None => {
                         let judge = state.judges.entry(name.clone()).or_default();
                         judge.skipped.insert((query, document));
                     }
-                    Some(grade) if grade <= TOP => self.grade(&mut state, &name, (query, document), q, grade)?,
-                    Some(grade) => return Err(wrong(format!("the grade {grade}"), "0 to 4, or null to skip")),
+                    Some(grade) if grade <= TOP => {
+                        self.grade(&mut state, &name, (query, document), q, grade)?
+                    }
+                    Some(grade) => {
+                        return Err(wrong(format!("the grade {grade}"), "0 to 4, or null to skip"));
+                    }
                 }
             }
             (None, None, None) => {}
-            _ => return Err(wrong("half of a judgement".into(), "query, document and grade, or none of them")),
+            _ => {
+                return Err(wrong("half of a judgement".into(), "query, document and grade, or none of them"));
+            }
         }
         Ok(self.next(&mut state, &name))
     }
@@ -467,7 +494,11 @@ impl Judging {
         }
         let labels = self.labels_now(state);
         let start = self.aligned.range(q).start;
-        let open: Vec<usize> = state.pools[q].iter().map(|(place, _)| *place).filter(|place| labels[start + place].is_nan()).collect();
+        let open: Vec<usize> = state.pools[q]
+            .iter()
+            .map(|(place, _)| *place)
+            .filter(|place| labels[start + place].is_nan())
+            .collect();
         let influence = self.influence(q, &open, &labels);
         for (place, influence) in open.into_iter().zip(influence) {
             if let Some(item) = state.pools[q].iter_mut().find(|(other, _)| *other == place) {
@@ -485,8 +516,12 @@ impl Judging {
         let nobody = Judge::default();
         let own = state.judges.get(name).unwrap_or(&nobody);
         let wants_overlap = (own.grades.len() + 1).is_multiple_of(OVERLAP);
-        let held: BTreeSet<&Item> =
-            state.judges.iter().filter(|(other, _)| *other != name).filter_map(|(_, judge)| judge.open.as_ref()).collect();
+        let held: BTreeSet<&Item> = state
+            .judges
+            .iter()
+            .filter(|(other, _)| *other != name)
+            .filter_map(|(_, judge)| judge.open.as_ref())
+            .collect();
         let mut best: Option<((u8, f64), Item)> = None;
         let mut left = 0;
         for (q, pool) in state.pools.iter().enumerate() {
@@ -504,14 +539,21 @@ impl Judging {
                     (_, seen) => 1 + u8::from(seen == wants_overlap),
                 };
                 let key = (class, influence);
-                if best.as_ref().is_none_or(|(other, _)| key.0 > other.0 || key.0 == other.0 && key.1 > other.1) {
+                if best
+                    .as_ref()
+                    .is_none_or(|(other, _)| key.0 > other.0 || key.0 == other.0 && key.1 > other.1)
+                {
                     best = Some((key, item));
                 }
             }
         }
         let judged = own.grades.len();
-        let judges: Vec<Value> =
-            state.judges.iter().filter(|(_, judge)| !judge.grades.is_empty()).map(|(name, judge)| json!({"name": name, "judged": judge.grades.len()})).collect();
+        let judges: Vec<Value> = state
+            .judges
+            .iter()
+            .filter(|(_, judge)| !judge.grades.is_empty())
+            .map(|(name, judge)| json!({"name": name, "judged": judge.grades.len()}))
+            .collect();
         let item = best.map(|(_, item)| item);
         let shown = item.as_ref().map(|(query, document)| {
             json!({

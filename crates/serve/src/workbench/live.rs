@@ -26,7 +26,10 @@ pub struct LiveReport {
 
 impl LiveReport {
     /// A report that depends on `files`.
-    pub fn new(files: Vec<PathBuf>, build: impl Fn() -> Result<String, String> + Send + Sync + 'static) -> LiveReport {
+    pub fn new(
+        files: Vec<PathBuf>,
+        build: impl Fn() -> Result<String, String> + Send + Sync + 'static,
+    ) -> LiveReport {
         LiveReport { files, build: Box::new(build), last: Mutex::new(None) }
     }
 
@@ -57,7 +60,8 @@ impl LiveReport {
     }
 }
 
-const HOW: &str = "a server that was started with runs: toprank serve --qrels QRELS --run NAME=FILE --run NAME=FILE";
+const HOW: &str =
+    "a server that was started with runs: toprank serve --qrels QRELS --run NAME=FILE --run NAME=FILE";
 
 pub(super) fn report(live: Option<&LiveReport>) -> Result<String, Refusal> {
     let live = live.ok_or_else(|| absent("no runs to compare", HOW))?;

@@ -168,13 +168,22 @@ mod tests {
     #[test]
     fn pages_hold_no_script_of_their_own_and_ask_only_this_server() {
         for page in PAGES {
-            for forbidden in ["http:", "https:", "innerHTML", "eval(", "document.write", "onclick=", "style=\""] {
+            for forbidden in
+                ["http:", "https:", "innerHTML", "eval(", "document.write", "onclick=", "style=\""]
+            {
                 let text = page.text.replace("http://www.w3.org/2000/svg", "");
                 assert!(!text.contains(forbidden), "{}: {forbidden}", page.path);
             }
             if page.kind == HTML {
-                assert!(page.text.contains("<html lang=\"en\">") && page.text.contains("<title>"), "{}", page.path);
-                assert_eq!(page.text.matches("<script").count(), page.text.matches("<script src=\"/").count());
+                assert!(
+                    page.text.contains("<html lang=\"en\">") && page.text.contains("<title>"),
+                    "{}",
+                    page.path
+                );
+                assert_eq!(
+                    page.text.matches("<script").count(),
+                    page.text.matches("<script src=\"/").count()
+                );
                 assert_eq!(page.text.matches("<style").count(), 0, "{}", page.path);
             }
         }

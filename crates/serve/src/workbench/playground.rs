@@ -52,7 +52,8 @@ pub(super) fn schema() -> Value {
 
 pub(super) fn answer(body: &[u8]) -> Result<String, Refusal> {
     let asked: Asked = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
-    let wrong = |found: String, expected: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, found, expected);
+    let wrong =
+        |found: String, expected: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, found, expected);
     let n = asked.documents.len();
     if n == 0 || n > DOCUMENTS {
         return Err(wrong(format!("{n} documents"), "1 to 30"));
@@ -67,10 +68,14 @@ pub(super) fn answer(body: &[u8]) -> Result<String, Refusal> {
     }
     let names = asked.metrics.as_deref().filter(|names| !names.trim().is_empty()).unwrap_or(DEFAULT);
     if names.len() > NAMES || names.split(',').count() > METRICS {
-        return Err(wrong(format!("{} metrics", names.split(',').count()), "20 or fewer, separated by commas"));
+        return Err(wrong(
+            format!("{} metrics", names.split(',').count()),
+            "20 or fewer, separated by commas",
+        ));
     }
     let scores: Vec<f64> = asked.documents.iter().map(|document| document.score).collect();
-    let labels: Vec<f32> = asked.documents.iter().map(|document| document.grade.unwrap_or(f32::NAN)).collect();
+    let labels: Vec<f32> =
+        asked.documents.iter().map(|document| document.grade.unwrap_or(f32::NAN)).collect();
     let lists = Lists {
         // Names are A, B, C …; trec_eval puts the last name first.
         tie_keys: Some((0..n as u32).rev().collect()),
@@ -84,9 +89,8 @@ pub(super) fn answer(body: &[u8]) -> Result<String, Refusal> {
     };
     let mut presets = Vec::new();
     let own = (("toprank", "toprank's own rules"), Measure::parse_all(names, &Policy::default()));
-    let others = PRESETS
-        .iter()
-        .map(|preset| ((preset.name, preset.about), Measure::parse_like(names, preset, &[])));
+    let others =
+        PRESETS.iter().map(|preset| ((preset.name, preset.about), Measure::parse_like(names, preset, &[])));
     let mut shown = Vec::new();
     for ((name, about), measures) in std::iter::once(own).chain(others) {
         let measures = measures.map_err(|error| refused(&error))?;
@@ -144,7 +148,8 @@ mod tests {
             assert!((preset["values"][0].as_f64().unwrap() - 1.0 / 3f64.log2()).abs() < 1e-12, "{preset}");
             assert_eq!(preset["values"][1], json!(0.5), "{preset}");
         }
-        let listnet = found["objectives"].as_array().unwrap().iter().find(|o| o["name"] == "listnet").unwrap();
+        let listnet =
+            found["objectives"].as_array().unwrap().iter().find(|o| o["name"] == "listnet").unwrap();
         let gradient: Vec<f64> = serde_json::from_value(listnet["gradient"].clone()).unwrap();
         assert!(gradient[0] > 0.0 && gradient[1] < 0.0 && gradient[2] == 0.0, "{gradient:?}");
         let all = found["objectives"].as_array().unwrap().len() + found["without"].as_array().unwrap().len();
@@ -153,10 +158,9 @@ mod tests {
 
     #[test]
     fn a_tie_is_averaged_by_toprank_and_broken_by_others() {
-        let found = asked(
-            r#"{"metrics": "p@1", "documents": [{"score": 1, "grade": 0}, {"score": 1, "grade": 1}]}"#,
-        )
-        .unwrap();
+        let found =
+            asked(r#"{"metrics": "p@1", "documents": [{"score": 1, "grade": 0}, {"score": 1, "grade": 1}]}"#)
+                .unwrap();
         let of = |name: &str| {
             let presets = found["presets"].as_array().unwrap();
             presets.iter().find(|preset| preset["name"] == name).unwrap()["values"][0].clone()

@@ -25,7 +25,8 @@ pub(super) fn answer(shared: &Shared, parameters: &Parameters, _: &[u8]) -> Resu
     let (header, width) = (model.header(), reader.width());
     let feature = |f: usize| header.features.get(f).cloned().unwrap_or_else(|| format!("feature {}", f + 1));
     let features: Vec<String> = (0..width).map(feature).collect();
-    let number = |value: &f32| if value.is_finite() { json!(value) } else { Value::Null };
+    // The shortest number that reads back as the same one: 0.11, not 0.10999999940395355.
+    let number = |value: &f32| value.to_string().parse().map_or(Value::Null, |value: f64| json!(value));
     let rows = model.probes().chunks_exact(width.max(1)).take(ROWS);
     let mut rows: Vec<Vec<Value>> = rows.map(|row| row.iter().map(number).collect()).collect();
     if rows.is_empty() {
