@@ -112,7 +112,9 @@ impl Contested<'_> {
         let mut values = Vec::with_capacity(self.runs.len());
         let (mut scores, mut own, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for run in self.runs {
-            (scores.clear(), own.clear(), keys.clear());
+            scores.clear();
+            own.clear();
+            keys.clear();
             let mut missed = self.missed.to_vec();
             for (item, &score) in run.iter().enumerate() {
                 if score.is_nan() {

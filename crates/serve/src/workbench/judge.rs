@@ -462,7 +462,10 @@ impl Judging {
             }
             (None, None, None) => {}
             _ => {
-                return Err(wrong("half of a judgement".into(), "query, document and grade, or none of them"));
+                return Err(wrong(
+                    "half of a judgement".into(),
+                    "query, document and grade, or none of them",
+                ));
             }
         }
         Ok(self.next(&mut state, &name))
