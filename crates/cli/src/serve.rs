@@ -152,7 +152,9 @@ impl Serve {
         } else {
             note(common, format!("{} answer at {address}, Ctrl-C ends", counted(served.len(), "model")));
         }
-        notes.iter().for_each(|line| note(common, line));
+        for line in &notes {
+            note(common, line);
+        }
         let quiet = common.quiet;
         server.run(interrupt::asked, move |line| {
             if !quiet {

@@ -6,7 +6,7 @@ mod common;
 #[path = "common/serving.rs"]
 mod serving;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

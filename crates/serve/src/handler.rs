@@ -158,8 +158,9 @@ async fn answer(
         if known_paths().any(|known| known == path) {
             return Err(wrong_method(method, expected_methods(path)));
         }
-        let mut known: Vec<&str> =
-            known_paths().filter(|path| !path.ends_with(".js") && !path.ends_with(".css")).collect();
+        // Styles and scripts are nobody's wish.
+        let public = |path: &&str| PAGES.iter().any(|page| page.path == *path && page.is_public());
+        let mut known: Vec<&str> = known_paths().filter(|path| !public(path)).collect();
         let mut seen = std::collections::BTreeSet::new();
         known.retain(|path| seen.insert(*path));
         let path: String = path.chars().take(100).collect();

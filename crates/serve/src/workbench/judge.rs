@@ -453,7 +453,7 @@ impl Judging {
                         judge.skipped.insert((query, document));
                     }
                     Some(grade) if grade <= TOP => {
-                        self.grade(&mut state, &name, (query, document), q, grade)?
+                        self.grade(&mut state, &name, (query, document), q, grade)?;
                     }
                     Some(grade) => {
                         return Err(wrong(format!("the grade {grade}"), "0 to 4, or null to skip"));

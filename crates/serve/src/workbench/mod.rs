@@ -143,8 +143,11 @@ pub(crate) const ACTIONS: &[Action] = &[
     },
 ];
 
+/// Takes a body and answers as far as it can.
+pub(crate) type Reader = fn(&[u8]) -> Result<String, Refusal>;
+
 /// What reads a body of a page, as far as it goes without a server.
-pub(crate) fn readers() -> [fn(&[u8]) -> Result<String, Refusal>; 2] {
+pub(crate) fn readers() -> [Reader; 2] {
     [playground::answer, judge::check]
 }
 
