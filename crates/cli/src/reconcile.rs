@@ -17,8 +17,9 @@ Examples:
 
 The rules that the metric reads are tried in every combination: gain, order of ties, value of lists without a relevant item, smallest
 relevant label, items of the ideal order, divisors, precision of scores. Half a unit of the last digit of the number is no
-difference. What is found is named with the presets of other tools that give the number (`toprank evaluate --like TOOL`); a rule that
-changes nothing on these data is said to be undecided. \"None found\" means that the labels, the scores, the lists or the metric were
+difference. What is found is named with the presets of other tools that give the number (`toprank evaluate --like TOOL`), also with a
+rule that the tool lets its users choose (`xgboost:empty=zero` is XGBoost's `ndcg-`); a rule that changes nothing on these data is said
+to be undecided. \"None found\" means that the labels, the scores, the lists or the metric were
 others.";
 
 /// Find the conventions under which a metric is the number that another tool printed
@@ -73,7 +74,7 @@ impl Reconcile {
 
 fn report(found: &Reconciled, number: &Number) -> Value {
     let presets: serde_json::Map<String, Value> =
-        found.presets.iter().map(|(name, mean)| ((*name).to_string(), json!(mean))).collect();
+        found.presets.iter().map(|(name, mean)| (name.clone(), json!(mean))).collect();
     let conventions = found.conventions.iter().map(|Convention { rules, mean }| {
         let rules: serde_json::Map<String, Value> =
             rules.iter().map(|(key, value)| ((*key).to_string(), json!(value))).collect();

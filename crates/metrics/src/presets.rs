@@ -17,7 +17,13 @@ pub struct Preset {
     pub about: &'static str,
     rules: &'static [(&'static str, &'static str)],
     overrides: &'static [(&'static str, &'static [(&'static str, &'static str)])],
+    /// Metrics, a rule, and further values that users of the tool may choose for it.
+    options: &'static [(&'static [&'static str], &'static str, &'static [&'static str])],
 }
+
+/// Smallest relevant label, where a tool takes it as an argument.
+const LEVELS: &[&str] = &["2", "3"];
+const BINARY_METRICS: &[&str] = &["map", "p", "recall", "mrr", "rprec", "success"];
 
 /// Areas of binary problems: a tie counts half in all of these tools, and one class alone is undefined.
 const AREA: &[(&str, &str)] = &[("ties", "averaged"), ("empty", "skip")];
@@ -31,6 +37,7 @@ pub static PRESETS: &[Preset] = &[
         about: "trec_eval 10: linear gain, ties by name, lists without a relevant item count 0",
         rules: &[("gain", "linear"), ("ties", "trec"), ("empty", "zero"), ("relevant", "1")],
         overrides: &[("rbp", &[("grades", "yes")])],
+        options: &[(BINARY_METRICS, "relevant", LEVELS)],
     },
     Preset {
         name: "pytrec_eval",
@@ -47,12 +54,14 @@ pub static PRESETS: &[Preset] = &[
             ("iprec", &[("count", "up")]),
             ("11pt", &[("count", "up")]),
         ],
+        options: &[(BINARY_METRICS, "relevant", LEVELS)],
     },
     Preset {
         name: "ranx",
         about: "ranx 0.3: linear gain, ties as given, lists without a relevant item count 0",
         rules: &[("gain", "linear"), ("ties", "input"), ("empty", "zero"), ("relevant", "1")],
         overrides: &[],
+        options: &[(&["ndcg", "dcg"], "gain", &["exp2"]), (BINARY_METRICS, "relevant", LEVELS)],
     },
     Preset {
         name: "lightgbm",
@@ -66,6 +75,7 @@ pub static PRESETS: &[Preset] = &[
             ("short", "length"),
         ],
         overrides: &[("auroc", AREA), ("auprc", AREA_GROUPED)],
+        options: &[(&["ndcg"], "gain", &["linear"])],
     },
     Preset {
         name: "xgboost",
@@ -79,6 +89,7 @@ pub static PRESETS: &[Preset] = &[
             ("scores", "f32"),
         ],
         overrides: &[("p", &[("empty", "zero")]), ("auroc", AREA), ("auprc", AREA_INTERPOLATED)],
+        options: &[(&["ndcg", "map"], "empty", &["zero"]), (&["ndcg"], "gain", &["linear"])],
     },
     Preset {
         name: "catboost",
@@ -98,12 +109,14 @@ pub static PRESETS: &[Preset] = &[
             ("err", &[("stop", "label")]),
             ("auroc", AREA),
         ],
+        options: &[(&["ndcg", "dcg"], "gain", &["exp2"])],
     },
     Preset {
         name: "sklearn",
         about: "scikit-learn 1.9: labels are gains, ties averaged, empty lists count 0, tied items enter the PR curve at once",
         rules: &[("gain", "linear"), ("empty", "zero"), ("ideal", "present")],
         overrides: &[("auprc", &[("form", "grouped")]), ("pauc", &[("scale", "mcclish")])],
+        options: &[(&["ndcg", "dcg"], "ties", &["input"])],
     },
     Preset {
         name: "ir_measures",
@@ -116,18 +129,21 @@ pub static PRESETS: &[Preset] = &[
             ("scores", "f32"),
         ],
         overrides: &[("iprec", &[("count", "up")])],
+        options: &[(BINARY_METRICS, "relevant", LEVELS)],
     },
     Preset {
         name: "recbole",
         about: "RecBole 1: binary relevance, ties as given, users without a held-out item left out, MAP@k by min(R, k)",
         rules: &[("gain", "linear"), ("ties", "input"), ("divisor", "cut")],
         overrides: &[],
+        options: &[],
     },
     Preset {
         name: "torchmetrics",
         about: "torchmetrics 1: linear gain over the items given, lists without a relevant item count 0, NDCG averages ties",
         rules: &[("gain", "linear"), ("ties", "input"), ("empty", "zero"), ("ideal", "present")],
         overrides: &[("ndcg", &[("ties", "averaged")])],
+        options: &[],
     },
     Preset {
         name: "quepid",
@@ -140,12 +156,14 @@ pub static PRESETS: &[Preset] = &[
             ("short", "length"),
         ],
         overrides: &[],
+        options: &[],
     },
     Preset {
         name: "mlflow",
         about: "MLflow's retrieval metrics, for binary judgements: ties as given, queries without a relevant item count 0",
         rules: &[("gain", "linear"), ("ties", "input"), ("empty", "zero"), ("short", "length")],
         overrides: &[],
+        options: &[],
     },
 ];
 
@@ -165,6 +183,13 @@ impl Preset {
             policy.set(key, value).expect("a preset holds rules that exist");
         }
         policy
+    }
+
+    /// Rules of one metric that users of the tool may choose, with the values beside that of the preset: `type=Exp` of CatBoost, `ndcg-` of
+    /// XGBoost, `-l` of trec_eval.
+    pub fn options(&self, metric: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let all = self.options.iter().filter(move |(metrics, ..)| metrics.contains(&metric));
+        all.flat_map(|(_, key, values)| values.iter().map(move |value| (*key, *value)))
     }
 
     /// Its further rules and parameters for one metric.
@@ -211,9 +236,14 @@ mod tests {
     fn every_preset_can_make_every_metric() {
         for preset in PRESETS {
             preset.policy();
-            assert!(preset.overrides.iter().all(|(name, _)| METRICS.iter().any(|entry| entry.name == *name)));
+            let known = |name: &&str| METRICS.iter().any(|entry| entry.name == *name);
+            assert!(preset.overrides.iter().all(|(name, _)| known(name)), "{}", preset.name);
+            assert!(preset.options.iter().all(|(names, ..)| names.iter().all(known)), "{}", preset.name);
             for entry in METRICS {
                 Measure::parse_like(entry.name, preset, &[]).unwrap();
+                for (key, value) in preset.options(entry.name) {
+                    Measure::parse_like(&format!("{}:{key}={value}", entry.name), preset, &[]).unwrap();
+                }
             }
         }
     }

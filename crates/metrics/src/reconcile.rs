@@ -81,8 +81,9 @@ pub struct Reconciled {
     pub metric: String,
     /// The metric under our defaults; `None`: it is undefined on every list.
     pub own: Option<f64>,
-    /// Presets that give the number, with the metric under them.
-    pub presets: Vec<(&'static str, f64)>,
+    /// Presets that give the number, with the metric under them: `xgboost`, or `xgboost:empty=zero` with a rule that the tool lets its
+    /// users choose.
+    pub presets: Vec<(String, f64)>,
     /// Combinations of rules that give the number, those with the fewest changes first.
     pub conventions: Vec<Convention>,
     /// Rules that the metric reads, but which change nothing on these data.
@@ -145,9 +146,19 @@ pub fn reconcile(
     conventions.sort_by_key(|convention| convention.rules.len());
     let mut presets = Vec::new();
     for preset in PRESETS {
-        let Ok(measures) = Measure::parse_like(metric, preset, &[]) else { continue };
-        let mean = self::means(lists, scores, &measures)?.first().copied().flatten();
-        presets.extend(mean.filter(|mean| number.is(*mean)).map(|mean| (preset.name, mean)));
+        let open = preset.options(own.entry().name).filter(|(key, _)| spec.args.get(key).is_none());
+        for chosen in std::iter::once(String::new()).chain(open.map(|(key, value)| format!(":{key}={value}")))
+        {
+            let Ok(measures) = Measure::parse_like(&format!("{}{chosen}", own.name()), preset, &[]) else {
+                continue;
+            };
+            let mean = self::means(lists, scores, &measures)?.first().copied().flatten();
+            // What the option does not change is the preset's own.
+            let known = presets.last().is_some_and(|(name, _)| *name == preset.name);
+            if let Some(mean) = mean.filter(|mean| number.is(*mean) && !known) {
+                presets.push((format!("{}{chosen}", preset.name), mean));
+            }
+        }
     }
     Ok(Reconciled {
         metric: own.name().to_string(),
@@ -303,6 +314,24 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn an_option_of_a_tool_is_found_with_its_preset() {
+        let (lists, scores) = drawn(2);
+        for (metric, preset, option) in [
+            ("ndcg@5", "xgboost", "empty=zero"),
+            ("ndcg@5", "catboost", "gain=exp2"),
+            ("ndcg@5", "lightgbm", "gain=linear"),
+            ("map", "trec_eval", "relevant=2"),
+        ] {
+            let like = crate::Preset::find(preset).unwrap();
+            let measures = Measure::parse_like(&format!("{metric}:{option}"), like, &[]).unwrap();
+            let mean = means(&lists, &scores, &measures).unwrap()[0].unwrap();
+            let number = Number::parse(&format!("{mean:.8}")).unwrap();
+            let found = reconcile(&lists, &scores, metric, &number).unwrap();
+            assert!(found.presets.contains(&(format!("{preset}:{option}"), mean)), "{:?}", found.presets);
         }
     }
 
