@@ -283,6 +283,21 @@ fn a_loss_that_is_not_finite_names_the_batch_and_leaves_the_last_good_parameters
     assert!(trainer.parameters().iter().all(|w| w.is_finite()), "{:?}", trainer.parameters());
 }
 
+/// The loss and the gradient of the first step are finite, the weights after it are not: the scores of the validation data are NaN,
+/// and the error is that of a run that diverged, not one of the data.
+#[test]
+fn a_model_that_diverges_in_the_last_step_of_an_epoch_is_not_an_error_of_the_validation_data() {
+    let lists = Lists::from_lengths(&[2, 2], vec![1.0, 0.0, 1.0, 0.0]);
+    let features = Matrix::Dense { width: 2, values: vec![1e9, 0.0, 0.0, 1e9, 1e9, 0.0, 0.0, 1e9] };
+    let config = config(
+        "objective = \"squared\"\noptimiser = \"sgd\"\nrate = 1e30\nepochs = 5\nclip = 0.0\nsampler = \"lists:batch=2\"",
+    );
+    let data = || Examples { lists: &lists, features: &features };
+    let mut trainer = Trainer::new(&config, line(2), data(), Some(data())).unwrap();
+    let error = trainer.run(&mut (), None).unwrap_err();
+    assert!(matches!(&error, TrainError::NotFinite { what: "model", .. }), "{error}");
+}
+
 #[test]
 fn after_a_warm_up_the_last_layer_starts_afresh_and_the_rest_goes_on() {
     let train = data(20, 1);
