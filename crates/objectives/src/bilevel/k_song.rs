@@ -7,11 +7,11 @@ use super::{Bilevel, FORM, Lower, SHARPNESS, Step};
 use crate::compositional::song::{Ndcg, SMOOTHED};
 use crate::compositional::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
 use crate::compositional::tracker::{
-    BETA, BETA_S, BETA_Z, GAMMA, GAMMA_Z, GAMMA_Z_FASTER, LAGGED, LIST_RATE, PRESET, RATE, TAU,
+    BETA, BETA_S, BETA_Z, GAMMA, GAMMA_OF_RANKS, GAMMA_Z, GAMMA_Z_FASTER, LAGGED, LIST_RATE, PRESET, RATE, TAU,
 };
 use crate::compositional::{Compositional, Inner, Rule, SELF, Surrogate, Tracker};
 use crate::objective::Objective;
-use crate::params::{CUT, GAIN, RELEVANT, join};
+use crate::params::{CUT, GAIN, RELEVANT, join, with_defaults};
 
 /// K.
 const PLACES: Param = Param { default: "10", ..CUT };
@@ -19,7 +19,10 @@ const PLACES: Param = Param { default: "10", ..CUT };
 /// Parameters of the ranks.
 const RANKS: [Param; 8] = [SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
 
-pub(crate) const PARAMS: &[Param] = &join::<19>(&[&[PLACES], &ranks::PARAMS, &[GAMMA_Z], &RANKS]);
+/// Parameters of the gate, its threshold and the tracker.
+const GATED: [Param; 9] = ranks::with_gamma(GAMMA_OF_RANKS);
+
+pub(crate) const PARAMS: &[Param] = &join::<19>(&[&[PLACES], &GATED, &[GAMMA_Z], &RANKS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "k-song@3",
     "k-song@1",
@@ -45,7 +48,7 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    with(spec, Rule::MovingAverage)
+    with(&with_defaults(spec, &[GAMMA_OF_RANKS]), Rule::MovingAverage)
 }
 
 fn with(spec: &Spec, rule: Rule) -> Result<Box<dyn Objective>, ParamError> {
@@ -62,9 +65,9 @@ const FASTER: [Param; 6] = [GAMMA_Z_FASTER, BETA_S, BETA_Z, RATE, LIST_RATE, PRE
 /// Faster K-SONG v1: MSVR for ranks, second derivative and threshold.
 pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
-    use super::{BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, join, ranks, with};
+    use super::{BETA, FASTER, GATED, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, join, with};
 
-    pub(crate) const PARAMS: &[Param] = &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA], &FASTER, &RANKS]);
+    pub(crate) const PARAMS: &[Param] = &join::<25>(&[&[PLACES], &GATED, &[BETA], &FASTER, &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v1@3",
         "k-song-v1:form=practical",
@@ -102,12 +105,12 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/k-song-v2.md")]
     use super::{
-        BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join, ranks, with,
+        BETA, FASTER, GAMMA, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join, ranks, with,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &join::<26>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU], &FASTER, &RANKS]);
-    const BETA_V2: Param = Param { default: "0.9", ..BETA };
+        &join::<26>(&[&[PLACES], &ranks::with_gamma(GAMMA_V2), &[BETA, TAU], &FASTER, &RANKS]);
+    const GAMMA_V2: Param = Param { default: "0.9", ..GAMMA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v2@3",
         "k-song-v2:form=practical",
@@ -146,8 +149,8 @@ pub mod v2 {
 pub mod by_rank {
     #![doc = include_str!("../pages/k-song-rank.md")]
     use super::{
-        Compositional, FORM, GAMMA, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS, RankGated,
-        Rule, SHARPNESS, Spec, Step, Surrogate, Tracker, WithinRank, join,
+        Compositional, FORM, GAMMA_OF_RANKS, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS, RankGated,
+        Rule, SHARPNESS, Spec, Step, Surrogate, Tracker, WithinRank, join, with_defaults,
     };
 
     const BY_RANK: Param =
@@ -156,7 +159,7 @@ pub mod by_rank {
         about: "whether the gradient flows through the gate (theoretical) or stops there (practical)",
         ..FORM
     };
-    pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[PLACES, THROUGH, BY_RANK, GAMMA], &RANKS]);
+    pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[PLACES, THROUGH, BY_RANK, GAMMA_OF_RANKS], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-rank@3",
         "k-song-rank@1000",
@@ -174,6 +177,7 @@ pub mod by_rank {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let spec = &with_defaults(spec, &[GAMMA_OF_RANKS]);
         let k = spec.cut.unwrap_or(10);
         let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
         let inner = Inner::Of(Surrogate::from_spec(spec)?);
