@@ -134,32 +134,18 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/song-v2.md")]
     use super::{
-        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
+        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, Param, ParamError, RATE, RELEVANT, Rule, SELF,
         SMOOTHED, SURROGATE, Spec, TAU, TEMPERATURE, Tracker, with,
     };
 
-    pub(crate) const PARAMS: &[Param] = &[
-        GAMMA_V2,
-        BETA,
-        TAU,
-        RATE,
-        PRESET,
-        SURROGATE,
-        MARGIN,
-        TEMPERATURE,
-        SMOOTHED,
-        SELF,
-        LAGGED,
-        GAIN,
-        RELEVANT,
-    ];
+    pub(crate) const PARAMS: &[Param] =
+        &[GAMMA_V2, BETA, TAU, RATE, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
     const GAMMA_V2: Param = Param { default: "0.9", ..GAMMA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-v2:gamma=0.5",
         "song-v2:beta=0.2",
         "song-v2:tau=0.2",
-        "song-v2:rate=0.3",
-        "song-v2:preset=paper",
+        "song-v2:beta=theory:rate=0.3",
         "song-v2:surrogate=exponential",
         "song-v2:surrogate=exponential:smoothing=0.3",
         "song-v2:margin=2",

@@ -164,13 +164,13 @@ fn objectives_are_told_how_often_items_and_lists_are_drawn() {
         trainer.run(&mut (), None).unwrap();
         trainer.parameters()
     };
-    // Two of thirty lists: less than one in ten.
-    assert_eq!(run("song-v2", "lists:batch=2"), run("song-v2:rate=0.01", "lists:batch=2"));
-    assert_ne!(run("song-v2", "lists:batch=2"), run("song-v2:rate=1", "lists:batch=2"));
-    let few = "strata:batch=15:relevant=2:others=2";
-    assert_ne!(run("k-song-v2@3", few), run("k-song-v2@3:rate=1", few));
-    assert_ne!(run("k-song-v2@3", "lists:batch=2"), run("k-song-v2@3:list-rate=1", "lists:batch=2"));
-    assert_eq!(run("song-v2", "lists:batch=all"), run("song-v2:rate=1", "lists:batch=all"));
+    let (two, all, few) = ("lists:batch=2", "lists:batch=all", "strata:batch=15:relevant=2:others=2");
+    let pairs = ["song-v2:beta=theory", "song-v2:beta=theory:rate=1"];
+    assert_ne!(run(pairs[0], two), run(pairs[1], two));
+    assert_ne!(run(pairs[0], few), run(pairs[1], few));
+    assert_eq!(run(pairs[0], all), run(pairs[1], all));
+    let lists = "k-song-v2@3:threshold=online:beta-s=theory";
+    assert_ne!(run(lists, two), run(&format!("{lists}:list-rate=1"), two));
 }
 
 /// Every kind of thing that a checkpoint must hold.
