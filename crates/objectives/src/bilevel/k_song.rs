@@ -3,16 +3,15 @@
 use toprank_core::{Param, ParamError, Spec};
 
 use super::ranks::{self, GatedRanks, RankGated, WithinRank};
-use super::{Bilevel, FORM, Lower, SHARPNESS, Step, THRESHOLD};
+use super::{Bilevel, FORM, Lower, SHARPNESS, Step};
 use crate::compositional::song::{Ndcg, SMOOTHED};
 use crate::compositional::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
 use crate::compositional::tracker::{
-    BETA, BETA_S, BETA_Z, GAMMA, GAMMA_OF_RANKS, GAMMA_Z, GAMMA_Z_FASTER, LAGGED, LIST_RATE, PRESET, RATE,
-    TAU,
+    BETA, BETA_S, BETA_Z, GAMMA, GAMMA_Z, GAMMA_Z_FASTER, LAGGED, LIST_RATE, PRESET, RATE, TAU,
 };
 use crate::compositional::{Compositional, Inner, Rule, SELF, Surrogate, Tracker};
 use crate::objective::Objective;
-use crate::params::{CUT, GAIN, RELEVANT, join, with_defaults};
+use crate::params::{CUT, GAIN, RELEVANT, join};
 
 /// K.
 const PLACES: Param = Param { default: "10", ..CUT };
@@ -20,26 +19,21 @@ const PLACES: Param = Param { default: "10", ..CUT };
 /// Parameters of the ranks.
 const RANKS: [Param; 8] = [SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
 
-/// A threshold of one step a visit lags behind a network's scores, and the gradient through the gate with it (bench/paper000, figure 8).
-const EXACT: Param = Param { default: "exact", ..THRESHOLD };
-/// Parameters of the gate, its threshold and the tracker.
-const GATED: [Param; 9] = ranks::with_defaults(EXACT, GAMMA_OF_RANKS);
-
-pub(crate) const PARAMS: &[Param] = &join::<19>(&[&[PLACES], &GATED, &[GAMMA_Z], &RANKS]);
+pub(crate) const PARAMS: &[Param] = &join::<19>(&[&[PLACES], &ranks::PARAMS, &[GAMMA_Z], &RANKS]);
 pub(crate) const EXAMPLES: &[&str] = &[
     "k-song@3",
     "k-song@1",
     "k-song:form=practical",
-    "k-song:threshold=online",
+    "k-song:threshold=exact",
     "k-song:threshold=quantile",
     "k-song:sharpness=5",
     "k-song:tau1=0.5",
     "k-song:tau2=100",
-    "k-song:threshold=online:eta=0.5",
+    "k-song:eta=0.5",
     "k-song:absolute=true",
     "k-song:gamma=0.5",
-    "k-song:threshold=online:gamma-s=0.5",
-    "k-song:threshold=online:gamma-z=0.9",
+    "k-song:gamma-s=0.5",
+    "k-song:gamma-z=0.9",
     "k-song:surrogate=sigmoid",
     "k-song:margin=2",
     "k-song:surrogate=exponential:smoothing=0.3",
@@ -51,11 +45,10 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    with(&with_defaults(spec, &[GAMMA_OF_RANKS]), Rule::MovingAverage)
+    with(spec, Rule::MovingAverage)
 }
 
 fn with(spec: &Spec, rule: Rule) -> Result<Box<dyn Objective>, ParamError> {
-    let spec = &with_defaults(spec, &[EXACT]);
     let k = spec.cut.unwrap_or(10);
     let tracker = Tracker::from_spec(spec, rule)?;
     let ranks = Compositional::from_spec(Ndcg { k }, Inner::Of(Surrogate::from_spec(spec)?), tracker, spec)?;
@@ -70,27 +63,28 @@ const FASTER: [Param; 5] = [GAMMA_Z_FASTER, BETA_S, BETA_Z, RATE, LIST_RATE];
 pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
     use super::{
-        BETA, FASTER, GATED, Objective, PLACES, PRESET, Param, ParamError, RANKS, Rule, Spec, join, with,
+        BETA, FASTER, Objective, PLACES, PRESET, Param, ParamError, RANKS, Rule, Spec, join, ranks, with,
     };
 
-    pub(crate) const PARAMS: &[Param] = &join::<25>(&[&[PLACES], &GATED, &[BETA, PRESET], &FASTER, &RANKS]);
+    pub(crate) const PARAMS: &[Param] =
+        &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA, PRESET], &FASTER, &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v1@3",
         "k-song-v1:form=practical",
-        "k-song-v1:threshold=online",
+        "k-song-v1:threshold=exact",
         "k-song-v1:sharpness=5",
         "k-song-v1:tau1=0.5",
         "k-song-v1:tau2=100",
-        "k-song-v1:threshold=online:eta=0.5",
+        "k-song-v1:eta=0.5",
         "k-song-v1:absolute=true",
         "k-song-v1:gamma=0.5",
         "k-song-v1:beta=0.2",
         "k-song-v1:beta=theory:rate=0.8",
-        "k-song-v1:threshold=online:gamma-s=0.5",
-        "k-song-v1:threshold=online:gamma-z=0.5",
-        "k-song-v1:threshold=online:beta-s=0.7",
-        "k-song-v1:threshold=online:beta-z=0.7",
-        "k-song-v1:threshold=online:beta-s=theory:list-rate=0.8",
+        "k-song-v1:gamma-s=0.5",
+        "k-song-v1:gamma-z=0.5",
+        "k-song-v1:beta-s=0.7",
+        "k-song-v1:beta-z=0.7",
+        "k-song-v1:beta-s=theory:list-rate=0.8",
         "k-song-v1:preset=code",
         "k-song-v1:surrogate=hinge",
         "k-song-v1:margin=2",
@@ -111,31 +105,30 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/k-song-v2.md")]
     use super::{
-        BETA, EXACT, FASTER, GAMMA, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join,
-        ranks, with,
+        BETA, FASTER, GAMMA, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join, ranks, with,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &join::<25>(&[&[PLACES], &ranks::with_defaults(EXACT, GAMMA_V2), &[BETA, TAU], &FASTER, &RANKS]);
+        &join::<25>(&[&[PLACES], &ranks::with_gamma(GAMMA_V2), &[BETA, TAU], &FASTER, &RANKS]);
     const GAMMA_V2: Param = Param { default: "0.9", ..GAMMA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v2@3",
         "k-song-v2:form=practical",
-        "k-song-v2:threshold=online",
+        "k-song-v2:threshold=exact",
         "k-song-v2:sharpness=5",
         "k-song-v2:tau1=0.5",
         "k-song-v2:tau2=100",
-        "k-song-v2:threshold=online:eta=0.5",
+        "k-song-v2:eta=0.5",
         "k-song-v2:absolute=true",
         "k-song-v2:gamma=0.5",
         "k-song-v2:beta=0.2",
         "k-song-v2:tau=0.2",
         "k-song-v2:beta=theory:rate=0.3",
-        "k-song-v2:threshold=online:beta-s=theory:list-rate=0.3",
-        "k-song-v2:threshold=online:gamma-s=0.5",
-        "k-song-v2:threshold=online:gamma-z=0.5",
-        "k-song-v2:threshold=online:beta-s=0.2",
-        "k-song-v2:threshold=online:beta-z=0.2",
+        "k-song-v2:beta-s=theory:list-rate=0.3",
+        "k-song-v2:gamma-s=0.5",
+        "k-song-v2:gamma-z=0.5",
+        "k-song-v2:beta-s=0.2",
+        "k-song-v2:beta-z=0.2",
         "k-song-v2:surrogate=hinge",
         "k-song-v2:margin=2",
         "k-song-v2:surrogate=exponential:smoothing=0.3",
@@ -155,8 +148,8 @@ pub mod v2 {
 pub mod by_rank {
     #![doc = include_str!("../pages/k-song-rank.md")]
     use super::{
-        Compositional, FORM, GAMMA_OF_RANKS, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS,
-        RankGated, Rule, SHARPNESS, Spec, Step, Surrogate, Tracker, WithinRank, join, with_defaults,
+        Compositional, FORM, GAMMA, Inner, Ndcg, Objective, PLACES, Param, ParamError, RANKS, RankGated,
+        Rule, SHARPNESS, Spec, Step, Surrogate, Tracker, WithinRank, join,
     };
 
     const BY_RANK: Param =
@@ -165,7 +158,7 @@ pub mod by_rank {
         about: "whether the gradient flows through the gate (theoretical) or stops there (practical)",
         ..FORM
     };
-    pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[PLACES, THROUGH, BY_RANK, GAMMA_OF_RANKS], &RANKS]);
+    pub(crate) const PARAMS: &[Param] = &join::<12>(&[&[PLACES, THROUGH, BY_RANK, GAMMA], &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-rank@3",
         "k-song-rank@1000",
@@ -183,7 +176,6 @@ pub mod by_rank {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-        let spec = &with_defaults(spec, &[GAMMA_OF_RANKS]);
         let k = spec.cut.unwrap_or(10);
         let tracker = Tracker::from_spec(spec, Rule::MovingAverage)?;
         let inner = Inner::Of(Surrogate::from_spec(spec)?);

@@ -40,8 +40,16 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
-    let spec = &with_defaults(spec, &[GAMMA_OF_RANKS]);
+    let spec = &with_gamma(spec);
     with(spec, Tracker::from_spec(spec, Rule::MovingAverage)?)
+}
+
+/// The spec with γ of ranks written out, unless a preset has its own.
+fn with_gamma(spec: &Spec) -> Spec {
+    match spec.args.get(PRESET.name) {
+        Some("paper" | "code") => spec.clone(),
+        _ => with_defaults(spec, &[GAMMA_OF_RANKS]),
+    }
 }
 
 fn with(spec: &Spec, tracker: Tracker) -> Result<Box<dyn Objective>, ParamError> {
@@ -92,7 +100,7 @@ pub mod v1 {
     #![doc = include_str!("../pages/song-v1.md")]
     use super::{
         BETA, GAIN, GAMMA_OF_RANKS, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT,
-        Rule, SELF, SMOOTHED, SURROGATE, Spec, TEMPERATURE, Tracker, with,
+        Rule, SELF, SMOOTHED, SURROGATE, Spec, TEMPERATURE, Tracker, with, with_gamma,
     };
 
     pub(crate) const PARAMS: &[Param] = &[
@@ -126,6 +134,7 @@ pub mod v1 {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let spec = &with_gamma(spec);
         with(spec, Tracker::from_spec(spec, Rule::Msvr)?)
     }
 }
@@ -189,7 +198,7 @@ pub mod storm {
     #![doc = include_str!("../pages/song-storm.md")]
     use super::{
         GAIN, GAMMA_OF_RANKS, LAGGED, MARGIN, Objective, Param, ParamError, RELEVANT, Rule, SELF, SMOOTHED,
-        SURROGATE, Schedule, Spec, TEMPERATURE, Tracker, with,
+        SURROGATE, Schedule, Spec, TEMPERATURE, Tracker, with, with_gamma,
     };
 
     pub(crate) const PARAMS: &[Param] =
@@ -207,6 +216,7 @@ pub mod storm {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let spec = &with_gamma(spec);
         let tracker = Tracker::from_spec(spec, Rule::Msvr)?;
         with(spec, Tracker { beta: Schedule::Complement, ..tracker })
     }

@@ -426,8 +426,7 @@ impl Tracker {
             spec.args.one_of(PRESET.name, PRESET.default, &[("ours", 0), ("paper", 1), ("code", 2)])?;
         let (gamma, beta, tau) = match (rule, preset) {
             (Rule::MovingAverage, _) => (0.1, 0.0, 1.0),
-            (Rule::Msvr, 0) => (0.3, 0.005, 1.0),
-            (Rule::Msvr, 1) => (0.1, 0.005, 1.0),
+            (Rule::Msvr, 0 | 1) => (0.1, 0.005, 1.0),
             (Rule::Msvr, _) => (0.9, 0.005, 1.0),
             (Rule::Quadratic, _) => (0.9, 0.005, 0.4),
         };
@@ -618,7 +617,7 @@ mod tests {
         assert!((rates("x:gamma=theory", 7).gamma - 16f64.powf(-2.0 / 3.0)).abs() < 1e-15);
         assert!((rates("x:gamma=0.2:beta=theory:rate=0.25", 0).beta - (3.0 / 0.8 + 0.8)).abs() < 1e-15);
         assert_eq!(rates("x:preset=paper", 0), Rates { gamma: 0.1, beta: 0.005, tau: 1.0, step: 0 });
-        assert_eq!(rates("x", 0), Rates { gamma: 0.3, beta: 0.005, tau: 1.0, step: 0 });
+        assert_eq!(rates("x", 0), Rates { gamma: 0.1, beta: 0.005, tau: 1.0, step: 0 });
         for text in ["x", "x:rate=0.3", "x:preset=paper", "x:preset=code"] {
             let of_quadratic = read(text, Rule::Quadratic).unwrap().rates(0);
             assert_eq!(of_quadratic, Rates { gamma: 0.9, beta: 0.005, tau: 0.4, step: 0 }, "{text}");

@@ -22,7 +22,7 @@ fn online_thresholds_reach_the_exact_ones_from_anywhere_at_any_scale() {
             let scores: Vec<f64> = base.iter().map(|s| s * scale).collect();
             // As narrow as the others'.
             let narrow = if name == "recall-threshold" { ":tau1=0.01:eta=0.01" } else { "" };
-            let goal = goal(&format!("{name}@{k}:threshold=online{narrow}"));
+            let goal = goal(&format!("{name}@{k}{narrow}"));
             let exact = {
                 let mut state = goal.state(&lists).unwrap();
                 step(&goal, &lists, &scores, &mut state, 0);
@@ -68,7 +68,7 @@ fn thresholds_from_samples_with_too_many_relevant_items_refer_to_the_whole_list(
     let (scores, labels) = list(600, 10);
     let lists = Lists::from_lengths(&[600], labels.clone());
     for name in ["k-song", "k-song-v1", "recall-threshold", "top-ap"] {
-        let goal = goal(&format!("{name}@60:threshold=online:tau1=0.1:eta=0.01"));
+        let goal = goal(&format!("{name}@60:tau1=0.1:eta=0.01"));
         let mut state = goal.state(&lists).unwrap();
         let mut mean = 0.0;
         for t in 0..1500 {
@@ -94,7 +94,7 @@ fn at_fixed_scores_every_form_of_the_implicit_term_reaches_the_exact_gradient() 
     for name in ["k-song", "k-song-v1", "k-song-v2"] {
         let exact = goal(&format!("{name}@20:gamma=1:threshold=exact:tau1=0.1"));
         let expected = step(&exact, &lists, &scores, &mut exact.state(&lists).unwrap(), 0);
-        let online = goal(&format!("{name}@20:threshold=online:tau1=0.1"));
+        let online = goal(&format!("{name}@20:tau1=0.1"));
         let mut state = online.state(&lists).unwrap();
         let far: Vec<f64> = scores.iter().map(|s| 0.5 * s * s + 0.3 * s).collect();
         step(&online, &lists, &far, &mut state, 0);
@@ -124,7 +124,7 @@ fn one_step_later_the_gradient_at_the_previous_scores_is_the_gradient_of_that_st
         ("k-song-v1@20", "beta=0:gamma-s=0.1:gamma-z=0.1:form=practical"),
         ("k-song-v2@20", "beta=0:tau=1:gamma-s=0.1:gamma-z=0.1:form=practical"),
     ] {
-        let text = format!("{name}:gamma=1:threshold=online:{own}");
+        let text = format!("{name}:gamma=1:{own}");
         let goal = goal(&text);
         let mut state = goal.state(&lists).unwrap();
         let mut before: Option<Vec<f64>> = None;

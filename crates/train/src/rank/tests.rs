@@ -169,7 +169,7 @@ fn objectives_are_told_how_often_items_and_lists_are_drawn() {
     assert_ne!(run(pairs[0], two), run(pairs[1], two));
     assert_ne!(run(pairs[0], few), run(pairs[1], few));
     assert_eq!(run(pairs[0], all), run(pairs[1], all));
-    let lists = "k-song-v2@3:threshold=online:beta-s=theory";
+    let lists = "k-song-v2@3:beta-s=theory";
     assert_ne!(run(lists, two), run(&format!("{lists}:list-rate=1"), two));
 }
 

@@ -190,10 +190,7 @@ fn objectives_that_ask_how_often_pairs_and_users_are_drawn_are_told() {
     };
     for [told, given] in [
         ["song-v1:beta=theory", "song-v1:beta=theory:rate=1"],
-        [
-            "k-song-v1@5:threshold=online:beta-s=theory",
-            "k-song-v1@5:threshold=online:beta-s=theory:list-rate=1",
-        ],
+        ["k-song-v1@5:beta-s=theory", "k-song-v1@5:beta-s=theory:list-rate=1"],
     ] {
         assert_ne!(run(told), run(given), "{told}");
     }
