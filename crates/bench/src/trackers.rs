@@ -33,14 +33,14 @@ const TRACKERS: [(&str, &str, Option<f64>); 17] = [
     ("moving average 0.7", "song:gamma=0.7", None),
     ("moving average 0.9", "song:gamma=0.9", None),
     ("v1 0.05, 0.95", "song-v1:gamma=0.05:beta=1-gamma", Some(0.05)),
-    ("v1 0.1, 0.9", "song-v1:beta=1-gamma", Some(0.1)),
+    ("v1 0.1, 0.9", "song-v1:gamma=0.1:beta=1-gamma", Some(0.1)),
     ("v1 0.3, 0.7", "song-v1:gamma=0.3:beta=1-gamma", Some(0.3)),
-    ("v1 0.1, 0.005 (ours, paper)", "song-v1", Some(0.1)),
+    ("v1 paper 0.1, 0.005", "song-v1:preset=paper", Some(0.1)),
     ("v1 code 0.9, 0.005", "song-v1:preset=code", Some(0.9)),
-    ("v2 0.1, 0.9, 0.4 (ours)", "song-v2", Some(0.1)),
-    ("v2 0.3, 0.7, 0.2 (ours, rare)", "song-v2:rate=0.3", Some(0.3)),
-    ("v2 paper 0.9, 0.005, 0.4", "song-v2:preset=paper", Some(0.9)),
-    ("storm 0.1", "song-storm", Some(0.1)),
+    ("v2 0.1, 0.9, 0.4", "song-v2:gamma=0.1:beta=0.9:tau=0.4", Some(0.1)),
+    ("v2 0.3, 0.7, 0.2", "song-v2:gamma=0.3:beta=0.7:tau=0.2", Some(0.3)),
+    ("v2 paper 0.9, 0.005, 0.4", "song-v2:gamma=0.9:beta=0.005:tau=0.4", Some(0.9)),
+    ("storm 0.1", "song-storm:gamma=0.1", Some(0.1)),
 ];
 /// The sample as it is, without the weights of its strata, under a moving average: what peers do.
 const UNWEIGHTED: &str = "moving average 0.1, sample unweighted (peers)";

@@ -146,7 +146,7 @@ const RUNS: [(&str, &str, &str); 12] = [
     ),
     (
         "neumf",
-        "recommend train --data shop/interactions.csv --split leave-last --objective song-v1 --model neumf:width=6:layers=8 --warm-up 1 --epochs 2 --seed 9",
+        "recommend train --data shop/interactions.csv --split leave-last --objective song-v1:gamma=0.1 --model neumf:width=6:layers=8 --warm-up 1 --epochs 2 --seed 9",
         "recommend top m --all --k 5 -o s",
     ),
     (

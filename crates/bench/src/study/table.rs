@@ -16,7 +16,8 @@ use crate::common::{Outcome, mean, mean_and_deviation, p_value};
 pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
     std::fs::create_dir_all(folder)?;
     let mut tries = csv::Writer::from_path(folder.join("tries.csv"))?;
-    tries.write_record(["set", "fold", "method", "tried", "seed", "valid", "epoch", "seconds"])?;
+    tries
+        .write_record(["set", "fold", "method", "tried", "seed", "valid", "epoch", "seconds", "followed"])?;
     for line in lines.iter().filter(|line| line["test"] == false) {
         let text = |key: &str| line[key].as_str().map_or_else(|| line[key].to_string(), str::to_string);
         let valid = line["valid"].as_f64().map_or("diverged".into(), |valid| format!("{valid:.5}"));
@@ -29,6 +30,7 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
             valid,
             text("epoch"),
             text("seconds"),
+            super::curves::end(line).map_or(String::new(), |loss| format!("{loss:.5}")),
         ];
         tries.write_record(record)?;
     }
@@ -36,11 +38,9 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
 
     let measures = Measure::parse_all(&plan.report, &Policy::default())?;
     let reported: Vec<&str> = measures.iter().map(Measure::name).collect();
-    let mut text = String::from("set,method,seeds,valid,");
-    for metric in &reported {
-        write!(text, "{metric},")?;
-    }
-    text += "sd over seeds,p,p (Holm),seconds,chosen\n";
+    let mut tests = csv::Writer::from_path(folder.join("test.csv"))?;
+    let columns = ["sd over seeds", "p", "p (Holm)", "seconds", "chosen"];
+    tests.write_record(["set", "method", "seeds", "valid"].iter().chain(&reported).chain(&columns))?;
     let mut cells: BTreeMap<(&str, &str), String> = BTreeMap::new();
     for set in &plan.sets {
         let rows: Vec<Row> = plan
@@ -64,21 +64,12 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
         let best = rows.iter().map(|row| row.means[0]).fold(f64::MIN, f64::max);
         for ((row, p), corrected) in rows.iter().zip(&p).zip(&corrected) {
             let p_text = |p: Option<f64>| p.map_or(String::new(), |p| format!("{p:.4}"));
-            let means: Vec<String> = row.means.iter().map(|mean| format!("{mean:.5}")).collect();
-            writeln!(
-                text,
-                "{},{},{},{:.5},{},{:.5},{},{},{:.1},\"{}\"",
-                set.name,
-                row.name,
-                row.seeds,
-                row.valid,
-                means.join(","),
-                row.deviation,
-                p_text(*p),
-                p_text(*corrected),
-                row.seconds,
-                row.chosen.replace('"', "'"),
-            )?;
+            let mut record =
+                vec![set.name.clone(), row.name.into(), row.seeds.to_string(), format!("{:.5}", row.valid)];
+            record.extend(row.means.iter().map(|mean| format!("{mean:.5}")));
+            record.extend([format!("{:.5}", row.deviation), p_text(*p), p_text(*corrected)]);
+            record.extend([format!("{:.1}", row.seconds), row.chosen.clone()]);
+            tests.write_record(record)?;
             let mark = if corrected.is_some_and(|p| p <= 0.05) { "†" } else { "" };
             let value = format!("{:.4}{mark}", row.means[0]);
             let value = if row.means[0] == best { format!("**{value}**") } else { value };
@@ -87,7 +78,7 @@ pub fn write(plan: &Plan, lines: &[Value], folder: &Path) -> Outcome {
         }
         precision_recall(folder, &set.name, &reported, &rows)?;
     }
-    std::fs::write(folder.join("test.csv"), text)?;
+    tests.flush()?;
     std::fs::write(folder.join("table.md"), matrix(plan, &cells)?)?;
     Ok(())
 }

@@ -176,3 +176,29 @@ fn a_curve_is_the_mean_over_runs_and_ends_where_one_diverged() {
     assert!(ends.contains("small,BPR,6,3,0.56667,0.00000,"), "{ends}");
     assert!(read("small-objective.svg").contains("SONG") && read("small-valid.svg").contains("BPR"));
 }
+
+#[test]
+fn tables_have_the_followed_loss_of_each_try_and_names_with_commas_are_one_cell() {
+    let plan = plan(&PLAN.replace("name = \"SONG\"", "name = \"SONG, γ 0.1\"")).unwrap();
+    let line = |test: bool, fold: usize, seed: u64| {
+        let lists = json!({ "mean": 0.5, "lists": [0.25, 0.75] });
+        json!({
+            "test": test, "set": "small", "method": "SONG, γ 0.1", "fold": fold, "seed": seed, "tried": "a = \"b\", c = 1", "valid": 0.5,
+            "epoch": 3, "seconds": 1.0, "curve": [[1, 1, null, 0.25, 0.5], [2, 2, null, 0.75, 0.5]],
+            "metrics": { "ndcg@10": lists, "recall@20": { "mean": 0.125 } },
+        })
+    };
+    let mut lines = vec![line(false, 0, 7)];
+    lines.extend((0..3).flat_map(|fold| [7, 8].map(|seed| line(true, fold, seed))));
+    let folder = tempfile::tempdir().unwrap();
+    super::table::write(&plan, &lines, folder.path()).unwrap();
+    let read = |name: &str| -> Vec<BTreeMap<String, String>> {
+        let mut file = csv::Reader::from_path(folder.path().join(name)).unwrap();
+        file.deserialize().map(Result::unwrap).collect()
+    };
+    let (tries, tests) = (read("tries.csv"), read("test.csv"));
+    assert_eq!((tries.len(), tries[0]["followed"].as_str()), (1, "0.50000"));
+    assert_eq!((tests.len(), tests[0]["method"].as_str()), (1, "SONG, γ 0.1"));
+    assert_eq!([&tests[0]["ndcg@10"], &tests[0]["recall@20"]], ["0.50000", "0.12500"]);
+    assert_eq!(tests[0]["chosen"], "a = \"b\", c = 1");
+}

@@ -57,14 +57,17 @@ fn with(spec: &Spec, rule: Rule) -> Result<Box<dyn Objective>, ParamError> {
 }
 
 /// What the Faster forms have beyond γ, except β and τ of u.
-const FASTER: [Param; 6] = [GAMMA_Z_FASTER, BETA_S, BETA_Z, RATE, LIST_RATE, PRESET];
+const FASTER: [Param; 5] = [GAMMA_Z_FASTER, BETA_S, BETA_Z, RATE, LIST_RATE];
 
 /// Faster K-SONG v1: MSVR for ranks, second derivative and threshold.
 pub mod v1 {
     #![doc = include_str!("../pages/k-song-v1.md")]
-    use super::{BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, join, ranks, with};
+    use super::{
+        BETA, FASTER, Objective, PLACES, PRESET, Param, ParamError, RANKS, Rule, Spec, join, ranks, with,
+    };
 
-    pub(crate) const PARAMS: &[Param] = &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA], &FASTER, &RANKS]);
+    pub(crate) const PARAMS: &[Param] =
+        &join::<25>(&[&[PLACES], &ranks::PARAMS, &[BETA, PRESET], &FASTER, &RANKS]);
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v1@3",
         "k-song-v1:form=practical",
@@ -102,12 +105,12 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/k-song-v2.md")]
     use super::{
-        BETA, FASTER, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join, ranks, with,
+        BETA, FASTER, GAMMA, Objective, PLACES, Param, ParamError, RANKS, Rule, Spec, TAU, join, ranks, with,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &join::<26>(&[&[PLACES], &ranks::PARAMS, &[BETA_V2, TAU], &FASTER, &RANKS]);
-    const BETA_V2: Param = Param { default: "0.9", ..BETA };
+        &join::<25>(&[&[PLACES], &ranks::with_gamma(GAMMA_V2), &[BETA, TAU], &FASTER, &RANKS]);
+    const GAMMA_V2: Param = Param { default: "0.9", ..GAMMA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "k-song-v2@3",
         "k-song-v2:form=practical",
@@ -120,13 +123,12 @@ pub mod v2 {
         "k-song-v2:gamma=0.5",
         "k-song-v2:beta=0.2",
         "k-song-v2:tau=0.2",
-        "k-song-v2:rate=0.3",
-        "k-song-v2:list-rate=0.3",
+        "k-song-v2:beta=theory:rate=0.3",
+        "k-song-v2:beta-s=theory:list-rate=0.3",
         "k-song-v2:gamma-s=0.5",
         "k-song-v2:gamma-z=0.5",
         "k-song-v2:beta-s=0.2",
         "k-song-v2:beta-z=0.2",
-        "k-song-v2:preset=paper",
         "k-song-v2:surrogate=hinge",
         "k-song-v2:margin=2",
         "k-song-v2:surrogate=exponential:smoothing=0.3",

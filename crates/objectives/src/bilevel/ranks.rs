@@ -23,7 +23,12 @@ use crate::state::{Column, ListState, Per};
 use crate::work::Work;
 
 /// Parameters of the gate, its threshold and the tracker.
-pub(super) const PARAMS: [Param; 9] = [FORM, THRESHOLD, SHARPNESS, TAU1, TAU2, ETA, ABSOLUTE, GAMMA, GAMMA_S];
+pub(super) const PARAMS: [Param; 9] = with_gamma(GAMMA);
+
+/// The same with another default of γ.
+pub(super) const fn with_gamma(gamma: Param) -> [Param; 9] {
+    [FORM, THRESHOLD, SHARPNESS, TAU1, TAU2, ETA, ABSOLUTE, gamma, GAMMA_S]
+}
 
 /// Σ_i ψ(s_i − λ) f_i(g_i), λ the threshold with K items of the list above it.
 #[derive(Clone, Copy, Debug)]

@@ -139,7 +139,8 @@ mod tests {
     fn the_gradient_at_the_previous_scores_divides_by_the_tracker_that_followed_them() {
         let (spec, policy) = (Spec::parse("listwise-ce").unwrap(), Policy::default());
         let inner = Inner::Of(Surrogate::Exponential { temperature: 1.0 });
-        let tracker = Tracker::from_spec(&spec, Rule::Msvr).unwrap();
+        let rates = Spec::parse("listwise-ce:gamma=0.1").unwrap();
+        let tracker = Tracker::from_spec(&rates, Rule::Msvr).unwrap();
         let objective = Compositional::boxed(CrossEntropy { by_gain: false }, inner, tracker, &spec).unwrap();
         let lists = Lists::from_lengths(&[3], vec![1.0, 0.0, 0.0]);
         let (first, second, previous) = ([0.0, 1.0, 2.0], [0.1, 0.4, 0.2], [0.5, -0.2, 0.3]);

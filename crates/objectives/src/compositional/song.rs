@@ -4,13 +4,13 @@ use toprank_core::{List, Param, ParamError, Policy, Spec};
 use toprank_metrics::best_dcg;
 
 use super::surrogate::{MARGIN, SURROGATE, TEMPERATURE};
-use super::tracker::{BETA, GAMMA, LAGGED, PRESET, RATE, TAU};
+use super::tracker::{BETA, GAMMA, GAMMA_OF_RANKS, LAGGED, PRESET, RATE, TAU};
 use super::{
     Anchor, Compositional, Inner, Outcome, Outer, Over, Reference, Rule, SELF, Schedule, Strata, Surrogate,
     Tracker,
 };
 use crate::objective::Objective;
-use crate::params::{GAIN, RELEVANT, SMOOTHING};
+use crate::params::{GAIN, RELEVANT, SMOOTHING, with_defaults};
 
 /// ε of the exponential surrogate.
 pub(crate) const SMOOTHED: Param = Param {
@@ -19,7 +19,7 @@ pub(crate) const SMOOTHED: Param = Param {
 };
 
 pub(crate) const PARAMS: &[Param] =
-    &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
+    &[GAMMA_OF_RANKS, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
 pub(crate) const EXAMPLES: &[&str] = &[
     "song:gamma=0.5",
     "song:gamma=0.9t-0.67",
@@ -40,7 +40,16 @@ pub(crate) const EXAMPLES: &[&str] = &[
 ];
 
 pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+    let spec = &with_gamma(spec);
     with(spec, Tracker::from_spec(spec, Rule::MovingAverage)?)
+}
+
+/// The spec with γ of ranks written out, unless a preset has its own.
+fn with_gamma(spec: &Spec) -> Spec {
+    match spec.args.get(PRESET.name) {
+        Some("paper" | "code") => spec.clone(),
+        _ => with_defaults(spec, &[GAMMA_OF_RANKS]),
+    }
 }
 
 fn with(spec: &Spec, tracker: Tracker) -> Result<Box<dyn Objective>, ParamError> {
@@ -90,12 +99,24 @@ impl Outer for Ndcg {
 pub mod v1 {
     #![doc = include_str!("../pages/song-v1.md")]
     use super::{
-        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
-        SMOOTHED, SURROGATE, Spec, TEMPERATURE, Tracker, with,
+        BETA, GAIN, GAMMA_OF_RANKS, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT,
+        Rule, SELF, SMOOTHED, SURROGATE, Spec, TEMPERATURE, Tracker, with, with_gamma,
     };
 
-    pub(crate) const PARAMS: &[Param] =
-        &[GAMMA, BETA, RATE, PRESET, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
+    pub(crate) const PARAMS: &[Param] = &[
+        GAMMA_OF_RANKS,
+        BETA,
+        RATE,
+        PRESET,
+        SURROGATE,
+        MARGIN,
+        TEMPERATURE,
+        SMOOTHED,
+        SELF,
+        LAGGED,
+        GAIN,
+        RELEVANT,
+    ];
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-v1:gamma=0.5",
         "song-v1:beta=0.2",
@@ -113,6 +134,7 @@ pub mod v1 {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let spec = &with_gamma(spec);
         with(spec, Tracker::from_spec(spec, Rule::Msvr)?)
     }
 }
@@ -121,32 +143,18 @@ pub mod v1 {
 pub mod v2 {
     #![doc = include_str!("../pages/song-v2.md")]
     use super::{
-        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, PRESET, Param, ParamError, RATE, RELEVANT, Rule, SELF,
+        BETA, GAIN, GAMMA, LAGGED, MARGIN, Objective, Param, ParamError, RATE, RELEVANT, Rule, SELF,
         SMOOTHED, SURROGATE, Spec, TAU, TEMPERATURE, Tracker, with,
     };
 
-    pub(crate) const PARAMS: &[Param] = &[
-        GAMMA,
-        BETA_V2,
-        TAU,
-        RATE,
-        PRESET,
-        SURROGATE,
-        MARGIN,
-        TEMPERATURE,
-        SMOOTHED,
-        SELF,
-        LAGGED,
-        GAIN,
-        RELEVANT,
-    ];
-    const BETA_V2: Param = Param { default: "0.9", ..BETA };
+    pub(crate) const PARAMS: &[Param] =
+        &[GAMMA_V2, BETA, TAU, RATE, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
+    const GAMMA_V2: Param = Param { default: "0.9", ..GAMMA };
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-v2:gamma=0.5",
         "song-v2:beta=0.2",
         "song-v2:tau=0.2",
-        "song-v2:rate=0.3",
-        "song-v2:preset=paper",
+        "song-v2:beta=theory:rate=0.3",
         "song-v2:surrogate=exponential",
         "song-v2:surrogate=exponential:smoothing=0.3",
         "song-v2:margin=2",
@@ -189,12 +197,12 @@ pub mod mini_batch {
 pub mod storm {
     #![doc = include_str!("../pages/song-storm.md")]
     use super::{
-        GAIN, GAMMA, LAGGED, MARGIN, Objective, Param, ParamError, RELEVANT, Rule, SELF, SMOOTHED, SURROGATE,
-        Schedule, Spec, TEMPERATURE, Tracker, with,
+        GAIN, GAMMA_OF_RANKS, LAGGED, MARGIN, Objective, Param, ParamError, RELEVANT, Rule, SELF, SMOOTHED,
+        SURROGATE, Schedule, Spec, TEMPERATURE, Tracker, with, with_gamma,
     };
 
     pub(crate) const PARAMS: &[Param] =
-        &[GAMMA, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
+        &[GAMMA_OF_RANKS, SURROGATE, MARGIN, TEMPERATURE, SMOOTHED, SELF, LAGGED, GAIN, RELEVANT];
     pub(crate) const EXAMPLES: &[&str] = &[
         "song-storm:gamma=0.5",
         "song-storm:surrogate=exponential:smoothing=0.3",
@@ -208,6 +216,7 @@ pub mod storm {
     ];
 
     pub(crate) fn make(spec: &Spec) -> Result<Box<dyn Objective>, ParamError> {
+        let spec = &with_gamma(spec);
         let tracker = Tracker::from_spec(spec, Rule::Msvr)?;
         with(spec, Tracker { beta: Schedule::Complement, ..tracker })
     }

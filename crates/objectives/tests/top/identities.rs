@@ -168,17 +168,17 @@ fn k_song_with_all_places_is_song_and_top_ap_is_ap() {
     let lists = Lists::from_lengths(&[48], labels);
     let moved: Vec<f64> = scores.iter().map(|s| s + 0.3 * (9.0 * s).sin()).collect();
     for (gated, plain) in [
-        ("k-song@48", "song"),
-        ("k-song@48:form=practical", "song"),
+        ("k-song@48", "song:gamma=0.1"),
+        ("k-song@48:form=practical", "song:gamma=0.1"),
         ("k-song@1000:gamma=0.5", "song:gamma=0.5"),
-        ("k-song-v1@48", "song-v1"),
+        ("k-song-v1@48", "song-v1:gamma=0.1"),
         ("k-song-v2@48", "song-v2"),
-        ("k-song-rank@48", "song"),
+        ("k-song-rank@48", "song:gamma=0.1"),
         ("top-ap@48", "ap:surrogate=sigmoid"),
         ("top-ap@48:gate=rank", "ap:surrogate=sigmoid"),
         ("top-ap@48:gate=tracked-rank", "ap:surrogate=sigmoid"),
         ("top-ap@48:gate=tracked-rank:form=theoretical", "ap:surrogate=sigmoid"),
-        ("k-song-rank@48:form=practical", "song"),
+        ("k-song-rank@48:form=practical", "song:gamma=0.1"),
     ] {
         let run = |text: &str| {
             let goal = goal(text);

@@ -10,7 +10,7 @@ const FORMS: [&str; 6] = [
     "song-v1",
     "song-v1:beta=0.9",
     "song-v2",
-    "song-v2:preset=paper",
+    "song-v2:gamma=0.1:beta=0.9",
     "song-storm",
     "song-storm:lagged=true",
 ];

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use toprank_core::ParamError;
-use toprank_metrics::{Better, Measure};
+use toprank_metrics::{Better, EvaluateError, Measure};
 use toprank_objectives::GoalError;
 
 use super::curve::Record;
@@ -441,7 +441,11 @@ pub trait TrainingLoop {
         started: Instant,
     ) -> Result<(), TrainError> {
         self.check_data()?;
-        let valid = self.validate()?;
+        let valid = self.validate().map_err(|error| match error {
+            // The last step of the epoch diverged: the data are as good as they were.
+            TrainError::Evaluate(EvaluateError::Score { .. }) => self.not_finite("model", None),
+            other => other,
+        })?;
         let (stage, before) = (self.step_plan().stage(self.position()), self.epochs_before());
         let (patience, converged) = (self.config().patience(), self.converged());
         let position = &mut self.state_mut().position;

@@ -164,13 +164,13 @@ fn objectives_are_told_how_often_items_and_lists_are_drawn() {
         trainer.run(&mut (), None).unwrap();
         trainer.parameters()
     };
-    // Two of thirty lists: less than one in ten.
-    assert_eq!(run("song-v2", "lists:batch=2"), run("song-v2:rate=0.01", "lists:batch=2"));
-    assert_ne!(run("song-v2", "lists:batch=2"), run("song-v2:rate=1", "lists:batch=2"));
-    let few = "strata:batch=15:relevant=2:others=2";
-    assert_ne!(run("k-song-v2@3", few), run("k-song-v2@3:rate=1", few));
-    assert_ne!(run("k-song-v2@3", "lists:batch=2"), run("k-song-v2@3:list-rate=1", "lists:batch=2"));
-    assert_eq!(run("song-v2", "lists:batch=all"), run("song-v2:rate=1", "lists:batch=all"));
+    let (two, all, few) = ("lists:batch=2", "lists:batch=all", "strata:batch=15:relevant=2:others=2");
+    let pairs = ["song-v2:beta=theory", "song-v2:beta=theory:rate=1"];
+    assert_ne!(run(pairs[0], two), run(pairs[1], two));
+    assert_ne!(run(pairs[0], few), run(pairs[1], few));
+    assert_eq!(run(pairs[0], all), run(pairs[1], all));
+    let lists = "k-song-v2@3:beta-s=theory";
+    assert_ne!(run(lists, two), run(&format!("{lists}:list-rate=1"), two));
 }
 
 /// Every kind of thing that a checkpoint must hold.
@@ -281,6 +281,21 @@ fn a_loss_that_is_not_finite_names_the_batch_and_leaves_the_last_good_parameters
     let error = trainer.run(&mut (), None).unwrap_err();
     assert!(matches!(&error, TrainError::NotFinite { lists, .. } if lists == &[0, 1]), "{error}");
     assert!(trainer.parameters().iter().all(|w| w.is_finite()), "{:?}", trainer.parameters());
+}
+
+/// The loss and the gradient of the first step are finite, the weights after it are not: the scores of the validation data are NaN,
+/// and the error is that of a run that diverged, not one of the data.
+#[test]
+fn a_model_that_diverges_in_the_last_step_of_an_epoch_is_not_an_error_of_the_validation_data() {
+    let lists = Lists::from_lengths(&[2, 2], vec![1.0, 0.0, 1.0, 0.0]);
+    let features = Matrix::Dense { width: 2, values: vec![1e9, 0.0, 0.0, 1e9, 1e9, 0.0, 0.0, 1e9] };
+    let config = config(
+        "objective = \"squared\"\noptimiser = \"sgd\"\nrate = 1e30\nepochs = 5\nclip = 0.0\nsampler = \"lists:batch=2\"",
+    );
+    let data = || Examples { lists: &lists, features: &features };
+    let mut trainer = Trainer::new(&config, line(2), data(), Some(data())).unwrap();
+    let error = trainer.run(&mut (), None).unwrap_err();
+    assert!(matches!(&error, TrainError::NotFinite { what: "model", .. }), "{error}");
 }
 
 #[test]

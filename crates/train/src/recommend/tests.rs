@@ -188,9 +188,12 @@ fn objectives_that_ask_how_often_pairs_and_users_are_drawn_are_told() {
         assert!(trainer.steps() > 20, "{} steps in two passes", trainer.steps());
         trained(&settings, &data).header().reached.loss.unwrap()
     };
-    assert_eq!(run("song-v2"), run("song-v2:rate=0.01"));
-    assert_ne!(run("song-v2"), run("song-v2:rate=1"));
-    assert_ne!(run("k-song-v2@5"), run("k-song-v2@5:list-rate=1"));
+    for [told, given] in [
+        ["song-v1:beta=theory", "song-v1:beta=theory:rate=1"],
+        ["k-song-v1@5:beta-s=theory", "k-song-v1@5:beta-s=theory:list-rate=1"],
+    ] {
+        assert_ne!(run(told), run(given), "{told}");
+    }
 }
 
 #[test]
