@@ -1,8 +1,8 @@
-"""A worker is killed with -9 at ten moments on Dask and on Ray: does the job end by itself, with the same model?
+"""A worker is killed with -9 at ten moments on MPI, Dask and Ray: does the job end by itself, with the same model?
 
-python bench/many/kills.py DIR [dask] [ray]      with the package toprank installed, and dask[distributed], ray
+python bench/many/kills.py DIR [mpi] [dask] [ray]      with the package toprank installed, and mpi4py, dask[distributed], ray, psutil
 
-kills.csv has for each moment the number of attempts, the seconds from the kill to the end of the job, and whether the model is that of one
+MPI ends all processes if one is killed; the script then starts `train --resume`, as the launchers for Dask and Ray do. kills.csv has for each moment the number of attempts, the seconds from the kill to the end of the job, and whether the model is that of one
 worker, byte for byte.
 """
 
@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ import time
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-FLAGS = dict(model="trees:leaves=15", objective="lambdamart", seed=3, trees=400)
+FLAGS = dict(model="trees:leaves=15", objective="lambdamart", seed=3, trees=400, checkpoint_every=0.2)
 MOMENTS = 10
 
 
@@ -43,6 +44,26 @@ def dask_workers():
         return toprank.dask.train(client, data=data, output=output, **FLAGS)
 
     return train, lambda: list(client.run(os.getpid).values()), lambda: (client.close(), cluster.close())
+
+
+def mpi_workers():
+    import psutil
+
+    from toprank import _launch
+
+    mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, "-m", "toprank.distributed", "train", "--quiet"]
+
+    def train(data, output):
+        words = ["--data", str(data), "-o", str(output)]
+        words += [f"--{name.replace('_', '-')}={value}" for name, value in FLAGS.items()]
+        while _launch.secrets.token_hex(1) and subprocess.run([*mpirun, *words], stderr=subprocess.DEVNULL).returncode != 0:
+            if pathlib.Path(f"{output}.checkpoint").exists():
+                words = ["--resume", str(output)]
+
+    def pids():
+        return [child.pid for child in psutil.Process().children(recursive=True) if "toprank.distributed" in child.cmdline()[:4]]
+
+    return train, pids, lambda: None
 
 
 def ray_workers():
@@ -76,10 +97,10 @@ def main():
     alone = time.monotonic() - started
     expected = (folder / "one.toprank").read_bytes()
     rows = []
-    for engine in sys.argv[2:] or ["dask", "ray"]:
-        train, pids, close = {"dask": dask_workers, "ray": ray_workers}[engine]()
+    for engine in sys.argv[2:] or ["mpi", "dask", "ray"]:
+        train, pids, close = {"mpi": mpi_workers, "dask": dask_workers, "ray": ray_workers}[engine]()
         draw = random.Random(1)
-        for moment in range(MOMENTS):
+        for moment in range(int(os.environ.get("MOMENTS", MOMENTS))):
             output = folder / f"{engine}{moment}.toprank"
             for old in folder.glob(f"{output.name}*"):
                 old.unlink()
