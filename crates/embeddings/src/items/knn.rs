@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
 
-use super::{ByItem, FitState, ItemModel, ItemParameters, valued};
+use super::{ByItem, FitState, ItemModel, ItemParameters, squared_lengths, valued};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -84,6 +84,10 @@ impl ItemModel for Neighbours {
         // While they are gathered, every number is there twice.
         let kept = items.saturating_mul(self.neighbours.min(items)) as u64;
         kept.saturating_mul(16)
+    }
+
+    fn seconds(&self, choices: &Choices) -> f64 {
+        5e-9 * squared_lengths(choices)
     }
 
     fn start(&self, _: &Choices, _: Stream) -> ItemParameters {

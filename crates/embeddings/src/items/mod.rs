@@ -59,6 +59,10 @@ pub trait ItemModel: Send + Sync {
     /// Bytes that fitting takes at most beside the interactions.
     fn bytes(&self, users: usize, items: usize) -> u64;
 
+    /// Estimated seconds of an epoch (of a closed form: of the fit) on one thread of the machine of `bench/README.md`. They decide which
+    /// models a budget pays for, so another estimate changes what is trained.
+    fn seconds(&self, choices: &Choices) -> f64;
+
     /// The parameters before the first epoch.
     fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters;
 
@@ -144,6 +148,11 @@ fn too_large(name: &str, bytes: u64, items: usize) -> ModelError {
         format!("{name} on {items} items, which takes {gigabytes:.1} GB, more than half of the memory"),
         "a model whose memory does not grow with the square of the items: als, knn or mf; or fewer items",
     )
+}
+
+/// Sum over users of the squared length of their history.
+pub(crate) fn squared_lengths(choices: &Choices) -> f64 {
+    (0..choices.len()).map(|u| (choices.of(u).len() as f64).powi(2)).sum()
 }
 
 /// The users of each item, ascending, and the value of each of these pairs.

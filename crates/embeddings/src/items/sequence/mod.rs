@@ -158,6 +158,13 @@ impl ItemModel for Sequence {
         4 * (6 * self.size(items) as u64 + loss::rows_at_once(columns) as u64 * columns as u64)
     }
 
+    fn seconds(&self, choices: &Choices) -> f64 {
+        let (items, pairs) = (choices.item_count, choices.pairs());
+        let compared = self.drawn(items, pairs).map_or(items, |drawn| (drawn + self.batch * 8).min(items));
+        let (width, network) = (self.network.width() as f64, self.network.parameters() as f64);
+        1e-10 * pairs as f64 * (compared as f64 * width + network)
+    }
+
     fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters {
         let width = self.network.width();
         let mut values = vec![0.0; self.size(choices.item_count)];
