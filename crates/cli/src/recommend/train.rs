@@ -12,7 +12,7 @@ use toprank::train::{Config, Files, Outcome, Recommender, TrainError, TrainerKin
 use super::evaluate::protocol;
 use crate::failure::Failure;
 use crate::reading::Reading;
-use crate::table::counted;
+use crate::table::{Style, counted};
 use crate::train::absolute;
 use crate::train::flags::{Recommend, SettingFlags};
 use crate::train::run::{Begun, Origin, RunFlags, about_inputs, result_json, result_text};

@@ -192,6 +192,16 @@ impl Recommender {
         }
     }
 
+    /// The item model and what it has learned; `None` for vectors.
+    pub(crate) fn item_model(&self) -> Option<(&dyn ItemModel, &ItemParameters)> {
+        self.scorer.kind().err()
+    }
+
+    /// What scores of training interactions are made from: see [`Recommender::scores`].
+    pub(crate) fn train_histories(&self) -> Choices {
+        self.histories(&[])
+    }
+
     /// From which interactions an item model scores when the test part is evaluated; [`HistoryParts::TrainValid`] if not said.
     pub fn use_history(&mut self, history: HistoryParts) {
         self.history = history;

@@ -71,7 +71,10 @@ fn vectors<'t, 'a>(trainer: &'t Trainer<'a>) -> &'t VectorTrainer<'a> {
     }
 }
 
-const ITEM_MODELS: [&str; 6] = [
+const ITEM_MODELS: [&str; 9] = [
+    "ease-low-rank:rank=9:lambda=5",
+    "slim:l1=0.1:l2=5",
+    "gf-cf:rank=9",
     "ease:lambda=5",
     "knn:neighbours=9:shrink=2",
     "als:width=5",

@@ -8,6 +8,7 @@ mod tests;
 
 use toprank_core::matrix::{View, product};
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
+use toprank_onnx::{Graph, Value};
 
 use self::loss::Loss;
 use self::network::{SequenceNetwork, Shard};
@@ -189,6 +190,27 @@ impl ItemModel for Sequence {
             true => Ok(()),
             false => Err(ModelError::new(format!("{found} numbers of sequence"), expected.to_string())),
         }
+    }
+
+    fn history_limit(&self) -> usize {
+        self.network.length()
+    }
+
+    fn export(
+        &self,
+        parameters: &ItemParameters,
+        items: usize,
+        graph: &mut Graph,
+        history: &Value,
+    ) -> Option<Value> {
+        let width = self.network.width();
+        let (vectors, rest) = parameters.values.split_at(items * width);
+        let last = self.network.export(vectors, rest, graph, history);
+        let mut turned = vec![0.0; vectors.len()];
+        for (item, vector) in vectors.chunks_exact(width).enumerate() {
+            vector.iter().enumerate().for_each(|(k, value)| turned[k * items + item] = *value);
+        }
+        Some(graph.matrix(&last, &turned, items))
     }
 
     fn scores(&self, parameters: &ItemParameters, histories: &Choices, users: &[u32], scores: &mut [f32]) {
