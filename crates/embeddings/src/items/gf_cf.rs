@@ -156,7 +156,7 @@ impl ItemModel for Filter {
         };
         sparse::check("gf-cf", items, &parameters.numbers, linear)?;
         let rank = vectors.len() / items.max(1) / 2;
-        match vectors.len() == 2 * items * rank && rank <= self.rank {
+        match vectors.len() == items.saturating_mul(2 * rank) && rank <= self.rank {
             true => Ok(()),
             false => {
                 let expected = format!("twice {items} vectors of at most {} numbers", self.rank);

@@ -62,6 +62,11 @@ pub trait ItemModel: Send + Sync {
         false
     }
 
+    /// True if scores are logarithms of what is proportional to a probability; false: they are on the scale of interactions.
+    fn scores_are_logits(&self) -> bool {
+        false
+    }
+
     /// Bytes that fitting takes at most beside the interactions.
     fn bytes(&self, users: usize, items: usize) -> u64;
 

@@ -230,6 +230,11 @@ fn every_parameter_of_an_item_model_changes_its_scores() {
         "negatives=4",
         "batch=9",
         "learning-rate=0.01",
+        "l1=3",
+        "l2=1",
+        "sweeps=1",
+        "rank=5",
+        "alpha=0.9",
     ];
     for entry in ITEM_MODELS {
         for param in entry.params {
@@ -300,7 +305,7 @@ fn the_memory_of_the_closed_form_grows_with_the_square_of_the_items_and_is_said(
         text.contains("ease on 100000 items, which takes 40.2 GB, more than half of the memory"),
         "{text}"
     );
-    assert!(text.contains("als, knn or mf"), "{text}");
+    assert!(text.contains("ease-low-rank, slim, als or knn"), "{text}");
 }
 
 #[test]

@@ -153,6 +153,10 @@ impl ItemModel for Sequence {
         true
     }
 
+    fn scores_are_logits(&self) -> bool {
+        true
+    }
+
     fn bytes(&self, _: usize, items: usize) -> u64 {
         // The present, the next and the best parameters, their gradient and two moments, and the scores of some rows.
         let columns = self.drawn(items, 0).map_or(items, |drawn| drawn + self.batch * self.network.length());

@@ -2,8 +2,10 @@
 A blend of item models as one item model: their scores, user by user on a common scale, weighted and added up.
 
 ```text
-s(u, i) = Σ_parts weight · (s_part(u, i) − mean_u) / deviation_u          mean and deviation over all items
+s(u, i) = Σ_parts weight · (f(s_part(u, i)) − mean_u) / deviation_u          mean and deviation over all items
 ```
+
+f(s) = exp(s) for models whose scores are logits, so that all scores are as uneven as interactions are; else f(s) = s.
 
 Every part reads the history with its own half-life of recency.
 */
@@ -33,7 +35,13 @@ impl BlendPart {
         let users: Vec<u32> = (0..histories.len() as u32).collect();
         let weighed = recency::weighed(histories.clone(), &histories.later, self.recency);
         self.model.scores(&self.parameters, &weighed, &users, scores);
-        scores.chunks_exact_mut(histories.item_count.max(1)).for_each(standardise);
+        for scores in scores.chunks_exact_mut(histories.item_count.max(1)) {
+            if self.model.scores_are_logits() {
+                let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                scores.iter_mut().for_each(|s| *s = libm::expf(*s - most));
+            }
+            standardise(scores);
+        }
     }
 }
 
