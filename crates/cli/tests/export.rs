@@ -121,6 +121,29 @@ fn recommenders_are_exported_and_proved() {
 }
 
 #[test]
+fn a_sequence_model_is_exported_as_the_scores_of_a_history_and_proved() {
+    let shell = Toprank::new();
+    shell.ok("generate interactions --users 60 --items 80 --length 12 --seed 1 -o demo --quiet");
+    // Histories of twelve items: all of them are read, and only the last five.
+    for length in [50, 5] {
+        let model = format!("sequence:width=8:heads=2:hidden=9:length={length}:batch=20");
+        shell.ok(&format!(
+            "recommend train --data demo/interactions.csv --split leave-last --objective ndcg@10 --model {model} --epochs 3 \
+             --patience 0 -o rec.toprank --quiet"
+        ));
+        let done =
+            json(&shell.ok("export rec.toprank --to onnx --probes 200 -o history.onnx --json --quiet"));
+        assert_verified(&done, "", &model);
+        assert!(shell.has("history.onnx"));
+    }
+    let text = shell.ok("export rec.toprank --to onnx --probes 20 -o history.onnx --quiet");
+    assert!(text.contains("scores of all items for a history"), "{text}");
+    shell.ok("recommend train --data demo/interactions.csv --objective ndcg@10 --model ease -o ease.toprank --quiet");
+    let error = shell.fails(3, "export ease.toprank --to onnx -o no.onnx");
+    assert!(error.contains("mf, neumf, two-tower or sequence"), "{error}");
+}
+
+#[test]
 fn models_of_graphs_are_exported_and_proved() {
     let shell = Toprank::new();
     let run = onnxruntime();

@@ -295,6 +295,7 @@ const READERS: &[(&str, &str)] = &[
     ),
     ("recommend evaluate @", "rec.toprank"),
     ("recommend top @ --all", "rec.toprank"),
+    ("recommend compare popularity @", "rec.toprank"),
     ("pagerank rank --edges @", "edges.txt"),
     ("pagerank rank --edges edges.txt --seeds @", "seeds.txt"),
     ("pagerank sessions --log @ -o sessions", "clicks/sessions.tsv"),

@@ -427,3 +427,125 @@ fn vectors_score_from_what_was_learned_alone() {
     let found = json(&shell.ok("recommend evaluate rec.toprank -m ndcg@10 --json --quiet"));
     assert_eq!(found["history"], "train");
 }
+
+#[test]
+#[cfg(unix)]
+fn auto_has_the_same_bytes_on_any_number_of_threads_when_killed_and_by_its_list_of_members() {
+    let shell = shell();
+    let settings = "--objective ndcg@10 --model auto --members knn,ease,als:epochs=3,sequence:epochs=2,pop";
+    for threads in [1, 2, 3] {
+        shell.ok(&format!("{RUN} {settings} --threads {threads} -o {threads}.toprank"));
+    }
+    let whole = shell.bytes("1.toprank");
+    assert!(whole == shell.bytes("2.toprank") && whole == shell.bytes("3.toprank"));
+    let mut command = format!("{RUN} {settings} --checkpoint-every 0 -o killed.toprank");
+    for round in 0..3 {
+        shell.signalled(&command, "-KILL", "killed.toprank.checkpoint", 2 + round);
+        command = "recommend train --resume killed.toprank --checkpoint-every 0 --quiet".into();
+    }
+    shell.ok("recommend train --resume killed.toprank --quiet");
+    assert!(whole == shell.bytes("killed.toprank"));
+    let inspected = json(&shell.ok("inspect 1.toprank --json"));
+    let members = inspected["blend"]["members"].as_array().unwrap();
+    assert_eq!(members.len(), 5, "{inspected}");
+    let weights: f64 = members.iter().map(|member| member["weight"].as_f64().unwrap()).sum();
+    assert!((weights - 1.0).abs() < 1e-9, "{inspected}");
+    let text = shell.ok("inspect 1.toprank");
+    assert!(text.contains("ndcg@10 on validation") && text.contains("popularity"), "{text}");
+    assert_eq!(shell.ok("recommend top 1.toprank --user u3 --k 4 --quiet").lines().count(), 5);
+    assert_eq!(shell.ok("recommend top 1.toprank --history i3,i7 --k 4 --quiet").lines().count(), 5);
+}
+
+#[test]
+fn auto_trains_within_a_budget_on_lines_of_users_with_their_items_in_order() {
+    let shell = Toprank::new();
+    let line = |user: u32| {
+        let items: Vec<String> = (0..9).map(|k| ((user * 5 + k * 3) % 60 + 1).to_string()).collect();
+        format!("{user} {}\n", items.join(" "))
+    };
+    shell.file("seq.txt", &(1..=200).map(line).collect::<String>());
+    let trained = json(&shell.ok(
+        "recommend train --data seq.txt --split leave-last --objective ndcg@10 --model auto --budget 3s --seed 1 -o rec.toprank \
+         --json --quiet",
+    ));
+    assert!(trained["config"]["members"].as_str().unwrap().starts_with("knn"), "{trained}");
+    assert_eq!(trained["config"]["budget"], serde_json::Value::Null, "the list says it all");
+    let found =
+        json(&shell.ok("recommend evaluate rec.toprank -m ndcg@10,hit@10 --history train+valid --json"));
+    // The next item is always the third behind the last one.
+    assert!(found["metrics"]["ndcg@10"].as_f64().unwrap() > 0.3, "{found}");
+    for model in ["pop", "knn"] {
+        assert!(found["baselines"][model]["ndcg@10"].is_number(), "{found}");
+    }
+    let (_, error) =
+        (0, shell.fails(2, "recommend train --data seq.txt --model auto --epochs 3 -o no.toprank"));
+    assert!(error.contains("omitted with --model auto"), "{error}");
+}
+
+#[test]
+fn items_are_listed_with_titles_within_filters_and_as_parquet() {
+    let shell = shell();
+    shell.ok(&format!("{RUN} --objective ndcg@10 --model ease -o rec.toprank"));
+    shell.file("titles.csv", "item,title\ni1,\"One, the first\"\ni2,Two\n");
+    shell.file("some.txt", "i1\ni2\ni3\nnothing\n");
+    let listed = "recommend top rec.toprank --user u3 --repeat --only some.txt --item-names titles.csv";
+    let (text, notes) = shell.with_notes(listed);
+    assert_eq!(text.lines().count(), 4, "{text}");
+    for words in ["One, the first", "Two", "i3"] {
+        assert!(text.contains(words), "{text}");
+    }
+    assert!(notes.contains("--only: 1 of 4 items are unknown to the model"), "{notes}");
+    let found = json(&shell.ok(&format!("{listed} --exclude i1 --json --quiet")));
+    let items = found["top"][0]["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{found}");
+    let title = |item: &str| items.iter().find(|i| i["item"] == item).unwrap()["title"].clone();
+    assert_eq!((title("i2"), title("i3")), ("Two".into(), serde_json::Value::Null));
+    shell.ok(&format!("{listed} --exclude @some.txt -o none.csv --quiet"));
+    assert_eq!(shell.read("none.csv"), "user,rank,item,score,title\n");
+    shell.ok("recommend top rec.toprank --all --k 3 -o top.csv --item-names titles.csv --quiet");
+    let csv = shell.read("top.csv");
+    assert!(
+        csv.starts_with("user,rank,item,score,title\nu1,1,") && csv.lines().count() == 1 + 150 * 3,
+        "{csv}"
+    );
+    #[cfg(feature = "parquet")]
+    {
+        shell.ok("recommend top rec.toprank --all --k 3 -o top.parquet --quiet");
+        let bytes = shell.bytes("top.parquet");
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+        // Read again by our own reader: 450 rows.
+        shell.ok("convert top.parquet again.csv --list user --item item --unlabelled --quiet");
+        assert_eq!(shell.read("again.csv").lines().count(), 1 + 150 * 3);
+    }
+    shell.file("unknown.txt", "nothing\n");
+    let error = shell.fails(3, "recommend top rec.toprank --user u3 --only unknown.txt");
+    assert!(error.contains("no item of the model"), "{error}");
+}
+
+#[test]
+fn recommenders_are_compared_by_paired_tests_over_users() {
+    let shell = shell();
+    for (model, name) in [("ease", "a"), ("knn", "b")] {
+        shell.ok(&format!("{RUN} --objective ndcg@10 --model {model} -o {name}.toprank"));
+    }
+    let found = json(&shell.ok("recommend compare popularity a.toprank b.toprank -m ndcg@10 --json --quiet"));
+    let alone = json(&shell.ok("recommend evaluate b.toprank -m ndcg@10 --json --quiet"));
+    assert_eq!(found["models"][2]["metrics"], alone["metrics"], "{found}");
+    assert_eq!(found["models"][0]["metrics"], alone["baselines"]["pop"], "{found}");
+    let pairs = found["comparisons"][0]["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 3, "{found}");
+    let text = shell.ok("recommend compare popularity a.toprank b.toprank -m ndcg@10");
+    for pair in pairs {
+        assert!(text.contains(pair["verdict"].as_str().unwrap()), "{text}");
+    }
+    let error = shell.fails(2, "recommend compare popularity popularity");
+    assert!(error.contains("no model file"), "{error}");
+    let report = shell.ok("recommend evaluate a.toprank -m ndcg@10 --baselines pop,knn:neighbours=20,ease");
+    for words in ["baseline pop", "baseline knn:neighbours=20", "intra list distance", "serendipity", "Gini"]
+    {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+    assert!(!shell.ok("recommend evaluate a.toprank -m ndcg@10 --baselines none").contains("baseline"));
+    let error = shell.fails(2, "recommend evaluate a.toprank --baselines als");
+    assert!(error.contains("a model in closed form"), "{error}");
+}

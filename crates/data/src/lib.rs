@@ -34,6 +34,7 @@ pub mod scores;
 pub mod sink;
 pub mod source;
 pub mod split;
+pub mod titles;
 pub mod transform;
 
 pub use dataset::{Column, Dataset, Matrix, Sparse};

@@ -7,7 +7,7 @@
 //! rows     their rows gathered from the tables; updated by row-sparse Adam
 //! model    rows ─▶ scores of the entries;  ∂loss/∂score ─▶ ∂loss/∂rows, ∂loss/∂weights
 //!          mf · neumf · two-tower (catalog.rs; one file and one page each)
-//! items    the items of a history ─▶ scores of all items: ease · knn · als · sequence · pop (items/mod.rs; one
+//! items    the items of a history ─▶ scores of all items: ease · slim · gf-cf · knn · als · sequence · pop (items/mod.rs; one
 //!          module and one page each)
 //! rank     blocks of users × all items ─▶ the best unseen items of each user
 //! pairs    users × a few items of each ─▶ scores, without a look at the other items

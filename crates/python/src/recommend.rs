@@ -253,7 +253,9 @@ impl Recommender {
             true => model.evaluate_popularity(part, &measures, valid_unseen, sampled, k),
             false => model.evaluate(part, &measures, valid_unseen, sampled, k),
         });
-        let PartEvaluation { evaluation, users, beyond } = found.map_err(failed)?;
+        let found = found.map_err(failed)?;
+        let diversity = py.detach(|| model.diversity(&found, part, valid_unseen));
+        let PartEvaluation { evaluation, users, beyond, .. } = found;
         let results = evaluation.results;
         let bounds = match interval_options(replicates, level, seed)? {
             None => vec![None; results.len()],
@@ -268,11 +270,9 @@ impl Recommender {
         report.set_item("names", users.iter().map(|&user| names.get(user as usize)).collect::<Vec<_>>())?;
         let further = PyDict::new(py);
         further.set_item("k", beyond.k)?;
-        further.set_item("coverage", beyond.coverage)?;
-        further.set_item("novelty", beyond.novelty)?;
-        further.set_item("popularity", beyond.popularity)?;
-        further.set_item("popularity_lift", beyond.popularity_lift)?;
-        further.set_item("gini", beyond.gini)?;
+        for figure in diversity {
+            further.set_item(figure.name, figure.value)?;
+        }
         report.set_item("beyond", further)?;
         report.set_item("results", shown(py, results, bounds)?)?;
         Ok(report)

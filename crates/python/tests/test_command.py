@@ -25,6 +25,7 @@ CALLS = {
     "import": "load_lightgbm load_xgboost",
     "parity": "parity",
     "recommend train": "Recommender.fit",
+    "recommend compare": "Recommender.compare",
     "recommend evaluate": "Recommender.evaluate Recommender.compare",
     "recommend top": "Recommender.recommend Recommender.recommend_new",
     "embed train": "Embedder.fit",

@@ -45,7 +45,8 @@ Networks that score rows of features are exported to ONNX with their feature tra
 model that scores whole lists takes the items of one list per run. A model of graphs (gin) takes any number of graphs per run as the
 tensors nodes, ends, edges, graph_of_node and sizes; the codes of the features of nodes and edges are in the metadata of the file.
 A recommender of the kind mf or two-tower becomes two files, one for users and one for items, and the dot product of their vectors
-is the score; neumf becomes one file that scores pairs of a user and an item. An embedding gives its vectors, a
+is the score; neumf becomes one file that scores pairs of a user and an item; sequence one file that scores all items for a history, the
+numbers of its items from the first to the last, at most as many as the model reads. An embedding gives its vectors, a
 network trained with multiclass the probabilities of the classes beside their scores. The
 written file is read back and evaluated by a reference implementation on probe rows; --onnxruntime PYTHON also runs it in
 onnxruntime.";

@@ -149,6 +149,12 @@ impl Export {
         let model = recommender.header().config.model();
         self.must_be_onnx(model)?;
         let pairs = self.rows(ROWS, 1)?;
+        let of_history = model.split(':').next() == Some("sequence");
+        if of_history && self.onnxruntime.is_some() {
+            return Err(Failure::usage(
+                "--onnxruntime runs files of pairs and of two sides: expected none with a sequence model, which is verified without it",
+            ));
+        }
         let written = self.spinning(common, || onnx::recommender(&recommender, pairs))?;
         let data = recommender.data();
         // A file that scores pairs reads no features.
@@ -183,6 +189,7 @@ impl Export {
         let run = run.map(|python| checked(python, &models, &probes, TOLERANCE)).transpose()?;
         let about = match sides {
             true => format!("the two sides of {model} for ONNX, scores are their dot products"),
+            false if of_history => format!("{model} for ONNX, scores of all items for a history"),
             false => format!("{model} for ONNX, scores of pairs"),
         };
         Done {

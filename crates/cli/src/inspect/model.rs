@@ -3,7 +3,7 @@
 use serde_json::json;
 use toprank::train::rank::auto::BlendAbout;
 use toprank::train::rank::scoring::Trees;
-use toprank::train::{Model, Scoring};
+use toprank::train::{Model, Scoring, TrainerKind};
 use toprank::trees::explain::{gain_importance, show as show_tree, split_importance};
 
 use crate::failure::Failure;
@@ -114,13 +114,22 @@ pub fn members(blend: &BlendAbout) -> Table {
             _ => format!("{:.2}", member.weight),
         };
         let config = &member.config;
-        let model = format!("{} with {}", config.model(), config.algorithm());
+        let model = match config.trainer() {
+            // Item models have a loss of their own.
+            TrainerKind::Recommend => config.model().to_string(),
+            _ => format!("{} with {}", config.model(), config.algorithm()),
+        };
         table.row([member.name.clone(), show(member.value), weight, member.epochs.to_string(), model]);
     }
     let folds = if blend.folds == 0 { String::new() } else { counted(blend.folds as usize, "fold") };
     table.row(["blend".to_string(), show(Some(blend.value)), "1.00".into(), String::new(), folds]);
-    table.row(["chance".to_string(), show(Some(blend.chance)), String::new(), String::new(), String::new()]);
+    let without = if of_interactions(blend) { "popularity" } else { "chance" };
+    table.row([without.to_string(), show(Some(blend.chance)), String::new(), String::new(), String::new()]);
     table
+}
+
+fn of_interactions(blend: &BlendAbout) -> bool {
+    blend.members.iter().any(|member| member.config.trainer() == TrainerKind::Recommend)
 }
 
 /// The same as JSON.

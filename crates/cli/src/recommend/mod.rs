@@ -1,5 +1,6 @@
 //! `toprank recommend`: which items should a user be shown next?
 
+mod compare;
 mod evaluate;
 mod top;
 mod train;
@@ -11,13 +12,14 @@ use toprank::train::Recommender;
 
 use crate::failure::Failure;
 use crate::table::{Style, counted, settings};
-use crate::{Common, print, print_json};
+use crate::{Common, inspect, print, print_json};
 
 const AFTER_HELP: &str = "\
 Examples:
   toprank generate interactions --users 1000 -o demo
   toprank recommend train --data demo/interactions.csv --split leave-last --objective ndcg@20 -o rec.toprank
   toprank recommend evaluate rec.toprank --metrics ndcg@10,ndcg@20,recall@20
+  toprank recommend compare popularity rec.toprank --metrics ndcg@10
   toprank recommend top rec.toprank --user u196 --k 10
   toprank recommend top rec.toprank --history i7,i42,i99 --k 10
 
@@ -28,7 +30,7 @@ recommended. Any objective of `toprank objectives` can train the embeddings of u
 Evaluation ranks all unseen items of a user (full ranking). The model file holds the names, the training interactions and those
 that were held out, so `evaluate` and `top` need no other file.";
 
-/// Recommend items to users: train, evaluate by full ranking, list the best unseen items
+/// Recommend items to users: train, evaluate by full ranking, compare, list the best unseen items
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct Recommend {
@@ -40,6 +42,7 @@ pub struct Recommend {
 enum Command {
     Train(Box<train::Train>),
     Evaluate(evaluate::Evaluate),
+    Compare(compare::Compare),
     Top(top::Top),
 }
 
@@ -49,6 +52,7 @@ impl Recommend {
         match &self.command {
             Command::Train(command) => command.run(common),
             Command::Evaluate(command) => command.run(common),
+            Command::Compare(command) => command.run(common),
             Command::Top(command) => command.run(common),
         }
     }
@@ -62,10 +66,14 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
     if common.json {
         let pairs: serde_json::Map<String, serde_json::Value> =
             pairs.iter().map(|(name, part)| ((*name).to_string(), json!(part.pairs()))).collect();
-        return print_json(&json!({
+        let mut value = json!({
             "file": file, "config": header.config, "reached": header.reached, "users": header.users,
             "items": header.items, "pairs": pairs, "parameters": recommender.parameters(),
-        }));
+        });
+        if let Some(blend) = &header.blend {
+            value["blend"] = inspect::blend_json(blend);
+        }
+        return print_json(&value);
     }
     let mut text = format!(
         "{file}: a recommender, its self-test passes\n{}, {}, {}\n",
@@ -81,5 +89,8 @@ pub fn show(file: &str, common: &Common) -> Result<(), Failure> {
             &format!("best {} on validation: {value:.4}, in epoch {epoch}\n", header.config.valid_metric());
     }
     text += "\n";
+    if let Some(blend) = &header.blend {
+        text += &format!("{}\n", inspect::members(blend).render(Style::Table));
+    }
     print(&(text + &settings(&json!(header.config)).render(Style::Table)))
 }

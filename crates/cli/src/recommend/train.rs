@@ -12,11 +12,11 @@ use toprank::train::{Config, Files, Outcome, Recommender, TrainError, TrainerKin
 use super::evaluate::protocol;
 use crate::failure::Failure;
 use crate::reading::Reading;
-use crate::table::counted;
+use crate::table::{Style, counted};
 use crate::train::absolute;
 use crate::train::flags::{Recommend, SettingFlags};
 use crate::train::run::{Begun, Origin, RunFlags, about_inputs, result_json, result_text};
-use crate::{Common, note, print, print_json};
+use crate::{Common, inspect, note, print, print_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,13 +33,19 @@ Examples:
   toprank recommend train --data u.data --model two-tower --item-features items.csv -o rec.toprank
   toprank recommend train --data u.data --objective song --warm-up 20 --warm-up-learning-rate 0.01 --learning-rate 0.004 -o rec.toprank
   toprank recommend train --data newer.data --from rec.toprank --epochs 10 -o newer.toprank
+  toprank recommend train --data seq.txt --split leave-last --objective ndcg@10 --model auto --budget 5m -o rec.toprank
   toprank recommend train --resume rec.toprank
 
-Splits: leave-last (each user's last item by time is test, the one before it validation), random (each user's items by fractions),
-none; or parts given by --valid and --test. Early stopping ranks, after every epoch, all items the user has not interacted with in
+Splits: leave-last (each user's last item by time is test, the one before it validation), temporal (the latest interactions of all
+users together are test, those before them validation: what will be asked for after a point in time), random (each user's items by
+fractions), none; or parts given by --valid and --test. Early stopping ranks, after every epoch, all items the user has not interacted with in
 training, and keeps the model that is best by --valid-metric. The test part is not looked at. --valid-items N ranks the held-out items
 among N drawn unseen ones instead, the same ones after every epoch, and looks at no other: it is faster where there are many items.
 Such values are not those of full rankings, and the report says so.
+
+--model auto fits several item models (see `toprank models auto`) and keeps the blend of them that is best by the metric on the
+validation part. --budget TIME is turned into a list of members before the first is fitted, by stored times of one thread, so that the
+same command gives the same bytes; a run that is over its budget ends its list there and says which --members give the same model.
 
 --from MODEL starts from the vectors and weights of another recommender of the same kind, dimension and features. Users and items are
 found by their names; those that it does not know start at random, and are counted.
@@ -271,14 +277,18 @@ fn report(
             ("pairs".into(), pairs),
             ("parameters".into(), json!(recommender.parameters())),
             ("protocol".into(), json!(protocol)),
+            ("blend".into(), json!(header.blend.as_ref().map(inspect::blend_json))),
             ("from".into(), json!(new.map(|new| json!({"new_users": new.users, "new_items": new.items})))),
         ]);
         return print_json(&result);
     }
+    let members = header.blend.as_ref().map_or(String::new(), |blend| {
+        format!("{}members: {}\n", inspect::members(blend).render(Style::Table), config.members())
+    });
     print(&format!(
-        "{} trained with {} on {}, {}, {}: {} epochs, {} steps, {seconds:.1} s\n{}model: {}\n",
+        "{} trained with {} on {}, {}, {}: {} epochs, {} steps, {seconds:.1} s\n{members}{}model: {}\n",
         config.model(),
-        config.algorithm(),
+        if config.algorithm() == "own" { "a loss of its own" } else { config.algorithm() },
         counted(header.users, "user"),
         counted(header.items, "item"),
         counted(data.train.pairs(), "pair"),

@@ -14,6 +14,7 @@ Written: LZ4, numbers as 32-bit floats, missing as null.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
@@ -22,6 +23,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::reader::ChunkReader;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
 
 use super::columnar::Columns;
 use super::sheet_arrow::Batches;
@@ -156,17 +158,51 @@ pub(crate) fn count_rows(
     Ok(rows as usize)
 }
 
-fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let batches = Batches::new(data)?;
-    let properties = WriterProperties::builder()
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
         .set_compression(Compression::LZ4_RAW)
         .set_dictionary_page_size_limit(DICTIONARY_BYTES)
         .set_data_page_size_limit(PAGE_BYTES)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(Some(1 << 17))
-        .build();
+        .build()
+}
+
+/// The values of a column of results.
+#[derive(Clone, Debug)]
+pub enum Values<'a> {
+    /// Strings.
+    Text(Vec<&'a str>),
+    /// Integers.
+    Integers(Vec<u32>),
+    /// Floats.
+    Floats(Vec<f64>),
+}
+
+/// Writes columns of results, all of the same length, under these names.
+///
+/// # Errors
+/// If the columns differ in length, or `out` fails.
+pub fn write_columns(columns: Vec<(&str, Values)>, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let arrays = columns.into_iter().map(|(name, values)| {
+        let array: ArrayRef = match values {
+            Values::Text(values) => Arc::new(StringArray::from_iter_values(values)),
+            Values::Integers(values) => Arc::new(UInt32Array::from(values)),
+            Values::Floats(values) => Arc::new(Float64Array::from(values)),
+        };
+        (name, array)
+    });
+    let batch = RecordBatch::try_from_iter(arrays).map_err(io::Error::other)?;
     let mut writer =
-        ArrowWriter::try_new(out, batches.schema(), Some(properties)).map_err(io::Error::other)?;
+        ArrowWriter::try_new(out, batch.schema(), Some(properties())).map_err(io::Error::other)?;
+    writer.write(&batch).map_err(io::Error::other)?;
+    writer.close().map(drop).map_err(io::Error::other)
+}
+
+fn write(data: &Dataset, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let batches = Batches::new(data)?;
+    let mut writer =
+        ArrowWriter::try_new(out, batches.schema(), Some(properties())).map_err(io::Error::other)?;
     for batch in batches {
         writer.write(&batch?).map_err(io::Error::other)?;
     }

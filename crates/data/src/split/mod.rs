@@ -91,6 +91,12 @@ pub static SPLITS: &[Split] = &[
         plan: within_lists,
     },
     Split {
+        name: "temporal",
+        about: "by time: the latest entries of all lists together are test, those before them vali, the others train",
+        params: &[SCAFFOLD_FRACTIONS],
+        plan: temporal,
+    },
+    Split {
         name: "none",
         about: "everything is train",
         params: &[],
@@ -356,7 +362,8 @@ fn strata(data: Shape) -> Result<Units, ParamError> {
 
 /// The names of the parts, and the fraction of the data at which each ends.
 fn fractions(spec: &Spec) -> Result<(&'static [&'static str], Vec<f64>), ParamError> {
-    let default = if spec.name == "scaffold" { SCAFFOLD_FRACTIONS.default } else { FRACTIONS.default };
+    let of_80 = ["scaffold", "temporal"].contains(&spec.name.as_str());
+    let default = if of_80 { SCAFFOLD_FRACTIONS.default } else { FRACTIONS.default };
     let text = spec.args.get(FRACTIONS.name).unwrap_or(default);
     let refuse = || ParamError::new(FRACTIONS.name, text, FRACTIONS.range);
     let fractions: Vec<f64> =
@@ -482,6 +489,36 @@ fn leave_last(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, Para
     train.sort_unstable();
     let part = |name: &str, entries| Part { name: name.into(), pick: Pick::Entries(entries) };
     Ok(vec![part("train", train), part("vali", vali), part("test", test)])
+}
+
+/// Points in time, the same for all lists, divide the entries. Entries of the same time stay in one part, the earlier one.
+fn temporal(data: &Dataset, spec: &Spec, _seed: u64) -> Result<Vec<Part>, ParamError> {
+    let (names, ends) = fractions(spec)?;
+    let refuse = |found: &str| {
+        let expected =
+            "another split, or data with a time in every line: parts are divided by points in time";
+        ParamError::new("split", found, expected)
+    };
+    let Some(times) = &data.times else { return Err(refuse("temporal")) };
+    if let Some(entry) = times.iter().position(|time| time.is_nan()) {
+        return Err(refuse(&format!("temporal, where entry {entry} has no time")));
+    }
+    let mut sorted = times.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // The last time of every part but the last; of no entries: before all.
+    let lasts: Vec<f64> = ends[..ends.len() - 1]
+        .iter()
+        .map(|end| match (end * sorted.len() as f64 + 1e-9) as usize {
+            0 => f64::NEG_INFINITY,
+            count => sorted[count.min(sorted.len()) - 1],
+        })
+        .collect();
+    let mut parts = vec![Vec::new(); names.len()];
+    for (entry, time) in times.iter().enumerate() {
+        parts[lasts.partition_point(|last| last < time)].push(entry as u64);
+    }
+    let part = |(name, entries): (&&str, _)| Part { name: (*name).into(), pick: Pick::Entries(entries) };
+    Ok(names.iter().zip(parts).map(part).collect())
 }
 
 /// The items of each list are shuffled and cut at the fractions; what rounding leaves over goes to train, so that a list with

@@ -286,6 +286,26 @@ fn the_last_item_by_time_is_test_and_the_one_before_it_vali() {
 }
 
 #[test]
+fn points_in_time_that_are_the_same_for_all_lists_divide_the_entries() {
+    let mut data = numbered(&[4, 1, 2], false);
+    data.times = Some(vec![3.0, 9.0, 5.0, 9.0, 1.0, 2.0, 1.0]);
+    let of = |data: &Dataset, spec: &str| -> Vec<Pick> {
+        parts(data, spec, 1).into_iter().map(|part| part.pick).collect()
+    };
+    // In order: 1 1 2 3 | 5 | 9 9. By 60 and 80 % of 7 entries the last times are the fourth and the fifth.
+    let expected = [vec![0, 4, 5, 6], vec![2], vec![1, 3]];
+    assert_eq!(of(&data, "temporal:fractions=60/20/20"), expected.map(Pick::Entries));
+    // Nothing is learned from what comes later: equal times stay in one part, the earlier.
+    assert_eq!(of(&data, "temporal:fractions=6/1"), [vec![0, 1, 2, 3, 4, 5, 6], vec![]].map(Pick::Entries));
+    assert_eq!(of(&data, "temporal:fractions=0/1"), [vec![], vec![0, 1, 2, 3, 4, 5, 6]].map(Pick::Entries));
+    for times in [None, Some(vec![1.0, f64::NAN, 1.0, 1.0, 1.0, 1.0, 1.0])] {
+        data.times = times;
+        let error = plan(&data, &Spec::parse("temporal").unwrap(), 1).unwrap_err().to_string();
+        assert!(error.contains("a time in every line"), "{error}");
+    }
+}
+
+#[test]
 fn users_over_the_same_items_keep_the_whole_table_of_items() {
     let mut lists = Lists::from_lengths(&[2, 1], vec![1.0, 1.0, 1.0]);
     lists.rows = Some(vec![0, 2, 1]);
@@ -308,7 +328,7 @@ fn a_wrong_split_is_refused_with_what_would_be_right() {
     for (spec, expected) in [
         (
             "shuffled",
-            "unknown split \"shuffled\"; expected one of lists, k-fold, stratified, leave-last, scaffold, random, none",
+            "unknown split \"shuffled\"; expected one of lists, k-fold, stratified, leave-last, scaffold, random, temporal, none",
         ),
         ("lists:k=3", "unknown parameter of lists \"k\"; expected one of fractions"),
         ("lists:fractions=1", "fractions must be two or three numbers ≥ 0 separated by /, but is 1"),

@@ -151,6 +151,11 @@ impl ItemModel for Als {
         4 * self.width as u64 * (users as u64 + 2 * items as u64)
     }
 
+    fn seconds(&self, choices: &Choices) -> f64 {
+        let (d, rows) = (self.width as f64, (choices.len() + choices.item_count) as f64);
+        1.5e-10 * choices.pairs() as f64 * d * d + 1e-10 * rows * d * d * d
+    }
+
     fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters {
         let d = self.width;
         let mut values = vec![0.0; choices.item_count * d];

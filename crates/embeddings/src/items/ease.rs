@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream, vectorised};
 
 use super::inverse::{BLOCK, negative_inverse};
-use super::{ByItem, FitState, ItemModel, ItemParameters, valued};
+use super::{ByItem, FitState, ItemModel, ItemParameters, squared_lengths, valued};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param { name: "lambda", default: "200", range: "above 0", about: "strength of the ridge penalty" },
@@ -58,6 +58,10 @@ impl ItemModel for Ease {
     fn bytes(&self, _: usize, items: usize) -> u64 {
         let (n, panels) = (items as u64, 2 * BLOCK as u64);
         4 * n * (n + panels)
+    }
+
+    fn seconds(&self, choices: &Choices) -> f64 {
+        5e-11 * (choices.item_count as f64).powi(3) + 1e-9 * squared_lengths(choices)
     }
 
     fn start(&self, _: &Choices, _: Stream) -> ItemParameters {

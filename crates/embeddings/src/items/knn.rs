@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
 
-use super::{ByItem, FitState, ItemModel, ItemParameters, valued};
+use super::{ByItem, FitState, ItemModel, ItemParameters, sparse, squared_lengths, valued};
 
 pub(crate) const PARAMS: &[Param] = &[
     Param {
@@ -27,9 +27,9 @@ pub(crate) fn make(spec: &Spec) -> Result<Box<dyn ItemModel>, ParamError> {
 
 /// Item-based nearest neighbours; formula, source and cost are in the [module](self).
 #[derive(Clone, Copy, Debug)]
-struct Neighbours {
-    neighbours: usize,
-    shrink: f64,
+pub(super) struct Neighbours {
+    pub neighbours: usize,
+    pub shrink: f64,
 }
 
 /// Memory of a task: the sum of each item, all 0 between two items, and which of them are not.
@@ -39,6 +39,19 @@ struct Sums {
 }
 
 impl Neighbours {
+    /// The most similar items of every item, ascending, with their similarities.
+    pub(super) fn of_all(self, choices: &Choices, by_item: &ByItem) -> Vec<Vec<(u32, f32)>> {
+        let n = choices.item_count;
+        let square = |(_, x): (usize, f32)| f64::from(x) * f64::from(x);
+        let norms: Vec<f64> = (0..n).map(|i| by_item.of_item(i).map(square).sum::<f64>().sqrt()).collect();
+        let work = || Sums { sums: vec![0.0; n], touched: Vec::new() };
+        (0..n)
+            .into_par_iter()
+            .with_min_len(16)
+            .map_init(work, |work, item| self.of_item(item, choices, by_item, &norms, work))
+            .collect()
+    }
+
     /// The most similar items of one item, ascending, with their similarities.
     fn of_item(
         self,
@@ -70,11 +83,7 @@ impl Neighbours {
                 found.push((other, similarity));
             }
         }
-        if found.len() > self.neighbours {
-            found.select_nth_unstable_by(self.neighbours - 1, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            found.truncate(self.neighbours);
-            found.sort_unstable_by_key(|(other, _)| *other);
-        }
+        sparse::keep_greatest(&mut found, self.neighbours);
         found
     }
 }
@@ -84,6 +93,10 @@ impl ItemModel for Neighbours {
         // While they are gathered, every number is there twice.
         let kept = items.saturating_mul(self.neighbours.min(items)) as u64;
         kept.saturating_mul(16)
+    }
+
+    fn seconds(&self, choices: &Choices) -> f64 {
+        5e-9 * squared_lengths(choices)
     }
 
     fn start(&self, _: &Choices, _: Stream) -> ItemParameters {
@@ -96,63 +109,18 @@ impl ItemModel for Neighbours {
         parameters: &mut ItemParameters,
         _: &mut FitState,
     ) -> Result<Option<f64>, ModelError> {
-        let (n, by_item) = (choices.item_count, ByItem::of(choices));
-        let square = |(_, x): (usize, f32)| f64::from(x) * f64::from(x);
-        let norms: Vec<f64> = (0..n).map(|i| by_item.of_item(i).map(square).sum::<f64>().sqrt()).collect();
-        let work = || Sums { sums: vec![0.0; n], touched: Vec::new() };
-        let all: Vec<Vec<(u32, f32)>> = (0..n)
-            .into_par_iter()
-            .with_min_len(16)
-            .map_init(work, |work, item| self.of_item(item, choices, &by_item, &norms, work))
-            .collect();
-        let total: usize = all.iter().map(Vec::len).sum();
-        if u32::try_from(total).is_err() {
-            return Err(ModelError::new(
-                format!("knn: {total} neighbours in all"),
-                "less than 2³², with fewer neighbours",
-            ));
-        }
-        let (mut numbers, mut values) = (Vec::with_capacity(n + 1 + total), Vec::with_capacity(total));
-        let mut end = 0;
-        numbers.push(0);
-        for found in &all {
-            end += found.len() as u32;
-            numbers.push(end);
-        }
-        for (other, similarity) in all.into_iter().flatten() {
-            numbers.push(other);
-            values.push(similarity);
-        }
-        *parameters = ItemParameters { numbers, values: values.into() };
+        let all = self.of_all(choices, &ByItem::of(choices));
+        *parameters = sparse::packed("knn", all)?;
         Ok(None)
     }
 
     fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError> {
-        let ItemParameters { numbers, values } = parameters;
-        let wrong =
-            |found: &str| Err(ModelError::new(format!("knn: {found}"), "the neighbours of each item"));
-        let Some((ends, others)) = numbers.split_at_checked(items.saturating_add(1)) else {
-            return wrong("too few numbers");
-        };
-        if ends[0] != 0 || !ends.is_sorted() || ends[items] as usize != others.len() {
-            return wrong("neighbours that do not end where they should");
-        }
-        if others.len() != values.len() || others.iter().any(|&other| other as usize >= items) {
-            return wrong("neighbours that are no items");
-        }
-        Ok(())
+        sparse::check("knn", items, &parameters.numbers, &parameters.values)
     }
 
     fn scores(&self, parameters: &ItemParameters, histories: &Choices, users: &[u32], scores: &mut [f32]) {
-        let n = histories.item_count;
-        let (ends, others) = parameters.numbers.split_at(n + 1);
-        for (&user, scores) in users.iter().zip(scores.chunks_exact_mut(n)) {
-            scores.fill(0.0);
-            for (&item, x) in histories.of(user as usize).iter().zip(valued(histories, user as usize)) {
-                let range = ends[item as usize] as usize..ends[item as usize + 1] as usize;
-                let similar = others[range.clone()].iter().zip(&parameters.values[range]);
-                similar.for_each(|(&other, similarity)| scores[other as usize] += x * similarity);
-            }
+        for (&user, scores) in users.iter().zip(scores.chunks_exact_mut(histories.item_count)) {
+            sparse::scores(&parameters.numbers, &parameters.values, histories, user as usize, scores);
         }
     }
 }

@@ -11,14 +11,20 @@ training. A model is one file and one page, and an entry of [`ITEM_MODELS`].
 
 mod als;
 mod ease;
+mod gf_cf;
 mod inverse;
 mod knn;
+mod low_rank;
 mod pop;
 mod sequence;
+mod slim;
+mod sparse;
+mod spectrum;
 #[cfg(test)]
 mod tests;
 
 use toprank_core::{Choices, Entry, ModelError, ParamError, Stream, catalog};
+use toprank_onnx::{Graph, Value};
 
 use crate::table::{Table, TableStorage};
 
@@ -56,8 +62,17 @@ pub trait ItemModel: Send + Sync {
         false
     }
 
+    /// True if scores are logarithms of what is proportional to a probability; false: they are on the scale of interactions.
+    fn scores_are_logits(&self) -> bool {
+        false
+    }
+
     /// Bytes that fitting takes at most beside the interactions.
     fn bytes(&self, users: usize, items: usize) -> u64;
+
+    /// Estimated seconds of an epoch (of a closed form: of the fit) on one thread of the machine of `bench/README.md`. They decide which
+    /// models a budget pays for, so another estimate changes what is trained.
+    fn seconds(&self, choices: &Choices) -> f64;
 
     /// The parameters before the first epoch.
     fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters;
@@ -78,6 +93,17 @@ pub trait ItemModel: Send + Sync {
     /// # Errors
     /// If something is: what was found, what was expected.
     fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError>;
+
+    /// Number of most recent items of a history that it reads.
+    fn history_limit(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Appends to an ONNX graph the scores float[1, items] of all items for the history int64[length], item numbers from the first to
+    /// the last, at most [`ItemModel::history_limit`] of them. `None`: the model has no such form.
+    fn export(&self, _: &ItemParameters, _items: usize, _: &mut Graph, _history: &Value) -> Option<Value> {
+        None
+    }
 
     /// Scores of all items for some `users` of `histories`, user after user, overwritten, on this thread. The value of an interaction
     /// is its label times its weight.
@@ -101,6 +127,17 @@ macro_rules! line {
 /// Every item model.
 pub static ITEM_MODELS: &[Entry<dyn ItemModel>] = &[
     line!("ease", ease, "EASE: ridge regression of every item on all others, in closed form"),
+    line!(
+        "ease-low-rank",
+        low_rank,
+        "EASE from the greatest singular values: for catalogs whose square does not fit in memory"
+    ),
+    line!("slim", slim, "SLIM: every item from few others, by weights that are not negative and mostly 0"),
+    line!(
+        "gf-cf",
+        gf_cf,
+        "graph filter: a linear and an ideal low-pass filter over the graph of users and items"
+    ),
     line!("knn", knn, "item-based nearest neighbours: cosines with shrinkage"),
     line!("als", als, "implicit ALS: squared loss over all pairs by alternating least squares"),
     line!("sequence", sequence, "causal self-attention over the items of a history in order (SASRec)"),
@@ -142,8 +179,13 @@ fn too_large(name: &str, bytes: u64, items: usize) -> ModelError {
     let gigabytes = bytes as f64 / 1e9;
     ModelError::new(
         format!("{name} on {items} items, which takes {gigabytes:.1} GB, more than half of the memory"),
-        "a model whose memory does not grow with the square of the items: als, knn or mf; or fewer items",
+        "a model whose memory does not grow with the square of the items: ease-low-rank, slim, als or knn; or fewer items",
     )
+}
+
+/// Sum over users of the squared length of their history.
+pub(crate) fn squared_lengths(choices: &Choices) -> f64 {
+    (0..choices.len()).map(|u| (choices.of(u).len() as f64).powi(2)).sum()
 }
 
 /// The users of each item, ascending, and the value of each of these pairs.

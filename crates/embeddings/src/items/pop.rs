@@ -20,6 +20,10 @@ impl ItemModel for Popularity {
         4 * items as u64
     }
 
+    fn seconds(&self, choices: &Choices) -> f64 {
+        1e-9 * choices.pairs() as f64
+    }
+
     fn start(&self, _: &Choices, _: Stream) -> ItemParameters {
         ItemParameters::default()
     }

@@ -61,7 +61,11 @@ fn scores(model: &dyn ItemModel, parameters: &ItemParameters, histories: &Choice
     scores
 }
 
-const ALL: [&str; 8] = [
+const ALL: [&str; 12] = [
+    "ease-low-rank:rank=6:lambda=3",
+    "slim:l1=0.5:l2=2:neighbours=9",
+    "gf-cf:rank=5:neighbours=7",
+    "gf-cf:alpha=0",
     "ease:lambda=3",
     "ease:lambda=3:dropout=0.4",
     "knn:neighbours=4",
@@ -226,6 +230,11 @@ fn every_parameter_of_an_item_model_changes_its_scores() {
         "negatives=4",
         "batch=9",
         "learning-rate=0.01",
+        "l1=3",
+        "l2=1",
+        "sweeps=1",
+        "rank=5",
+        "alpha=0.9",
     ];
     for entry in ITEM_MODELS {
         for param in entry.params {
@@ -296,5 +305,83 @@ fn the_memory_of_the_closed_form_grows_with_the_square_of_the_items_and_is_said(
         text.contains("ease on 100000 items, which takes 40.2 GB, more than half of the memory"),
         "{text}"
     );
-    assert!(text.contains("als, knn or mf"), "{text}");
+    assert!(text.contains("ease-low-rank, slim, als or knn"), "{text}");
+}
+
+#[test]
+fn low_rank_ease_with_all_singular_values_is_ease() {
+    let choices = choices(60, 21);
+    let histories = weighed(&choices);
+    let (ease, parameters, _) = fitted("ease:lambda=3", &choices, 1);
+    let expected = scores(&*ease, &parameters, &histories);
+    let (low, parameters, _) = fitted("ease-low-rank:rank=21:lambda=3", &choices, 1);
+    let found = scores(&*low, &parameters, &histories);
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!((found - expected).abs() < 2e-3 * expected.abs().max(1.0), "{found} {expected}");
+    }
+    let (_, parameters, _) = fitted("ease-low-rank:rank=5:lambda=3", &choices, 1);
+    assert_eq!(parameters.values.len(), 2 * 21 * 5);
+}
+
+#[test]
+fn slim_fulfils_the_optimality_conditions_of_its_penalised_regression() {
+    let choices = choices(50, 17);
+    let x = dense(&choices);
+    let (l1, l2) = (4.0, 2.0);
+    let (_, parameters, _) = fitted("slim:l1=4:l2=2:neighbours=100:sweeps=2000", &choices, 1);
+    let (ends, others) = parameters.numbers.split_at(18);
+    let mut w = vec![0.0; 17 * 17];
+    for i in 0..17 {
+        for at in ends[i] as usize..ends[i + 1] as usize {
+            w[i * 17 + others[at] as usize] = f64::from(parameters.values[at]);
+        }
+    }
+    let mut zeros = 0;
+    for j in 0..17 {
+        assert_eq!(w[j * 17 + j], 0.0);
+        let residual: Vec<f64> =
+            x.iter().map(|row| row[j] - (0..17).map(|i| row[i] * w[i * 17 + j]).sum::<f64>()).collect();
+        for i in (0..17).filter(|&i| i != j) {
+            let slope =
+                l2 * w[i * 17 + j] + l1 - x.iter().zip(&residual).map(|(row, r)| row[i] * r).sum::<f64>();
+            // At 0 the slope points upwards, elsewhere it is 0.
+            match w[i * 17 + j] > 0.0 {
+                true => assert!(slope.abs() < 0.1, "{slope}"),
+                false => {
+                    assert!(slope > -0.1, "{slope}");
+                    zeros += 1;
+                }
+            }
+        }
+    }
+    assert!((1..17 * 16).contains(&zeros), "{zeros} weights are 0");
+}
+
+#[test]
+fn the_graph_filter_is_its_two_filters_by_hand() {
+    let choices = choices(40, 13);
+    let x = dense(&choices);
+    let histories = weighed(&choices);
+    let of_user: Vec<f64> = x.iter().map(|row| row.iter().sum()).collect();
+    let of_item: Vec<f64> = (0..13).map(|i| x.iter().map(|row| row[i]).sum()).collect();
+    let r = |u: usize, i: usize| x[u][i] / (of_user[u] * of_item[i]).sqrt();
+    let linear = |i: usize, j: usize| (0..40).map(|u| r(u, i) * r(u, j)).sum::<f64>();
+    // With all singular vectors V Vᵀ is the unit matrix, so the ideal filter gives the history back.
+    for (name, alpha) in [("gf-cf:alpha=0", 0.0), ("gf-cf:alpha=0.7:rank=13", 0.7)] {
+        let (model, parameters, _) = fitted(name, &choices, 1);
+        let found = scores(&*model, &parameters, &histories);
+        for (u, history) in dense(&histories).iter().enumerate() {
+            for i in 0..13 {
+                let expected = (0..13).map(|j| history[j] * linear(j, i)).sum::<f64>() + alpha * history[i];
+                let found = f64::from(found[u * 13 + i]);
+                assert!(
+                    (found - expected).abs() < 2e-3 * expected.abs().max(1.0),
+                    "{name}: {found} {expected}"
+                );
+            }
+        }
+    }
+    // Of each item the greatest weights.
+    let (_, parameters, _) = fitted("gf-cf:alpha=0:neighbours=3", &choices, 1);
+    assert!((0..13).all(|i| parameters.numbers[i + 1] - parameters.numbers[i] == 3));
 }

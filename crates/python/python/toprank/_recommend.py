@@ -298,7 +298,7 @@ class Recommender(BaseEstimator):
         Returns
         -------
         Evaluation
-            Means over users; `beyond` has coverage, novelty, popularity, popularity_lift and gini.
+            Means over users; `beyond` has coverage, novelty, popularity, popularity_lift, gini, intra_list_distance and serendipity.
         """
         return self._evaluated(metrics, on, valid_unseen, sampled, k, False, history, replicates, level, seed)
 

@@ -393,7 +393,7 @@ settings! {
     "pairs" => pairs: String { "FILE", Range::Any, [Rank ""], path }
     /// Held-out test pairs, for `toprank recommend evaluate`.
     "test" => test: Files { "FILE", Range::Any, [Recommend ""], path }
-    /// How the data are divided: interactions by `leave-last`, `random:fractions=80/10/10` or `none`, classes by fractions: `60/20/20`.
+    /// How the data are divided: interactions by `leave-last`, `temporal:fractions=80/10/10`, `random:fractions=80/10/10` or `none`, classes by fractions: `60/20/20`.
     "split" => split: String { "SPLIT", Range::Any, [Recommend "by data: leave-last without --valid and --test", Embed "by data: 80/20/0 without --valid"], path, main }
     /// Seed of the split.
     "split-seed" => split_seed: u64 { "N", Range::Any, [Embed "1"], path }
@@ -418,9 +418,9 @@ settings! {
     /// How near two vectors are: cosine, for vectors of length 1, or euclidean (minus the squared distance), for vectors of any length.
     "similarity" => similarity: String { "NAME", Range::OneOf(&["cosine", "euclidean"]), [Embed "cosine"] }
     /// Time that --model auto may take: `90s`, `10m`, `1h`. It is turned into a list of members before the first is trained.
-    "budget" => budget: String { "TIME", Range::Checked(check_budget), [Rank "by model: 5m for auto"], main }
+    "budget" => budget: String { "TIME", Range::Checked(check_budget), [Rank "by model: 5m for auto", Recommend "by model: 5m for auto"], main }
     /// Members of --model auto, in their order, instead of a budget: `trees,mlp,linear` (see `toprank models`).
-    "members" => members: String { "LIST", Range::Checked(check_members), [Rank "by model: by budget for auto"] }
+    "members" => members: String { "LIST", Range::Checked(check_members), [Rank "by model: by budget for auto", Recommend "by model: by budget for auto"] }
     /// Optimiser, with parameters: sgd, momentum, adam, adamw, storm.
     "optimiser" or "optimizer" => optimiser: String { "NAME", Range::Checked(check_optimiser), [Rank "by model", Recommend "adamw:decay=1.2", Embed "adam"] }
     /// Learning rate.

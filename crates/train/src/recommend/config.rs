@@ -5,11 +5,13 @@ use toprank_core::{ParamError, Policy};
 use toprank_embeddings::ItemModel;
 use toprank_metrics::Measure;
 
+use super::auto::BUDGET;
 use super::trainer::Kind;
 use crate::fit::optimiser::{self, Optimiser, RowRule};
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::stages::check_warm_up;
 use crate::rank::choice::{Choice, ModelKind, choose};
+use crate::rank::models;
 use crate::recommend::interactions::Interactions;
 
 /// What a chosen pair is worth.
@@ -57,10 +59,19 @@ pub fn check_settings(settings: &Settings, config: &Config, data: &Interactions)
 /// (bench/recommend).
 pub(crate) fn resolve(settings: &Settings) -> Result<Config, ParamError> {
     let objective = settings.objective.clone().unwrap_or_else(|| "ndcg@20".into());
-    if let Some(text) = &settings.model
-        && let Kind::Items(model) = Kind::parse(text)?
+    let is_auto = settings.model.as_deref().is_some_and(models::is_auto);
+    if let (false, Some(key)) =
+        (is_auto, ["budget", "members"].into_iter().find(|key| settings.get(key).is_some()))
     {
-        return of_items(settings, text, &*model, objective);
+        let expected = "omitted, or given with --model auto";
+        return Err(ParamError::new(key, &settings.get(key).unwrap_or_default(), expected));
+    }
+    if let Some(text) = &settings.model {
+        match Kind::parse(text)? {
+            Kind::Items(model) => return of_items(settings, text, &*model, objective),
+            Kind::Auto => return of_auto(settings, objective),
+            Kind::Vectors(_) => {}
+        }
     }
     let Choice { algorithm, metric } =
         choose(&objective, settings.algorithm.as_deref(), ModelKind::Recommender)?;
@@ -132,14 +143,7 @@ fn of_items(
     if model.is_iterative() && settings.refit == Some(true) {
         return Err(no_refit(name));
     }
-    let metric = match Measure::parse_all(&objective, &Policy::default()).ok().and_then(|mut all| all.pop()) {
-        Some(measure) => measure.name().to_string(),
-        None => {
-            let expected =
-                format!("a metric to choose by, such as ndcg@10: the model {name} has a loss of its own");
-            return Err(ParamError::new("objective", &objective, &expected));
-        }
-    };
+    let metric = metric_of(&objective, name)?;
     Config::checked(
         TrainerKind::Recommend,
         Settings {
@@ -149,6 +153,47 @@ fn of_items(
             recency: settings.recency.or(Some(if model.reads_order() { 0.0 } else { RECENCY_OF_ITEMS })),
             epochs: if model.is_iterative() { settings.epochs } else { Some(1) },
             patience: if model.is_iterative() { settings.patience } else { Some(0) },
+            ..settings.clone()
+        },
+    )
+}
+
+/// The metric that an objective names.
+fn metric_of(objective: &str, model: &str) -> Result<String, ParamError> {
+    match Measure::parse_all(objective, &Policy::default()).ok().and_then(|mut all| all.pop()) {
+        Some(measure) => Ok(measure.name().to_string()),
+        None => {
+            let expected =
+                format!("a metric to choose by, such as ndcg@10: the model {model} has a loss of its own");
+            Err(ParamError::new("objective", objective, &expected))
+        }
+    }
+}
+
+/// The config of a blend: its members have settings of their own.
+fn of_auto(settings: &Settings, objective: String) -> Result<Config, ParamError> {
+    for key in OF_VECTORS.iter().chain(&["epochs", "patience", "recency"]) {
+        if let Some(found) = settings.get(key) {
+            let expected = "omitted with --model auto, whose members have their own: set it for one model, such as --model ease";
+            return Err(ParamError::new(key, &found, expected));
+        }
+    }
+    let listed = settings.members.as_ref().is_some_and(|members| !members.is_empty());
+    if let (true, Some(budget)) = (listed, &settings.budget) {
+        let expected = "omitted where members are given: a budget is turned into them";
+        return Err(ParamError::new("budget", budget, expected));
+    }
+    let budget = if listed { None } else { Some(settings.budget.clone().unwrap_or_else(|| BUDGET.into())) };
+    Config::checked(
+        TrainerKind::Recommend,
+        Settings {
+            valid_metric: settings.valid_metric.clone().or(Some(metric_of(&objective, "auto")?)),
+            objective: Some(objective),
+            algorithm: Some(OWN.into()),
+            recency: Some(0.0),
+            epochs: Some(1),
+            patience: Some(0),
+            budget,
             ..settings.clone()
         },
     )

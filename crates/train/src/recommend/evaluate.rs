@@ -51,6 +51,24 @@ pub struct PartEvaluation {
     pub users: Vec<u32>,
     /// What is recommended, beyond how accurate it is.
     pub beyond: BeyondAccuracy,
+    /// The first items of each user.
+    pub first: FirstItems,
+}
+
+/// The first recommended items of users, best first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FirstItems {
+    /// User d of those that were evaluated owns `items[offsets[d]..offsets[d + 1]]`.
+    pub offsets: Vec<u64>,
+    /// See `offsets`.
+    pub items: Vec<u32>,
+}
+
+impl FirstItems {
+    /// The items of the d-th evaluated user.
+    pub fn of(&self, d: usize) -> &[u32] {
+        &self.items[self.offsets[d] as usize..self.offsets[d + 1] as usize]
+    }
 }
 
 /// What the first `k` recommended items of all evaluated users are like.
@@ -220,7 +238,7 @@ pub fn evaluate_part(
     let deep = depth.unwrap_or(items).max(k).min(items);
     let block = (ENTRIES_AT_ONCE / deep.max(1)).clamp(1, users.len().max(1));
     let mut values = Values::new(measures);
-    let mut recommended = vec![0u32; items];
+    let mut first = FirstItems { offsets: vec![0], items: Vec::new() };
     for users in users.chunks(block) {
         let best =
             ranker.best(users, deep, |d| seen.choices.of(users[d] as usize), |d| seen.instead(users[d]));
@@ -229,7 +247,8 @@ pub fn evaluate_part(
         let mut scores = Vec::new();
         for (d, &user) in users.iter().enumerate() {
             let best = best.of(d);
-            best.iter().take(k).for_each(|best| recommended[best.item as usize] += 1);
+            first.items.extend(best.iter().take(k).map(|best| best.item));
+            first.offsets.push(first.items.len() as u64);
             let here = held.of(user as usize);
             for best in best {
                 lists.labels.push(held.label(user as usize, best.item));
@@ -247,40 +266,57 @@ pub fn evaluate_part(
         values.add(&lists, &scores)?;
     }
     Ok(PartEvaluation {
-        beyond: beyond(&recommended, seen, &users, k),
+        beyond: beyond(&first, seen, &users, k),
         evaluation: values.evaluation(),
         users,
+        first,
     })
 }
 
-fn beyond(recommended: &[u32], seen: &History, users: &[u32], k: usize) -> BeyondAccuracy {
-    let all_users = seen.choices.len().max(1) as f64;
-    let share = |item: usize| f64::from(seen.popular[item]) / all_users;
+fn beyond(first: &FirstItems, seen: &History, users: &[u32], k: usize) -> BeyondAccuracy {
+    let popular: Vec<u32> = seen.popular.iter().map(|count| *count as u32).collect();
+    let all = (0..).zip(users.iter().copied());
+    let [coverage, novelty, popularity, popularity_lift, gini] = figures(first, all, seen.choices, &popular);
+    BeyondAccuracy { k, coverage, novelty, popularity, popularity_lift, gini }
+}
+
+/// Coverage, novelty, popularity, its lift and the Gini coefficient of some evaluated users: the place of each among all, and its number.
+/// `popular`: how often each item was chosen.
+pub(super) fn figures(
+    first: &FirstItems,
+    users: impl Iterator<Item = (u32, u32)>,
+    seen: &Choices,
+    popular: &[u32],
+) -> [f64; 5] {
+    let all_users = seen.len().max(1) as f64;
+    let share = |item: usize| f64::from(popular[item]) / all_users;
+    let mut recommended = vec![0u32; popular.len()];
+    let (mut before, mut pairs) = (0.0, 0usize);
+    for (place, user) in users {
+        first.of(place as usize).iter().for_each(|&item| recommended[item as usize] += 1);
+        let chosen = seen.of(user as usize);
+        before += chosen.iter().map(|&item| share(item as usize)).sum::<f64>();
+        pairs += chosen.len();
+    }
     let total: f64 = recommended.iter().map(|&n| f64::from(n)).sum();
     let mean = |value: &dyn Fn(usize) -> f64| {
         let sum: f64 = recommended.iter().enumerate().map(|(item, &n)| f64::from(n) * value(item)).sum();
         if total > 0.0 { sum / total } else { 0.0 }
     };
     let popularity = mean(&share);
-    let (mut before, mut pairs) = (0.0, 0usize);
-    for &user in users {
-        let chosen = seen.choices.of(user as usize);
-        before += chosen.iter().map(|&item| share(item as usize)).sum::<f64>();
-        pairs += chosen.len();
-    }
+    let novelty = mean(&|item| -share(item).max(0.5 / all_users).log2());
     let before = if pairs > 0 { before / pairs as f64 } else { 0.0 };
-    let mut sorted: Vec<f64> = recommended.iter().map(|&n| f64::from(n)).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let n = sorted.len() as f64;
-    let ranked: f64 = sorted.iter().zip(1..).map(|(count, place)| f64::from(place) * count).sum();
-    BeyondAccuracy {
-        k,
-        coverage: recommended.iter().filter(|n| **n > 0).count() as f64 / n.max(1.0),
-        novelty: mean(&|item| -share(item).max(0.5 / all_users).log2()),
+    recommended.sort_unstable();
+    let n = recommended.len() as f64;
+    let ranked: f64 =
+        recommended.iter().zip(1..).map(|(&count, place)| f64::from(place) * f64::from(count)).sum();
+    [
+        recommended.iter().filter(|n| **n > 0).count() as f64 / n.max(1.0),
+        novelty,
         popularity,
-        popularity_lift: if before > 0.0 { popularity / before } else { 0.0 },
-        gini: if total > 0.0 { 2.0 * ranked / (n * total) - (n + 1.0) / n } else { 0.0 },
-    }
+        if before > 0.0 { popularity / before } else { 0.0 },
+        if total > 0.0 { 2.0 * ranked / (n * total) - (n + 1.0) / n } else { 0.0 },
+    ]
 }
 
 #[cfg(test)]

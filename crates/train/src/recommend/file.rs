@@ -17,16 +17,20 @@ use toprank_embeddings::{
 };
 use toprank_metrics::Measure;
 
+use super::auto::blend::{Blend, BlendPart};
 use super::config::Feedback;
+use super::diversity::{DiversityFigure, diversity};
 use super::evaluate::{History, PartEvaluation, evaluate_part, evaluate_sampled, popular};
 use super::fold_in::fold_in;
 use super::interactions::{Interactions, Known, labelled};
 use super::recency;
-use super::trainer::Kind;
+use super::trainer::{Kind, Trainer};
 use super::vector_trainer::Parameters;
 use crate::error::TrainError;
 use crate::fit::flat::{block_tensors, load_blocks};
-use crate::fit::settings::Config;
+use crate::fit::settings::{Config, Settings, TrainerKind};
+use crate::fit::training_loop::TrainingLoop;
+use crate::rank::auto::BlendAbout;
 use crate::store::container::{self, Number, Stored, Tensor, numbers};
 use crate::store::fingerprint::Content;
 use crate::store::header::{self, Header, Reached};
@@ -55,6 +59,9 @@ pub struct About {
     /// Names of the features of items, if it reads some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub item_columns: Vec<String>,
+    /// What each member of a blend was worth, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<BlendAbout>,
 }
 
 /// A part of the interactions to evaluate on.
@@ -104,6 +111,27 @@ pub struct Top {
     pub by_popularity: bool,
 }
 
+/// Which items may be recommended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter<'a> {
+    /// Items that nobody is recommended, ascending.
+    pub excluded: &'a [u32],
+    /// True: items that a user has interacted with may be recommended again.
+    pub repeat: bool,
+}
+
+impl Filter<'_> {
+    /// The items that are not recommended to whoever has seen these, ascending.
+    fn applied(&self, seen: &[u32]) -> Vec<u32> {
+        let mut all = self.excluded.to_vec();
+        if !self.repeat {
+            all.extend_from_slice(seen);
+        }
+        all.sort_unstable();
+        all
+    }
+}
+
 /// A trained recommender.
 #[derive(Clone)]
 pub struct Recommender {
@@ -120,6 +148,19 @@ pub(crate) enum Scorer {
     Vectors { model: Arc<dyn EmbeddingModel>, parameters: Arc<Parameters> },
     /// The items of a history.
     Items { model: Arc<dyn ItemModel>, parameters: Arc<ItemParameters> },
+    /// The items of a history, by several models.
+    Blend { blend: Arc<Blend>, nothing: Arc<ItemParameters> },
+}
+
+impl Scorer {
+    /// The vectors and their model, or what scores by histories.
+    fn kind(&self) -> Result<(&dyn EmbeddingModel, &Parameters), (&dyn ItemModel, &ItemParameters)> {
+        match self {
+            Scorer::Vectors { model, parameters } => Ok((&**model, parameters)),
+            Scorer::Items { model, parameters } => Err((&**model, parameters)),
+            Scorer::Blend { blend, nothing } => Err((&**blend, nothing)),
+        }
+    }
 }
 
 impl Recommender {
@@ -131,17 +172,34 @@ impl Recommender {
             items: data.items.len(),
             user_columns: columns(&data.user_features),
             item_columns: columns(&data.item_features),
+            blend: None,
         };
         let header = Header { config: config.clone(), reached, about };
         Recommender { header, data, scorer, history: HistoryParts::TrainValid }
+    }
+
+    /// The same with what its members were worth.
+    pub(super) fn with_blend(mut self, about: BlendAbout) -> Recommender {
+        self.header.about.blend = Some(about);
+        self
     }
 
     /// The vectors and their model; `None` for an item model.
     pub(crate) fn vectors(&self) -> Option<(&Arc<dyn EmbeddingModel>, &Arc<Parameters>)> {
         match &self.scorer {
             Scorer::Vectors { model, parameters } => Some((model, parameters)),
-            Scorer::Items { .. } => None,
+            Scorer::Items { .. } | Scorer::Blend { .. } => None,
         }
+    }
+
+    /// The item model and what it has learned; `None` for vectors.
+    pub(crate) fn item_model(&self) -> Option<(&dyn ItemModel, &ItemParameters)> {
+        self.scorer.kind().err()
+    }
+
+    /// What scores of training interactions are made from: see [`Recommender::scores`].
+    pub(crate) fn train_histories(&self) -> Choices {
+        self.histories(&[])
     }
 
     /// From which interactions an item model scores when the test part is evaluated; [`HistoryParts::TrainValid`] if not said.
@@ -152,7 +210,7 @@ impl Recommender {
     /// From which interactions scores are made when this part is evaluated.
     pub fn history(&self, part: Part) -> HistoryParts {
         match (part, &self.scorer) {
-            (Part::Test, Scorer::Items { .. }) => self.history,
+            (Part::Test, Scorer::Items { .. } | Scorer::Blend { .. }) => self.history,
             _ => HistoryParts::Train,
         }
     }
@@ -161,7 +219,7 @@ impl Recommender {
     fn histories(&self, parts: &[&Choices]) -> Choices {
         match &self.scorer {
             Scorer::Vectors { .. } => Choices::default(),
-            Scorer::Items { .. } => self.data.histories(&self.header.config, parts),
+            Scorer::Items { .. } | Scorer::Blend { .. } => self.data.histories(&self.header.config, parts),
         }
     }
 
@@ -188,6 +246,9 @@ impl Recommender {
                 }
             }
             Scorer::Items { parameters, .. } => content.floats(&parameters.values),
+            Scorer::Blend { blend, .. } => {
+                blend.parts.iter().for_each(|part| content.floats(&part.parameters.values));
+            }
         }
     }
 
@@ -198,26 +259,25 @@ impl Recommender {
                 parameters.users.len() + parameters.items.len() + parameters.weights.len()
             }
             Scorer::Items { parameters, .. } => parameters.values.len(),
+            Scorer::Blend { blend, .. } => blend.numbers(),
         }
     }
 
     fn ranker<'a>(&'a self, histories: &'a Choices) -> Ranker<'a> {
-        match &self.scorer {
-            Scorer::Vectors { model, parameters } => {
-                let Parameters { users, items, weights } = &**parameters;
-                Ranker::new(&**model, self.data.shape(), weights, users, items)
+        match self.scorer.kind() {
+            Ok((model, Parameters { users, items, weights })) => {
+                Ranker::new(model, self.data.shape(), weights, users, items)
             }
-            Scorer::Items { model, parameters } => Ranker::of_histories(&**model, parameters, histories),
+            Err((model, parameters)) => Ranker::of_histories(model, parameters, histories),
         }
     }
 
     fn pair_scorer<'a>(&'a self, histories: &'a Choices) -> PairScorer<'a> {
-        match &self.scorer {
-            Scorer::Vectors { model, parameters } => {
-                let Parameters { users, items, weights } = &**parameters;
-                PairScorer::new(&**model, self.data.shape(), weights, users, items)
+        match self.scorer.kind() {
+            Ok((model, Parameters { users, items, weights })) => {
+                PairScorer::new(model, self.data.shape(), weights, users, items)
             }
-            Scorer::Items { model, parameters } => PairScorer::of_histories(&**model, parameters, histories),
+            Err((model, parameters)) => PairScorer::of_histories(model, parameters, histories),
         }
     }
 
@@ -262,11 +322,7 @@ impl Recommender {
         sampled: Option<(usize, u64)>,
         k: usize,
     ) -> Result<PartEvaluation, TrainError> {
-        let (choices, seen) = match part {
-            Part::Valid => (&self.data.valid, self.data.train.clone()),
-            Part::Test if only_train_seen => (&self.data.test, self.data.train.clone()),
-            Part::Test => (&self.data.test, Interactions::union(&[&self.data.train, &self.data.valid])),
-        };
+        let (choices, seen) = self.held_and_seen(part, only_train_seen);
         if choices.pairs() == 0 {
             let expected = "one with pairs: train with --split leave-last or random, or with --test FILE";
             return Err(
@@ -291,6 +347,52 @@ impl Recommender {
         let evaluation = evaluate_sampled(&self.pair_scorer(&histories), &seen, &held, measures, sampled)?;
         // What is recommended is of all items, whatever accuracy is measured on.
         Ok(PartEvaluation { evaluation, ..evaluate_part(&ranker, &seen, &held, &[], k)? })
+    }
+
+    /// The held-out items of a part, and what users have seen where it is evaluated.
+    fn held_and_seen(&self, part: Part, only_train_seen: bool) -> (&Choices, Choices) {
+        match part {
+            Part::Valid => (&self.data.valid, self.data.train.clone()),
+            Part::Test if only_train_seen => (&self.data.test, self.data.train.clone()),
+            Part::Test => (&self.data.test, Interactions::union(&[&self.data.train, &self.data.valid])),
+        }
+    }
+
+    /// What the first items that `found` has for each user are like, with intervals over users: coverage, novelty, popularity and its
+    /// lift, Gini coefficient, intra-list distance, serendipity. `found` is an evaluation of this part, by the same `only_train_seen`.
+    pub fn diversity(
+        &self,
+        found: &PartEvaluation,
+        part: Part,
+        only_train_seen: bool,
+    ) -> Vec<DiversityFigure> {
+        let (held, seen) = self.held_and_seen(part, only_train_seen);
+        diversity(&found.first, &found.users, [&self.data.train, &seen, held], found.beyond.k, 1)
+    }
+
+    /// A simple model in closed form (`knn`, `pop`, `ease`) fitted to the same interactions, as a baseline.
+    ///
+    /// # Errors
+    /// If the model is unknown, is not in closed form, or takes too much memory.
+    pub fn baseline(&self, model: &str) -> Result<Recommender, TrainError> {
+        let Kind::Items(kind) = Kind::parse(model)? else { return Err(no_baseline(model).into()) };
+        if kind.is_iterative() {
+            return Err(no_baseline(model).into());
+        }
+        let config = &self.header.config;
+        let settings = Settings {
+            model: Some(model.into()),
+            objective: Some(config.valid_metric().into()),
+            feedback: config.settings().feedback.clone(),
+            refit: Some(config.refit()),
+            recency: self.data.later.is_empty().then_some(0.0),
+            ..Settings::default()
+        };
+        let mut trainer = Trainer::new(&settings.resolve(TrainerKind::Recommend)?, &self.data)?;
+        trainer.run(&mut (), None)?;
+        let mut baseline = trainer.recommender()?;
+        baseline.use_history(self.history);
+        Ok(baseline)
     }
 
     /// The number of a user.
@@ -330,21 +432,27 @@ impl Recommender {
 
     /// The same without some items, which nobody is recommended.
     pub fn tops_without(&self, users: &[u32], k: usize, excluded: &[u32]) -> Vec<Top> {
+        self.tops_filtered(users, k, &Filter { excluded, ..Filter::default() })
+    }
+
+    /// The same of the items that a filter allows.
+    pub fn tops_filtered(&self, users: &[u32], k: usize, filter: &Filter) -> Vec<Top> {
         let Interactions { train, valid, test, .. } = &self.data;
         let popular = popular(train);
         let seen: Vec<Vec<u32>> = users
             .iter()
             .map(|&user| {
                 let user = user as usize;
-                let mut seen = [train.of(user), valid.of(user), test.of(user), excluded].concat();
-                seen.sort_unstable();
-                seen
+                filter.applied(&[train.of(user), valid.of(user), test.of(user)].concat())
             })
             .collect();
         let histories = self.histories(&[valid, test]);
         let unknown = |d: usize| match &self.scorer {
             Scorer::Vectors { .. } => train.of(users[d] as usize).is_empty(),
-            Scorer::Items { .. } => seen[d].is_empty(),
+            Scorer::Items { .. } | Scorer::Blend { .. } => {
+                let user = users[d] as usize;
+                [train, valid, test].iter().all(|part| part.of(user).is_empty())
+            }
         };
         let best = self.ranker(&histories).best(
             users,
@@ -372,6 +480,19 @@ impl Recommender {
     /// # Errors
     /// If an item is unknown or comes twice.
     pub fn top_of_history(&self, history: &[&str], k: usize) -> Result<Top, TrainError> {
+        self.top_of_history_filtered(history, k, &Filter::default())
+    }
+
+    /// The same of the items that a filter allows.
+    ///
+    /// # Errors
+    /// If an item is unknown or comes twice.
+    pub fn top_of_history_filtered(
+        &self,
+        history: &[&str],
+        k: usize,
+        filter: &Filter,
+    ) -> Result<Top, TrainError> {
         let history: Vec<u32> = history.iter().map(|name| self.item(name)).collect::<Result<_, _>>()?;
         let mut seen = history.clone();
         seen.sort_unstable();
@@ -380,10 +501,12 @@ impl Recommender {
             return Err(ParamError::new("the history", &format!("{name:?} twice"), "each item once").into());
         }
         let popular = popular(&self.data.train);
-        let instead = |_| seen.is_empty().then_some(popular.as_slice());
-        let best = match &self.scorer {
-            Scorer::Vectors { model, parameters } => {
-                let Parameters { items, weights, .. } = &**parameters;
+        let unknown = seen.is_empty();
+        let instead = |_| unknown.then_some(popular.as_slice());
+        let seen = filter.applied(&seen);
+        let best = match self.scorer.kind() {
+            Ok((model, parameters)) => {
+                let Parameters { items, weights, .. } = parameters;
                 let nobody = self.data.user_features.as_ref().map(|known| Known {
                     columns: known.columns.clone(),
                     values: vec![f32::NAN; known.columns.len()],
@@ -393,19 +516,19 @@ impl Recommender {
                     user_features: nobody.as_ref().map(|known| known as &dyn toprank_core::Features),
                     ..self.data.shape()
                 };
-                let row = if seen.is_empty() {
+                let row = if unknown {
                     vec![0.0; model.widths()[0]]
                 } else {
-                    fold_in(&self.header.config, &**model, shape, parameters, &history)?
+                    fold_in(&self.header.config, model, shape, parameters, &history)?
                 };
-                Ranker::new(&**model, shape, weights, &row, items).best(&[0], k, |_| &seen, instead)
+                Ranker::new(model, shape, weights, &row, items).best(&[0], k, |_| &seen, instead)
             }
-            Scorer::Items { model, parameters } => {
+            Err((model, parameters)) => {
                 let histories = self.history_of(&history);
-                Ranker::of_histories(&**model, parameters, &histories).best(&[0], k, |_| &seen, instead)
+                Ranker::of_histories(model, parameters, &histories).best(&[0], k, |_| &seen, instead)
             }
         };
-        Ok(Top { items: self.named(best.of(0), k), by_popularity: seen.is_empty() })
+        Ok(Top { items: self.named(best.of(0), k), by_popularity: unknown })
     }
 
     /// A history, first to last, of somebody new.
@@ -422,10 +545,7 @@ impl Recommender {
 
     /// Scores of pairs (user, item), users ascending.
     pub fn scores(&self, pairs: &[(u32, u32)]) -> Vec<f64> {
-        let (model, parameters) = match &self.scorer {
-            Scorer::Vectors { model, parameters } => (model, parameters),
-            Scorer::Items { .. } => return self.scores_of_histories(pairs),
-        };
+        let Ok((model, parameters)) = self.scorer.kind() else { return self.scores_of_histories(pairs) };
         let (mut users, mut offsets, mut items) = (Vec::new(), vec![0], Vec::new());
         for same in pairs.chunk_by(|a, b| a.0 == b.0) {
             users.push(same[0].0);
@@ -490,15 +610,15 @@ impl Recommender {
                 tensors.splice(..0, tables);
                 tensors.extend(block_tensors(model.blocks(), weights));
             }
-            Scorer::Items { parameters, .. } => {
-                tensors.push(Tensor::flat(VALUES, &*parameters.values));
-                if !parameters.numbers.is_empty() {
-                    tensors.push(Tensor::flat(NUMBERS, numbers(&parameters.numbers)));
-                }
-                if !data.later.is_empty() {
-                    tensors.push(Tensor::flat(LATER, numbers(&data.later)));
+            Scorer::Items { parameters, .. } => tensors.extend(item_tensors("", parameters)),
+            Scorer::Blend { blend, .. } => {
+                for part in &blend.parts {
+                    tensors.extend(item_tensors(&part_name(part.member), &part.parameters));
                 }
             }
+        }
+        if self.scorer.kind().is_err() && !data.later.is_empty() {
+            tensors.push(Tensor::flat(LATER, numbers(&data.later)));
         }
         for (name, known) in [("users", &data.user_features), ("items", &data.item_features)] {
             if let Some(known) = known {
@@ -580,7 +700,7 @@ impl Recommender {
             item_features: known("items", &header.item_columns, header.items)?,
             later: match kind {
                 Kind::Vectors(_) => Vec::new(), // for training only
-                Kind::Items(_) => later(&stored, &train)?,
+                Kind::Items(_) | Kind::Auto => later(&stored, &train)?,
             },
             train,
         };
@@ -596,12 +716,12 @@ impl Recommender {
                 Scorer::Vectors { model, parameters: Arc::new(parameters) }
             }
             Kind::Items(model) => {
-                let numbers = if stored.has(NUMBERS) { stored.numbers(NUMBERS)? } else { Vec::new() };
-                let values = table(&stored, VALUES, stored.count(VALUES))?;
-                let parameters = ItemParameters { numbers, values };
-                let check = model.check(header.items, &parameters);
-                check.map_err(|error| stored.wrong(error.what, error.expected))?;
+                let parameters = item_parameters(&stored, &*model, header.items, &table)?;
                 Scorer::Items { model: model.into(), parameters: Arc::new(parameters) }
+            }
+            Kind::Auto => {
+                let blend = blend(&stored, &header, data.later.is_empty(), &table)?;
+                Scorer::Blend { blend: Arc::new(blend), nothing: Arc::default() }
             }
         };
         let recommender = Recommender { header, data, scorer, history: HistoryParts::TrainValid };
@@ -613,6 +733,64 @@ impl Recommender {
     /// True if the file at `path` looks like a recommender, whole or not.
     pub fn is_one(path: &Path) -> bool {
         container::looks_like(path, KIND)
+    }
+}
+
+/// How the tensors of a part of a blend begin.
+fn part_name(member: usize) -> String {
+    format!("part{}.", member + 1)
+}
+
+fn item_tensors<'a>(prefix: &str, parameters: &'a ItemParameters) -> Vec<Tensor<'a>> {
+    let mut tensors = vec![Tensor::flat(format!("{prefix}{VALUES}"), &*parameters.values)];
+    if !parameters.numbers.is_empty() {
+        tensors.push(Tensor::flat(format!("{prefix}{NUMBERS}"), numbers(&parameters.numbers)));
+    }
+    tensors
+}
+
+fn item_parameters(
+    stored: &Stored,
+    model: &dyn ItemModel,
+    items: usize,
+    table: &impl Fn(&Stored, &str, usize) -> Result<Table, TrainError>,
+) -> Result<ItemParameters, TrainError> {
+    let numbers = if stored.has(NUMBERS) { stored.numbers(NUMBERS)? } else { Vec::new() };
+    let values = table(stored, VALUES, stored.count(VALUES))?;
+    let parameters = ItemParameters { numbers, values };
+    let check = model.check(items, &parameters);
+    check.map_err(|error| stored.wrong(error.what, error.expected))?;
+    Ok(parameters)
+}
+
+/// The parts of a blend that its header names.
+fn blend(
+    stored: &Stored,
+    header: &Header<About>,
+    without_order: bool,
+    table: &impl Fn(&Stored, &str, usize) -> Result<Table, TrainError>,
+) -> Result<Blend, TrainError> {
+    let Some(about) = &header.blend else {
+        return Err(stored.wrong("a blend without members", "those that it was trained of"));
+    };
+    let mut parts = Vec::new();
+    for (member, about) in about.members.iter().enumerate().filter(|(_, about)| about.weight > 0.0) {
+        let Kind::Items(model) = Kind::parse(about.config.model())? else {
+            return Err(stored.wrong(format!("the member {}", about.config.model()), "an item model"));
+        };
+        let own = stored.within(&part_name(member));
+        let parameters = item_parameters(&own, &*model, header.items, table)?;
+        parts.push(BlendPart {
+            member,
+            model: model.into(),
+            parameters: Arc::new(parameters),
+            recency: if without_order { 0.0 } else { about.config.recency() },
+            weight: about.weight,
+        });
+    }
+    match parts.is_empty() {
+        true => Err(stored.wrong("a blend without parts", "at least one member with a weight")),
+        false => Ok(Blend { parts }),
     }
 }
 
@@ -631,6 +809,14 @@ fn later(stored: &Stored, train: &Choices) -> Result<Vec<u32>, TrainError> {
             Err(stored.wrong(format!("an invalid {LATER}"), "how many pairs of a user are later than each"))
         }
     }
+}
+
+fn no_baseline(model: &str) -> ParamError {
+    ParamError::new(
+        "the baseline",
+        model,
+        "a model in closed form: knn, ease or pop, with parameters as of --model",
+    )
 }
 
 fn find(names: &Names, name: &str, what: &str, expected: &str) -> Result<u32, ParamError> {

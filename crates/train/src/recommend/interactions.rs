@@ -111,7 +111,8 @@ impl Features for Known {
 
 impl Interactions {
     /// Interactions divided as [`split::parse`] reads it: `leave-last` (each user's last item is test, the one before it
-    /// validation), `random` (`random:fractions=80/10/10`, within each user) or `none`. Order in time is kept, but not where the
+    /// validation), `temporal` (`temporal:fractions=80/10/10`: the latest of all interactions are test, those before them validation),
+    /// `random` (`random:fractions=80/10/10`, within each user) or `none`. Order in time is kept, but not where the
     /// parts are random: what is held out then is no later than the rest.
     ///
     /// # Errors
@@ -119,8 +120,8 @@ impl Interactions {
     pub fn split(data: &Dataset, how: &str, seed: u64) -> Result<Interactions, ParamError> {
         let spec = split::parse(how)?;
         let name = spec.name.as_str();
-        if !["leave-last", "random", "none"].contains(&name) {
-            let expected = "one of interactions: leave-last, random[:fractions=80/10/10] or none";
+        if !["leave-last", "temporal", "random", "none"].contains(&name) {
+            let expected = "one of interactions: leave-last, temporal[:fractions=80/10/10], random[:fractions=80/10/10] or none";
             return Err(ParamError::new("split", how, expected));
         }
         check(data)?;

@@ -74,9 +74,14 @@ impl<'a> ItemTrainer<'a> {
         })
     }
 
+    /// What it has learned: the best on validation, else the last.
+    pub(super) fn parameters(&self) -> Arc<ItemParameters> {
+        Arc::clone(self.best.as_ref().unwrap_or(&self.parameters))
+    }
+
     /// What a user gets: the best on validation, else the last.
     pub(super) fn recommender(&self) -> Recommender {
-        let parameters = Arc::clone(self.best.as_ref().unwrap_or(&self.parameters));
+        let parameters = self.parameters();
         let reached = Reached::by(self, self.data.users.len(), self.data.train.pairs());
         let scorer = Scorer::Items { model: Arc::clone(&self.model), parameters };
         Recommender::new(&self.common.config, reached, self.data.clone(), scorer)

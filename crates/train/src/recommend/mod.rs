@@ -5,6 +5,7 @@ Recommendation: users are lists, all items are the candidates, any objective of 
 interactions ─▶ split (leave-last, random, given) ─▶ Interactions: train, valid, test as choices
 draws ─▶ rows ─▶ scores ─▶ objective ─▶ slopes ─▶ row-sparse Adam          Trainer, of vectors (VectorTrainer)
 interactions ─▶ weights between items, in closed form or by epochs         Trainer, of an item model (ItemTrainer)
+budget ─▶ several item models ─▶ the best blend of them on validation      Trainer, of a blend (AutoTrainer)
 best unseen items of every user, all items ranked ─▶ metrics, coverage …    evaluate_part
 tables, names, choices in one file                                          Recommender
 ```
@@ -28,7 +29,9 @@ assert_eq!(recommender.top("u3", 2).unwrap().items.len(), 2);
 ```
 */
 
+pub mod auto;
 pub(crate) mod config;
+mod diversity;
 mod evaluate;
 mod file;
 mod fold_in;
@@ -44,9 +47,11 @@ mod trainer;
 mod vector_trainer;
 mod warm_start;
 
+pub use auto::AutoTrainer;
 pub use config::{Feedback, check_settings};
-pub use evaluate::{BeyondAccuracy, History, PartEvaluation, evaluate_part};
-pub use file::{About, HistoryParts, Part, Recommended, Recommender, Top};
+pub use diversity::DiversityFigure;
+pub use evaluate::{BeyondAccuracy, FirstItems, History, PartEvaluation, evaluate_part};
+pub use file::{About, Filter, HistoryParts, Part, Recommended, Recommender, Top};
 pub use interactions::{Interactions, Known};
 pub use item_trainer::ItemTrainer;
 pub use toprank_embeddings::TableStorage;

@@ -67,11 +67,14 @@ fn trained(settings: &Settings, data: &Interactions) -> Recommender {
 fn vectors<'t, 'a>(trainer: &'t Trainer<'a>) -> &'t VectorTrainer<'a> {
     match trainer {
         Trainer::Vectors(trainer) => trainer,
-        Trainer::Items(_) => panic!("an item model"),
+        Trainer::Items(_) | Trainer::Auto(_) => panic!("an item model"),
     }
 }
 
-const ITEM_MODELS: [&str; 6] = [
+const ITEM_MODELS: [&str; 9] = [
+    "ease-low-rank:rank=9:lambda=5",
+    "slim:l1=0.1:l2=5",
+    "gf-cf:rank=9",
     "ease:lambda=5",
     "knn:neighbours=9:shrink=2",
     "als:width=5",
@@ -580,7 +583,7 @@ fn data_that_are_no_interactions_and_parts_that_overlap_are_refused() {
     let error = Interactions::split(&file(6, 45), "leave-first", 1).unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown split \"leave-first\"; expected one of lists, k-fold, stratified, leave-last, scaffold, random, none"
+        "unknown split \"leave-first\"; expected one of lists, k-fold, stratified, leave-last, scaffold, random, temporal, none"
     );
     let adjacency = |text: &str| {
         let options = ReadOptions { format: Some("adjacency".into()), ..ReadOptions::default() };
@@ -902,4 +905,80 @@ fn a_sequence_model_needs_the_order_in_time_and_reads_the_history_in_that_order(
     for (known, new) in known.items.iter().zip(&new.items) {
         assert!(known.item == new.item && (known.score - new.score).abs() < 1e-5, "{known:?} {new:?}");
     }
+}
+
+#[test]
+fn a_temporal_split_learns_from_nothing_that_is_later_than_what_is_held_out() {
+    let data = file(60, 45);
+    let parts = Interactions::split(&data, "temporal:fractions=60/20/20", 1).unwrap();
+    // Times are the places within a user's list, 1 to 8: 60 % are the first five, 20 % more are up to the seventh.
+    for u in 0..parts.users.len() {
+        assert_eq!((parts.train.of(u).len(), parts.valid.of(u).len(), parts.test.of(u).len()), (5, 2, 1));
+    }
+    assert_eq!(parts.later.len(), parts.train.pairs(), "the order in time is known");
+    let last = Interactions::split(&data, "leave-last", 1).unwrap();
+    assert_eq!(parts.test, last.test);
+    let recommender = trained(&of_items("ease:lambda=5"), &parts);
+    let measures = Measure::parse_all("ndcg@10", &Policy::default()).unwrap();
+    assert!(recommender.evaluate(Part::Test, &measures, false, None, 3).is_ok());
+}
+
+#[test]
+fn a_baseline_is_the_simple_model_of_the_same_interactions() {
+    let data = data();
+    let recommender = trained(&settings("mf:width=8", "bpr"), &data);
+    let measures = Measure::parse_all("ndcg@20", &Policy::default()).unwrap();
+    let test = |r: &Recommender| r.evaluate(Part::Test, &measures, false, None, 3).unwrap().evaluation;
+    for model in ["knn", "pop", "ease:lambda=5"] {
+        let alone = trained(&Settings { valid_metric: Some("ndcg@20".into()), ..of_items(model) }, &data);
+        assert_eq!(test(&recommender.baseline(model).unwrap()), test(&alone), "{model}");
+    }
+    for model in ["als", "mf", "auto"] {
+        let error = recommender.baseline(model).err().unwrap().to_string();
+        assert!(error.contains("a model in closed form"), "{error}");
+    }
+}
+
+#[test]
+fn a_filter_says_what_may_be_recommended_and_whether_again() {
+    let data = data();
+    for model in ["ease:lambda=5", "mf:width=8"] {
+        let settings = if model == "mf:width=8" { settings(model, "bpr") } else { of_items(model) };
+        let recommender = trained(&settings, &data);
+        let names = |top: &Top| -> Vec<String> { top.items.iter().map(|i| i.item.clone()).collect() };
+        let all = recommender.tops(&[3], 45).remove(0);
+        let best = recommender.item(&all.items[0].item).unwrap();
+        let without = recommender.tops_filtered(&[3], 45, &Filter { excluded: &[best], repeat: false });
+        assert_eq!(names(&without[0]), names(&all)[1..], "{model}");
+        let again = recommender.tops_filtered(&[3], 45, &Filter { excluded: &[], repeat: true });
+        assert_eq!(again[0].items.len(), data.items.len(), "{model}");
+        let history = ["i0", "i3", "i6"];
+        let new = |filter: &Filter| recommender.top_of_history_filtered(&history, 45, filter).unwrap();
+        assert_eq!(new(&Filter::default()).items.len(), data.items.len() - 3);
+        assert_eq!(new(&Filter { excluded: &[], repeat: true }).items.len(), data.items.len());
+        let first = new(&Filter::default());
+        let best = recommender.item(&first.items[0].item).unwrap();
+        let less = new(&Filter { excluded: &[best], repeat: false });
+        assert_eq!(names(&less), names(&first)[1..]);
+        assert!(!less.by_popularity);
+    }
+}
+
+#[test]
+fn diversity_has_the_figures_of_the_evaluation_and_an_interval_around_each() {
+    let data = data();
+    let recommender = trained(&of_items("ease:lambda=5"), &data);
+    let measures = Measure::parse_all("recall@3", &Policy::default()).unwrap();
+    let found = recommender.evaluate(Part::Test, &measures, false, None, 3).unwrap();
+    let figures = recommender.diversity(&found, Part::Test, false);
+    let beyond = found.beyond;
+    let expected = [beyond.coverage, beyond.novelty, beyond.popularity, beyond.popularity_lift, beyond.gini];
+    for (figure, expected) in figures.iter().zip(expected) {
+        assert!((figure.value - expected).abs() < 1e-12, "{figure:?}: {expected}");
+    }
+    let serendipity = figures.iter().find(|figure| figure.name == "serendipity").unwrap().value;
+    // One item is held out: a third of the recall is what is right, less what popularity says, too.
+    let recall = found.evaluation.results[0].mean.unwrap();
+    assert!(serendipity > 0.0 && serendipity <= recall / 3.0 + 1e-12, "{serendipity}, {recall}");
+    assert!(figures.iter().all(|f| f.low <= f.value && f.value <= f.high && f.value.is_finite()));
 }

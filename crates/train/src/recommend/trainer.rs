@@ -6,6 +6,7 @@ once.
 use toprank_core::ParamError;
 use toprank_embeddings::{EmbeddingKind, ItemModel, TableStorage};
 
+use super::auto::AutoTrainer;
 use super::file::Recommender;
 use super::interactions::{Interactions, Known};
 use super::item_trainer::ItemTrainer;
@@ -14,11 +15,19 @@ use crate::error::TrainError;
 use crate::fit::settings::{Config, Settings, TrainerKind};
 use crate::fit::training_loop::{Computed, LoopState, Position, StepPlan, TrainingLoop};
 use crate::fit::tune::Tunable;
+use crate::rank::models;
 use crate::store::container::{Stored, Tensor};
 use crate::store::fingerprint::{Content, Fingerprint, Input};
 
+/// The item model of this name.
+pub(super) fn item_model(text: &str) -> Result<Box<dyn ItemModel>, ParamError> {
+    toprank_embeddings::parse_item_model(text)
+}
+
 /// A recommender by name.
 pub(crate) enum Kind {
+    /// Several item models, blended.
+    Auto,
     /// Vectors of users and items.
     Vectors(Box<dyn EmbeddingKind>),
     /// Scores from the items of a history.
@@ -29,13 +38,17 @@ impl Kind {
     /// Reads a model as users name it.
     pub fn parse(text: &str) -> Result<Kind, ParamError> {
         let name = toprank_core::Spec::parse(text)?.name;
+        if models::is_auto(text) {
+            toprank_core::catalog::make("model", models::AUTO, text)?;
+            return Ok(Kind::Auto);
+        }
         if toprank_embeddings::find_item_model(&name).is_some() {
             return Ok(Kind::Items(toprank_embeddings::parse_item_model(text)?));
         }
         if toprank_embeddings::find(&name).is_none() {
             let vectors = toprank_embeddings::MODELS.iter().map(|entry| entry.name);
             let items = toprank_embeddings::ITEM_MODELS.iter().map(|entry| entry.name);
-            return Err(toprank_core::catalog::unknown("model", &name, vectors.chain(items)));
+            return Err(toprank_core::catalog::unknown("model", &name, vectors.chain(items).chain(["auto"])));
         }
         Ok(Kind::Vectors(toprank_embeddings::parse(text)?))
     }
@@ -49,6 +62,8 @@ pub enum Trainer<'a> {
     Vectors(VectorTrainer<'a>),
     /// Of an item model.
     Items(ItemTrainer<'a>),
+    /// Of several item models that are blended.
+    Auto(AutoTrainer<'a>),
 }
 
 impl<'a> Trainer<'a> {
@@ -77,6 +92,7 @@ impl<'a> Trainer<'a> {
         Ok(match Kind::parse(config.model())? {
             Kind::Vectors(kind) => Trainer::Vectors(VectorTrainer::new_in(config, &*kind, data, place)?),
             Kind::Items(model) => Trainer::Items(ItemTrainer::new(config, model, data)?),
+            Kind::Auto => Trainer::Auto(AutoTrainer::new(config, data)?),
         })
     }
 
@@ -88,6 +104,7 @@ impl<'a> Trainer<'a> {
         match self {
             Trainer::Vectors(trainer) => trainer.recommender(),
             Trainer::Items(trainer) => Ok(trainer.recommender()),
+            Trainer::Auto(trainer) => trainer.recommender(),
         }
     }
 
@@ -95,6 +112,7 @@ impl<'a> Trainer<'a> {
         match self {
             Trainer::Vectors(trainer) => trainer,
             Trainer::Items(trainer) => trainer,
+            Trainer::Auto(trainer) => trainer,
         }
     }
 
@@ -102,6 +120,7 @@ impl<'a> Trainer<'a> {
         match self {
             Trainer::Vectors(trainer) => trainer,
             Trainer::Items(trainer) => trainer,
+            Trainer::Auto(trainer) => trainer,
         }
     }
 }
@@ -141,6 +160,14 @@ impl TrainingLoop for Trainer<'_> {
 
     fn next_stage(&mut self) -> Result<(), TrainError> {
         self.inner_mut().next_stage()
+    }
+
+    fn converged(&self) -> bool {
+        self.inner().converged()
+    }
+
+    fn advice(&self) -> Result<Option<String>, TrainError> {
+        self.inner().advice()
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -200,6 +227,6 @@ pub(super) fn fingerprint(data: &Interactions) -> Fingerprint {
 pub fn table_bytes(config: &Config, data: &Interactions) -> Result<u64, TrainError> {
     match Kind::parse(config.model())? {
         Kind::Vectors(kind) => vector_trainer::table_bytes(config, &*kind, data),
-        Kind::Items(_) => Ok(0),
+        Kind::Items(_) | Kind::Auto => Ok(0),
     }
 }

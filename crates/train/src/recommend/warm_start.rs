@@ -33,7 +33,7 @@ impl Trainer<'_> {
     pub fn start_from(&mut self, from: &Recommender) -> Result<NewRows, TrainError> {
         match self {
             Trainer::Vectors(trainer) => trainer.start_from(from),
-            Trainer::Items(trainer) => Err(fitted_anew(trainer.config().model()).into()),
+            Trainer::Items(_) | Trainer::Auto(_) => Err(fitted_anew(self.config().model()).into()),
         }
     }
 }

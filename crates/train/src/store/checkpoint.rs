@@ -137,7 +137,7 @@ fn check_size(stored: &Stored, config: &Config) -> Result<(), TrainError> {
             }
         },
         TrainerKind::Recommend => match recommend::Kind::parse(config.model())? {
-            recommend::Kind::Items(_) => Vec::new(),
+            recommend::Kind::Items(_) | recommend::Kind::Auto => Vec::new(),
             recommend::Kind::Vectors(kind) => {
                 let model = kind.build(&Shape::default())?;
                 let weights = model.blocks().iter().map(|block| block.parameters() as u128).sum();

@@ -8,6 +8,7 @@ mod tests;
 
 use toprank_core::matrix::{View, product};
 use toprank_core::{Choices, ModelError, Param, ParamError, Spec, Stream};
+use toprank_onnx::{Graph, Value};
 
 use self::loss::Loss;
 use self::network::{SequenceNetwork, Shard};
@@ -152,10 +153,21 @@ impl ItemModel for Sequence {
         true
     }
 
+    fn scores_are_logits(&self) -> bool {
+        true
+    }
+
     fn bytes(&self, _: usize, items: usize) -> u64 {
         // The present, the next and the best parameters, their gradient and two moments, and the scores of some rows.
         let columns = self.drawn(items, 0).map_or(items, |drawn| drawn + self.batch * self.network.length());
         4 * (6 * self.size(items) as u64 + loss::rows_at_once(columns) as u64 * columns as u64)
+    }
+
+    fn seconds(&self, choices: &Choices) -> f64 {
+        let (items, pairs) = (choices.item_count, choices.pairs());
+        let compared = self.drawn(items, pairs).map_or(items, |drawn| (drawn + self.batch * 8).min(items));
+        let (width, network) = (self.network.width() as f64, self.network.parameters() as f64);
+        1e-10 * pairs as f64 * (compared as f64 * width + network)
     }
 
     fn start(&self, choices: &Choices, stream: Stream) -> ItemParameters {
@@ -182,6 +194,27 @@ impl ItemModel for Sequence {
             true => Ok(()),
             false => Err(ModelError::new(format!("{found} numbers of sequence"), expected.to_string())),
         }
+    }
+
+    fn history_limit(&self) -> usize {
+        self.network.length()
+    }
+
+    fn export(
+        &self,
+        parameters: &ItemParameters,
+        items: usize,
+        graph: &mut Graph,
+        history: &Value,
+    ) -> Option<Value> {
+        let width = self.network.width();
+        let (vectors, rest) = parameters.values.split_at(items * width);
+        let last = self.network.export(vectors, rest, graph, history);
+        let mut turned = vec![0.0; vectors.len()];
+        for (item, vector) in vectors.chunks_exact(width).enumerate() {
+            vector.iter().enumerate().for_each(|(k, value)| turned[k * items + item] = *value);
+        }
+        Some(graph.matrix(&last, &turned, items))
     }
 
     fn scores(&self, parameters: &ItemParameters, histories: &Choices, users: &[u32], scores: &mut [f32]) {

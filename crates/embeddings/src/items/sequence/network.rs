@@ -14,7 +14,9 @@ use toprank_core::{Block, Role, Stream};
 use toprank_neural::layers::{
     Activation, Attention, Chain, Dense, Dropout, InPlace, Layer, LayerNorm, Residual, Slopes,
 };
+use toprank_neural::onnx::Inputs;
 use toprank_neural::{Pass, xavier_uniform};
+use toprank_onnx::{Attribute, Graph, Kind, Value};
 
 use crate::params::uniform;
 
@@ -190,6 +192,36 @@ impl SequenceNetwork {
         for dx in dx.iter_mut() {
             *dx *= factor;
         }
+    }
+
+    /// Appends to an ONNX graph the output float[1, width] of the last item of the sequence int64[length].
+    pub fn export(&self, items: &[f32], parameters: &[f32], graph: &mut Graph, ids: &Value) -> Value {
+        let width = self.width;
+        let (positions, weights) = parameters.split_at(self.length * width);
+        let [factor, zero, one] = [self.factor(), 0.0, 1.0].map(|value| graph.floats(&[1], &[value]));
+        // As many ones as there are items; summed up to each of them they count from 1.
+        let numbers = graph.cast(ids, Kind::Float);
+        let zeros = graph.node("Mul", &[&numbers, &zero], &[]);
+        let ones = graph.node("Add", &[&zeros, &one], &[]);
+        let [upright, flat, line] = [&[-1, 1][..], &[1, -1], &[-1]].map(|shape| graph.ints(shape));
+        let column = graph.node("Reshape", &[&ones, &upright], &[]);
+        let row = graph.node("Reshape", &[&ones, &flat], &[]);
+        let square = graph.node("MatMul", &[&column, &row], &[]);
+        let lower = graph.node("Trilu", &[&square], &[Attribute::Int("upper", 0)]);
+        let counted = graph.node("MatMul", &[&lower, &column], &[]);
+        let count = graph.node("MatMul", &[&row, &column], &[]);
+        let places = graph.node("Sub", &[&counted, &one], &[]);
+        let places = graph.node("Reshape", &[&places, &line], &[]);
+        let places = graph.cast(&places, Kind::Int64);
+        let vectors = graph.rows_of(items, width, ids);
+        let scaled = graph.node("Mul", &[&vectors, &factor], &[]);
+        let positions = graph.rows_of(positions, width, &places);
+        let x = graph.node("Add", &[&scaled, &positions], &[]);
+        let y = self.body.export(weights, graph, &Inputs::default(), &x);
+        let last = graph.node("Equal", &[&counted, &count], &[]);
+        let last = graph.cast(&last, Kind::Float);
+        let last = graph.node("Reshape", &[&last, &flat], &[]);
+        graph.node("MatMul", &[&last, &y], &[])
     }
 
     /// What the vector of an item is multiplied by as an input.

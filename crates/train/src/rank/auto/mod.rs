@@ -130,7 +130,7 @@ pub struct BlendAbout {
     pub metric: String,
     /// Its value for the blend.
     pub value: f64,
-    /// Its value where all scores are equal.
+    /// Its value without a model: where all scores are equal; for recommenders, of the ranking by popularity.
     pub chance: f64,
     /// Folds; 0: members were selected on validation data.
     pub folds: u32,

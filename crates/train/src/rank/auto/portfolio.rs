@@ -10,6 +10,7 @@ use toprank_core::{Architecture, Lists, ParamError, Spec, catalog};
 
 use crate::fit::settings::{Config, Files, Settings, TrainerKind};
 use crate::rank::models::{self, Model};
+use crate::recommend::auto::OF_INTERACTIONS;
 
 /// One line of a portfolio.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,7 @@ pub static OF_QUERIES: &[Member] = &[
     ),
 ];
 
-const fn member(name: &'static str, settings: &'static str) -> Member {
+pub(crate) const fn member(name: &'static str, settings: &'static str) -> Member {
     Member { name, settings }
 }
 
@@ -94,6 +95,14 @@ impl Chosen {
         Chosen {
             text: format!("{}:epochs={epochs}", self.text),
             config: self.config.with(Settings { epochs: Some(epochs), ..Settings::default() }),
+        }
+    }
+
+    /// How many epochs a list allows it at most, if it says so.
+    pub(crate) fn limit(&self, spec: &Spec) -> Result<Option<u32>, ParamError> {
+        match spec.args.get(EPOCHS) {
+            None => Ok(None),
+            Some(_) => Ok(Some(spec.args.count(EPOCHS, 1, MOST_EPOCHS)? as u32)),
         }
     }
 
@@ -142,9 +151,9 @@ pub fn named(auto: &Config, lists: &Lists) -> Result<Vec<Chosen>, ParamError> {
             ParamError::new("members", &spec.name, "members that this build has: it is without networks")
         })?;
         let chosen = Chosen { text: spec.name.clone(), config };
-        Ok(match spec.args.get(EPOCHS) {
+        Ok(match chosen.limit(&spec)? {
             None => chosen,
-            Some(_) => chosen.limited(spec.args.count(EPOCHS, 1, MOST_EPOCHS)? as u32),
+            Some(epochs) => chosen.limited(epochs),
         })
     });
     chosen.collect()
@@ -157,10 +166,10 @@ const MOST_EPOCHS: usize = 1_000_000;
 ///
 /// # Errors
 /// If it is empty, names a member twice, or one that no portfolio has.
-pub(super) fn parse(text: &str) -> Result<Vec<Spec>, ParamError> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Spec>, ParamError> {
     let specs = Spec::parse_all(text)?;
     for (place, spec) in specs.iter().enumerate() {
-        let known = || OF_LABELS.iter().chain(OF_QUERIES).map(|member| member.name);
+        let known = || OF_LABELS.iter().chain(OF_QUERIES).chain(OF_INTERACTIONS).map(|member| member.name);
         if !known().any(|name| name == spec.name) {
             let mut names: Vec<&str> = known().collect();
             names.sort_unstable();

@@ -13,6 +13,13 @@ Where the score mixes the two (NeuMF), there is one file:
 user: int64[rows], item: int64[rows]  →  score: float[rows, 1]
 ```
 
+Where a model scores from a history in order (sequence), there is one file, too; the history is the most recent items of a user, from the
+first to the last, at most as many as the model reads (`length` in the metadata):
+
+```text
+history: int64[length]  →  score: float[1, items]
+```
+
 Numbers of users and items are their places in the training data.
 */
 
@@ -52,8 +59,8 @@ const NAMES: [&str; 2] = ["user", "item"];
 /// # Errors
 /// If its model has no form in ONNX, or what was written gives other scores.
 pub fn recommender(recommender: &Recommender, pairs: usize) -> Result<WrittenRecommender, TrainError> {
-    let Some((model, _)) = recommender.vectors() else { return Err(refused(recommender).into()) };
     let pairs = recommender.some_pairs(pairs);
+    let Some((model, _)) = recommender.vectors() else { return of_histories(recommender, pairs) };
     let scores = recommender.scores(&pairs);
     let ids = [0, 1].map(|side| {
         let ids = pairs.iter().map(|pair| f64::from([pair.0, pair.1][side]));
@@ -81,8 +88,42 @@ fn refused(recommender: &Recommender) -> ModelError {
     let model = recommender.header().config.model();
     ModelError::new(
         format!("a recommender of the kind {model}"),
-        "one that can be exported: mf, neumf or two-tower",
+        "one that can be exported: mf, neumf, two-tower or sequence",
     )
+}
+
+/// The file that scores all items for a history, proved on pairs of a user and an item, from the training items of the user.
+fn of_histories(recommender: &Recommender, pairs: Vec<(u32, u32)>) -> Result<WrittenRecommender, TrainError> {
+    let Some((model, parameters)) = recommender.item_model() else {
+        return Err(refused(recommender).into());
+    };
+    let mut graph = Graph::default();
+    let history = graph.input("history", Kind::Int64, &[None]);
+    let items = recommender.data().items.len();
+    let score = model.export(parameters, items, &mut graph, &history);
+    let score = score.ok_or_else(|| refused(recommender))?;
+    graph.output("score", &score, Kind::Float, &[Some(1), Some(items)]);
+    let length = model.history_limit().to_string();
+    let bytes =
+        graph.write("toprank", &[("model", recommender.header().config.model()), ("length", &length)]);
+    let program = Program::read(&bytes)?;
+    let scores = recommender.scores(&pairs);
+    let (histories, mut found) = (recommender.train_histories(), Vec::with_capacity(pairs.len()));
+    for of_user in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let user = of_user[0].0 as usize;
+        let mut history = histories.in_order(user);
+        history.retain(|&item| histories.label(user, item) > 0.0);
+        let history = &history[history.len().saturating_sub(model.history_limit())..];
+        let ids = history.iter().map(|&item| f64::from(item)).collect();
+        let inputs = [("history", Array::new(&[history.len()], ids))];
+        let of_items = program.run(&inputs)?.remove("score").map(|scores| scores.values).unwrap_or_default();
+        found.extend(
+            of_user.iter().map(|(_, item)| of_items.get(*item as usize).copied().unwrap_or(f64::NAN)),
+        );
+    }
+    let parity = Parity::of(&found, &scores)?;
+    let files = vec![RecommenderFile { side: None, bytes }];
+    Ok(WrittenRecommender { files, pairs, scores, parity })
 }
 
 /// The file that scores pairs, and the scores it gives them.
