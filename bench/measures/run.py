@@ -91,7 +91,8 @@ class Set:
     def evaluated(self, program, model, part):
         scores = self.path("scores.txt")
         words = ["predict", model, "-q", "--threads", "1", "--data", self.path(f"{part}.csv"), "--label", "label", "-o", scores]
-        subprocess.run([program, *words, "--force"], check=True, capture_output=True)
+        pathlib.Path(scores).unlink(missing_ok=True)
+        subprocess.run([program, *words], check=True, capture_output=True)
         return dict(zip(common.MEASURES, common.measure(self.y[part], np.loadtxt(scores, ndmin=1))))
 
 

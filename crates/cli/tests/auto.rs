@@ -75,6 +75,52 @@ fn the_command_of_the_readme_gives_one_model_that_predicts_is_inspected_and_expl
 }
 
 #[test]
+fn every_model_is_explained_by_values_that_add_up_to_its_scores() {
+    let shell = shell();
+    let base = "train --data train.csv --label label --objective auprc --seed 1 --quiet";
+    shell.ok(&format!("{base} --model linear --epochs 3 -o linear.toprank"));
+    shell.ok(&format!("{base} --model mlp:hidden=4 --epochs 3 -o mlp.toprank"));
+    shell.ok(&few("-o auto.toprank"));
+    for (model, sampled) in [("linear", false), ("mlp", true), ("auto", true)] {
+        let explain = |threads: u32, to: &str| {
+            json(&shell.ok(&format!(
+                "explain {model}.toprank --data test.csv --label label --rounds 2 --shap --samples 10 --dependence a,c --values 5 \
+                 --threads {threads} -o {to} --json --quiet"
+            )))
+        };
+        let found = explain(1, model);
+        assert_eq!(found["shap"]["method"] == "sampled", sampled, "{model}: {found}");
+        assert_eq!(shell.has(&format!("{model}/shap-error.csv")), sampled, "{model}");
+        assert_eq!(found["shap"]["standard_error"].is_null(), !sampled, "{model}");
+        let features = found["features"].as_array().unwrap();
+        assert!(features.len() == 3 && features[2]["feature"] == "c", "noise is last: {model} {found}");
+        assert!(features[0]["permutation"]["loss"].as_f64() > features[2]["permutation"]["loss"].as_f64());
+        shell.ok(&format!("predict {model}.toprank --data test.csv --label label -o {model}.txt --quiet"));
+        let scores = shell.read(&format!("{model}.txt"));
+        let values = shell.read(&format!("{model}/shap.csv"));
+        assert_eq!(values.lines().next(), Some("row,output,score,expected,a,b,c"));
+        for (line, score) in values.lines().skip(1).zip(scores.lines()) {
+            let cells: Vec<f64> = line.split(',').skip(2).map(|cell| cell.parse().unwrap()).collect();
+            let score: f64 = score.parse().unwrap();
+            assert!((cells[0] - score).abs() < 1e-5, "{model}: {line} {score}");
+            assert!((cells[1..].iter().sum::<f64>() - score).abs() < 1e-5, "{model}: {line} {score}");
+        }
+        assert_eq!(found["dependence"][0]["means"].as_array().unwrap().len(), 5);
+        explain(2, "two");
+        for file in ["shap.csv", "importance.csv", "dependence-a.csv"] {
+            assert_eq!(
+                shell.bytes(&format!("{model}/{file}")),
+                shell.bytes(&format!("two/{file}")),
+                "{model} {file}"
+            );
+        }
+    }
+    assert!(shell.fails(2, "explain mlp.toprank").contains("expected --data"));
+    let error = shell.fails(2, "explain mlp.toprank --data test.csv --label label --samples 10");
+    assert!(error.contains("--shap"), "{error}");
+}
+
+#[test]
 fn the_bytes_are_the_same_on_one_thread_two_and_four() {
     let shell = shell();
     for threads in [1, 2, 4] {

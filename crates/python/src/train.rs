@@ -8,7 +8,6 @@ use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyFileNotFoundError, PyUserWarning};
 use pyo3::prelude::*;
 use serde_json::json;
-use toprank::data::Dataset;
 use toprank::data::formats::Opened;
 use toprank::train::fit::run::{Begin, RunLock, checkpoint_of};
 use toprank::train::{
@@ -16,9 +15,7 @@ use toprank::train::{
     TrainError, TrainerKind, Workers,
 };
 
-use toprank::train::rank::{explain, predict};
-use toprank::trees::Ensemble;
-use toprank::trees::explain::{Cover, Shap, gain_importance, grid, partial_dependence, split_importance};
+use toprank::train::rank::explain::{Explainer, Sampling, tree_importance};
 
 use crate::errors::{failed, refused};
 use crate::evaluate::measures;
@@ -26,6 +23,7 @@ use crate::own;
 use crate::table::Table;
 
 type Scores<'py> = Bound<'py, PyArray1<f64>>;
+type PerFeature<'py> = Bound<'py, PyArray3<f64>>;
 
 /// A trained model; its file is the command's.
 #[pyclass(frozen, module = "toprank._toprank")]
@@ -211,19 +209,10 @@ fn signals() -> Option<PyErr> {
 }
 
 impl Model {
-    fn trees(&self) -> PyResult<&Ensemble> {
-        let Some(trees) = self.0.scoring().trees() else {
-            let found = self.0.header().config.model();
-            let expected = "expected a model of trees (model=\"trees\")";
-            return Err(refused(format!("found a model of the kind {found}, {expected}")));
-        };
-        Ok(trees.ensemble())
-    }
-
-    /// The data as the model sees them.
-    fn seen(&self, data: &Bound<Table>) -> PyResult<Dataset> {
+    /// The model and the data as it sees them.
+    fn explainer(&self, data: &Bound<Table>) -> PyResult<Explainer<'_>> {
         let data = data.borrow_mut().take()?;
-        predict::as_seen(&self.0, "X", data, f32::NAN).map_err(failed)
+        Explainer::new(&self.0, "X", data, f32::NAN).map_err(failed)
     }
 }
 
@@ -249,10 +238,9 @@ impl Model {
         serde_json::to_string(self.0.header()).map_err(refused)
     }
 
-    /// Gain and number of splits of each feature of a model of trees, as it sees them; `None`: it is none.
+    /// Gain and number of splits of each feature of a model of trees; `None`: it is none.
     fn tree_importance(&self) -> Option<(Vec<f64>, Vec<u64>)> {
-        let ensemble = self.0.scoring().trees()?.ensemble();
-        Some((gain_importance(ensemble), split_importance(ensemble)))
+        tree_importance(&self.0)
     }
 
     /// What a metric loses when a feature is shuffled: its name, and for each feature the mean and the deviation.
@@ -269,30 +257,27 @@ impl Model {
         let Some(measure) = measures.pop().filter(|_| measures.is_empty()) else {
             return Err(refused(format!("metric must be one metric, but is {metric}")));
         };
-        let data = self.seen(data)?;
-        let lost =
-            py.detach(|| explain::permutation(&self.0, &data, &measure, rounds, seed)).map_err(failed)?;
+        let explainer = self.explainer(data)?;
+        let lost = py.detach(|| explainer.permutation(&measure, rounds, seed)).map_err(failed)?;
         let name = measure.name().to_string();
         Ok((name, lost.iter().map(|one| one.mean).collect(), lost.iter().map(|one| one.deviation).collect()))
     }
 
-    /// What each feature adds to each score: rows × outputs × features, the expected score of each output, and the scores.
+    /// What each feature adds to each score: rows × outputs × features, the same of the standard errors if values are sampled, the
+    /// expected scores, row after row, and how it was computed.
     fn shap<'py>(
         &self,
         py: Python<'py>,
         data: &Bound<'py, Table>,
-    ) -> PyResult<(Bound<'py, PyArray3<f64>>, Vec<f64>, Scores<'py>)> {
-        let ensemble = self.trees()?;
-        let data = self.seen(data)?;
-        let found = py.detach(|| -> Result<_, TrainError> {
-            let cover = Cover::count(ensemble, &data.features)?;
-            let explained = Shap::new(ensemble, &cover)?.explain(&data.features)?;
-            Ok((explained, ensemble.score(&data.features)?))
-        });
-        let (explained, scores) = found.map_err(failed)?;
-        let shape = [data.rows(), ensemble.outputs, ensemble.width];
-        let values = explained.values.into_pyarray(py).reshape(shape)?;
-        Ok((values, explained.expected, scores.into_pyarray(py)))
+        samples: usize,
+        seed: u64,
+    ) -> PyResult<(PerFeature<'py>, Option<PerFeature<'py>>, Scores<'py>, &'static str)> {
+        let explainer = self.explainer(data)?;
+        let found = py.detach(|| explainer.shap(Sampling { samples, seed })).map_err(failed)?;
+        let shape = [explainer.rows(), found.outputs, found.width];
+        let shaped = |values: Vec<f64>| values.into_pyarray(py).reshape(shape);
+        let errors = found.errors.map(shaped).transpose()?;
+        Ok((shaped(found.values)?, errors, found.expected.into_pyarray(py), found.method.name()))
     }
 
     /// Mean scores with a feature set to each of its values, output after output for each value.
@@ -303,14 +288,9 @@ impl Model {
         feature: usize,
         values: usize,
     ) -> PyResult<(Vec<f32>, Vec<f64>)> {
-        let ensemble = self.trees()?;
-        let data = self.seen(data)?;
-        py.detach(|| -> Result<_, TrainError> {
-            let values = grid(&data.features, feature, values)?;
-            let means = partial_dependence(ensemble, &data.features, feature, &values)?;
-            Ok((values, means))
-        })
-        .map_err(failed)
+        let explainer = self.explainer(data)?;
+        let found = py.detach(|| explainer.dependence(feature, values)).map_err(failed)?;
+        Ok((found.values, found.means))
     }
 
     /// Scores of all entries, in order; several outputs: one after the other.

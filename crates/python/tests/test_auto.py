@@ -34,9 +34,25 @@ def test_the_blend_is_the_commands_to_the_byte(command, tmp_path):
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
-def test_the_blend_is_a_classifier_that_is_explained_by_permutation():
+def test_the_blend_is_a_classifier_that_is_explained():
     X, y = table()
     model = toprank.Classifier("auto", "auroc", **FEW).fit(X, y)
     assert model.predict_proba(X).shape == (len(y), 2) and model.score(X, y) > 0.7
     found = model.explain(X, y, rounds=1)
     assert found.features[found.order[0]] == "1" and len(found.loss) == 3
+    few, rest = X[:12], y[:12]
+    found = model.explain(few, rest, rounds=1, shap=True, samples=20, dependence="1")
+    assert found.shap_method == "sampled" and found.shap.shape == found.shap_error.shape == (12, 3)
+    scores = model.decision_function(few)
+    assert np.allclose(found.expected + found.shap.sum(axis=1), scores, atol=1e-6)
+    points, means = found.dependence["1"]
+    assert means[-1] > means[0] and len(points) == len(means)
+
+
+def test_values_of_a_linear_model_are_exact_and_those_of_a_network_have_an_error():
+    X, y = table()
+    for kind, exact in [("linear", True), ("mlp:hidden=4", False)]:
+        model = toprank.Ranker(kind, "logistic", epochs=3, seed=1).fit(X, y, group=[len(y)])
+        found = model.explain(X, y, group=[len(y)], rounds=1, shap=True, samples=10)
+        assert (found.shap_error is None) == exact and ("exact" in found.shap_method) == exact
+        assert np.allclose(found.expected + found.shap.sum(axis=1), model.predict(X), atol=1e-5)

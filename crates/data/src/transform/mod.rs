@@ -96,6 +96,25 @@ impl Pipeline {
         self.width + self.steps.iter().map(|step| step.indicators().len()).sum::<usize>()
     }
 
+    /// For each column after the last step the feature that it comes from.
+    pub fn origins(&self) -> Vec<usize> {
+        let mut origins: Vec<usize> = (0..self.width).collect();
+        for step in &self.steps {
+            let added: Vec<usize> = step
+                .indicators()
+                .iter()
+                .map(|&of| origins.get(of as usize).copied().unwrap_or_default())
+                .collect();
+            origins.extend(added);
+        }
+        origins
+    }
+
+    /// True if a step looks at the whole list of a row.
+    pub fn looks_at_lists(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::PerList { .. }))
+    }
+
     fn check_width(&self, found: usize) -> Result<(), ParamError> {
         if found == self.width {
             return Ok(());

@@ -145,6 +145,21 @@ fn a_feature_of_mostly_equal_values_is_scaled_by_its_range() {
 }
 
 #[test]
+fn every_column_after_the_transforms_is_traced_to_its_feature() {
+    let train = dense(3, vec![1.0, NAN, 2.0, NAN, 3.0, 4.0], &[2]);
+    let pipeline =
+        Pipeline::fit(&train, &steps("missing:to=keep:indicator=yes,log1p,missing:to=mean:indicator=yes"))
+            .unwrap();
+    let (mut after, origins) = (train.clone(), pipeline.origins());
+    pipeline.apply(&mut after).unwrap();
+    assert_eq!(origins, [0, 1, 2, 0, 1, 0, 1]);
+    assert_eq!(origins.len(), after.features.width());
+    assert!(
+        !pipeline.looks_at_lists() && Pipeline::fit(&train, &steps("per-list")).unwrap().looks_at_lists()
+    );
+}
+
+#[test]
 fn an_indicator_column_marks_what_missed_in_training() {
     let train = dense(3, vec![1.0, NAN, 0.0, NAN, 2.0, 5.0], &[2]);
     for train in [train.clone(), sparse(&train)] {

@@ -207,6 +207,7 @@ class _Estimator(BaseEstimator):
         rounds: int = 5,
         seed: int = 1,
         shap: bool = False,
+        samples: int = 100,
         dependence: Any = (),
         values: int = 30,
     ) -> Any:
@@ -214,7 +215,7 @@ class _Estimator(BaseEstimator):
         from ._explain import explain
 
         return explain(self, X, y, group=group, qid=qid, metric=metric, rounds=rounds, seed=seed, shap=shap,
-                       dependence=dependence, values=values)  # fmt: skip
+                       samples=samples, dependence=dependence, values=values)  # fmt: skip
 
     def export(self, to: str, path: Any, **options: Any) -> Any:
         """Write the model in the format of another tool: see `toprank.export`."""

@@ -29,7 +29,12 @@ class Explanation:
     shap: np.ndarray | None = field(default=None, repr=False)
     """What each feature adds to the score of each row: rows × features, or rows × outputs × features."""
     expected: Any = None
-    """The expected score, or that of each output: with the sum of a row it is the row's score."""
+    """The expected score, or that of each output: with the sum of a row it is the row's score. Of a model that looks at whole lists it is
+    that of each row."""
+    shap_error: np.ndarray | None = field(default=None, repr=False)
+    """The standard error of each SHAP value, where they are sampled."""
+    shap_method: str | None = None
+    """How they were computed: exact for models of trees and linear models, sampled for the others."""
     dependence: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, repr=False)
     """By feature: its values, and the mean score of all rows with the feature set to each of them."""
     data: np.ndarray | None = field(default=None, repr=False)
@@ -87,6 +92,7 @@ def explain(
     rounds: int = 5,
     seed: int = 1,
     shap: bool = False,
+    samples: int = 100,
     dependence: Any = (),
     values: int = 30,
 ) -> Explanation:
@@ -95,7 +101,7 @@ def explain(
     Parameters
     ----------
     model : Ranker or Classifier
-        A fitted model. SHAP values, partial dependence and gains are of models of trees.
+        A fitted model.
     X, y : array or frame
         Features and labels.
     group, qid : array, optional
@@ -105,9 +111,12 @@ def explain(
     rounds : int
         Number of shuffles of each feature.
     seed : int
-        Seed of the shuffles.
+        Seed of the shuffles and the draws.
     shap : bool
-        Also compute exact path-dependent tree SHAP values over the rows of X.
+        Also compute SHAP values: what each feature adds to the score of each row. Exact for models of trees (over their paths) and
+        linear models; sampled for the others, against background rows of X, with a standard error in `shap_error`.
+    samples : int
+        Draws for each row, where SHAP values are sampled; four times as many halve the error.
     dependence : sequence of str
         Features whose partial dependence to compute.
     values : int
@@ -128,19 +137,25 @@ def explain(
     data, order = table()
     name, loss, deviation = inner.permutation(data, metric, rounds, seed)
     features = list(model.header_["about"]["features"]) or [str(f + 1) for f in range(len(loss))]
-    if len(features) != len(loss):  # what transforms made of them
-        features = [str(f + 1) for f in range(len(loss))]
     trees = inner.tree_importance()
     gain, splits = (None, None) if trees is None else map(np.array, trees)
     found = Explanation(features, name, np.array(loss), np.array(deviation), gain, splits)
     if shap:
-        values_, expected, _ = inner.shap(table()[0])
-        if order is not None:
-            restored = np.empty_like(values_)
-            restored[order] = values_
-            values_ = restored
-        one = values_.shape[1] == 1
-        found.shap, found.expected = (values_[:, 0], expected[0]) if one else (values_, np.array(expected))
+        values_, errors, flat, found.shap_method = inner.shap(table()[0], samples, seed)
+        rows, outputs = values_.shape[:2]
+        expected = flat.reshape(rows, outputs)
+
+        def restored(ordered: np.ndarray) -> np.ndarray:
+            """In the order of the rows of X, without the axis of outputs if there is one."""
+            if order is not None:
+                ordered, there = np.empty_like(ordered), ordered
+                ordered[order] = there
+            return ordered[:, 0] if outputs == 1 else ordered
+
+        found.shap = restored(values_)
+        found.shap_error = None if errors is None else restored(errors)
+        same = bool((expected == expected[0]).all())
+        found.expected = (expected[0, 0] if outputs == 1 else expected[0]) if same else restored(expected)
         found.data = np.asarray(X) if not hasattr(X, "toarray") else X.toarray()
     for feature in [dependence] if isinstance(dependence, str) else dependence:
         if str(feature) not in features:

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use toprank_core::{Features, Lists, ParamError};
 use toprank_data::formats::Opened;
 use toprank_data::formats::letor::Outline;
-use toprank_data::transform::{OnTheFly, Step};
+use toprank_data::transform::OnTheFly;
 use toprank_data::{Column, Dataset, MappedDataset, Matrix, Names};
 
 use crate::error::TrainError;
@@ -143,7 +143,7 @@ impl<'a> Predictor<'a> {
             }
             return of(&scores);
         }
-        let per_list = self.model.header().transforms.steps.iter().any(|s| matches!(s, Step::PerList { .. }));
+        let per_list = self.model.header().transforms.looks_at_lists();
         let couples = self.model.scoring().couples_items();
         let mut raw = Chunks::new(Ends { lists, whole: per_list, chunk: self.transformed });
         let mut ready = Chunks::new(Ends { lists, whole: couples, chunk: self.scored });
@@ -241,12 +241,22 @@ impl<'a> Predictor<'a> {
 }
 
 /// Data with the features that the model sees: its own columns, transformed. `file` and `absent` as in [`Predictor::new`].
-pub fn as_seen(model: &Model, file: &str, mut data: Dataset, absent: f32) -> Result<Dataset, TrainError> {
-    let header = model.header();
-    let columns = Columns::new(file, header, &data.columns, absent)?;
+pub fn as_seen(model: &Model, file: &str, data: Dataset, absent: f32) -> Result<Dataset, TrainError> {
+    let mut data = with_columns_of(model, file, data, absent)?;
+    model.header().transforms.apply(&mut data)?;
+    Ok(data)
+}
+
+/// The same before the transforms.
+pub(crate) fn with_columns_of(
+    model: &Model,
+    file: &str,
+    mut data: Dataset,
+    absent: f32,
+) -> Result<Dataset, TrainError> {
+    let columns = Columns::new(file, model.header(), &data.columns, absent)?;
     data.features = columns.pick(data.features);
     data.columns = columns.features;
-    header.transforms.apply(&mut data)?;
     Ok(data)
 }
 

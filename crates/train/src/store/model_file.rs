@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{Features, Graphs, Lists};
-use toprank_data::transform::{Pipeline, Step};
+use toprank_data::transform::Pipeline;
 use toprank_data::{Column, Dataset, GraphItems, Matrix};
 use toprank_trees::interop::{Imported, probe_rows};
 
@@ -202,8 +202,7 @@ impl Model {
 
     /// True if an item's score depends on the other items of its list, so that rows must come with their lists.
     pub fn looks_at_lists(&self) -> bool {
-        self.scoring.couples_items()
-            || self.header.transforms.steps.iter().any(|step| matches!(step, Step::PerList { .. }))
+        self.scoring.couples_items() || self.header.transforms.looks_at_lists()
     }
 
     /// The features of its self-test, row after row, as they were read: rows of the training data, or for an imported model rows

@@ -33,7 +33,8 @@ pub fn partial_dependence(
     }
     let mut means = Vec::with_capacity(values.len() * ensemble.outputs);
     for &value in values {
-        let scores = ensemble.score(&Replaced { features, feature, with: With::Value(value) })?;
+        let scores =
+            ensemble.score(&Replaced { features, columns: &[feature], with: With::Values(&[value]) })?;
         for output in 0..ensemble.outputs {
             let sum: f64 = scores.iter().skip(output).step_by(ensemble.outputs).sum();
             means.push(sum / features.rows() as f64);

@@ -74,12 +74,14 @@ pub fn permutation_importance(
         return Err(ModelError::new("offsets of lists", format!("ascending numbers from 0 to {rows}")));
     }
     let used = split_importance(ensemble);
-    let some: Vec<usize> = (0..ensemble.width).filter(|&feature| used[feature] > 0).collect();
-    shuffled(features, &some, offsets, |features| Ok(metric(&ensemble.score(features)?)), rounds, seed)
+    let own = |feature: usize| if used[feature] > 0 { vec![feature] } else { Vec::new() };
+    let columns: Vec<Vec<usize>> = (0..ensemble.width).map(own).collect();
+    shuffled(features, &columns, offsets, |features| Ok(metric(&ensemble.score(features)?)), rounds, seed)
 }
 
-/// The same of any model: `value` scores rows of features and gives the metric, larger is better. Only the features `of` are shuffled,
-/// the others have 0. `offsets` are ascending and end with the number of rows.
+/// The same of any model: `value` scores rows of features and gives the metric, larger is better. Each entry of `of` names the columns
+/// of one feature, which are shuffled together; a feature without columns has 0. `offsets` are ascending and end with the number of
+/// rows.
 ///
 /// ```
 /// use toprank_core::Features;
@@ -91,7 +93,7 @@ pub fn permutation_importance(
 ///     let kept = (0..20).filter(|&i| { rows.gather(&[i], &mut row); row[0] == (i % 4) as f32 });
 ///     Ok::<f64, std::convert::Infallible>(kept.count() as f64)
 /// };
-/// let found = toprank_trees::explain::shuffled(&rows, &[0, 1], &[0, 20], value, 3, 0).unwrap();
+/// let found = toprank_trees::explain::shuffled(&rows, &[vec![0], vec![1]], &[0, 20], value, 3, 0).unwrap();
 /// assert!(found[0].mean > 5.0 && found[1].mean == 0.0);
 /// ```
 ///
@@ -99,26 +101,30 @@ pub fn permutation_importance(
 /// Those of `value`.
 pub fn shuffled<E>(
     features: &dyn Features,
-    of: &[usize],
+    of: &[Vec<usize>],
     offsets: &[u64],
     value: impl Fn(&dyn Features) -> Result<f64, E>,
     rounds: usize,
     seed: u64,
 ) -> Result<Vec<Importance>, E> {
     let full = value(features)?;
-    let mut found = vec![Importance::default(); features.width()];
-    for &feature in of {
-        let values = column(features, feature);
+    let mut found = vec![Importance::default(); of.len()];
+    for (feature, columns) in of.iter().enumerate().filter(|(_, columns)| !columns.is_empty()) {
+        let values: Vec<Vec<f32>> = columns.iter().map(|&place| column(features, place)).collect();
         let mut losses = Vec::with_capacity(rounds);
         for round in 0..rounds {
-            let step = (feature * rounds + round) as u64;
-            let mut random = Stream::new(seed, "permutation importance").at_step(step).open();
-            let mut shuffled = values.clone();
-            for pair in offsets.windows(2) {
-                random.shuffle(&mut shuffled[pair[0] as usize..pair[1] as usize]);
-            }
-            let replaced = Replaced { features, feature, with: With::Column(&shuffled) };
-            losses.push(full - value(&replaced)?);
+            let stream =
+                Stream::new(seed, "permutation importance").at_step((feature * rounds + round) as u64);
+            let shuffle = |values: &Vec<f32>| {
+                // Opened anew: every column of the feature is shuffled in the same way.
+                let (mut random, mut shuffled) = (stream.open(), values.clone());
+                for pair in offsets.windows(2) {
+                    random.shuffle(&mut shuffled[pair[0] as usize..pair[1] as usize]);
+                }
+                shuffled
+            };
+            let shuffled: Vec<Vec<f32>> = values.iter().map(shuffle).collect();
+            losses.push(full - value(&Replaced { features, columns, with: With::Columns(&shuffled) })?);
         }
         let mean = losses.iter().sum::<f64>() / rounds as f64;
         let squares: f64 = losses.iter().map(|loss| (loss - mean).powi(2)).sum();

@@ -40,18 +40,35 @@ fn check_fault(features: &dyn Features) -> Result<(), ModelError> {
     features.fault().map_or(Ok(()), |fault| Err(ModelError::new(fault, "rows that can be read")))
 }
 
-/// Rows with other values of one feature.
-struct Replaced<'a> {
-    features: &'a dyn Features,
-    feature: usize,
-    with: With<'a>,
+/// Rows with other values in some columns.
+///
+/// ```
+/// use toprank_core::Features;
+/// use toprank_data::Matrix;
+/// use toprank_trees::explain::{Replaced, With};
+/// let rows = Matrix::Dense { width: 2, values: vec![1.0, 2.0, 3.0, 4.0] };
+/// let replaced = Replaced { features: &rows, columns: &[1], with: With::Values(&[9.0]) };
+/// let mut found = [0.0; 4];
+/// replaced.gather(&[1, 0], &mut found);
+/// assert_eq!(found, [3.0, 9.0, 1.0, 9.0]);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Replaced<'a> {
+    /// The rows.
+    pub features: &'a dyn Features,
+    /// The columns.
+    pub columns: &'a [usize],
+    /// What stands there instead.
+    pub with: With<'a>,
 }
 
-enum With<'a> {
-    /// The same for all rows.
-    Value(f32),
-    /// Row i gets this number.
-    Column(&'a [f32]),
+/// What stands in the columns of [`Replaced`].
+#[derive(Clone, Copy, Debug)]
+pub enum With<'a> {
+    /// The same for all rows, one number per column.
+    Values(&'a [f32]),
+    /// For each column the numbers of all rows.
+    Columns(&'a [Vec<f32>]),
 }
 
 impl Features for Replaced<'_> {
@@ -66,10 +83,12 @@ impl Features for Replaced<'_> {
     fn gather(&self, rows: &[u32], out: &mut [f32]) {
         self.features.gather(rows, out);
         for (&row, values) in rows.iter().zip(out.chunks_exact_mut(self.width())) {
-            values[self.feature] = match self.with {
-                With::Value(value) => value,
-                With::Column(column) => column[row as usize],
-            };
+            for (place, &column) in self.columns.iter().enumerate() {
+                values[column] = match self.with {
+                    With::Values(all) => all[place],
+                    With::Columns(all) => all[place][row as usize],
+                };
+            }
         }
     }
 
@@ -84,13 +103,13 @@ impl Features for Replaced<'_> {
 
 /// All values of one feature.
 fn column(features: &dyn Features, feature: usize) -> Vec<f32> {
-    let (rows, width) = (features.rows(), features.width());
+    let rows = features.rows();
     let mut column = Vec::with_capacity(rows);
     for first in (0..rows).step_by(BLOCK) {
         let some: Vec<u32> = (first as u32..rows.min(first + BLOCK) as u32).collect();
-        let mut values = vec![0.0; some.len() * width];
-        features.gather(&some, &mut values);
-        column.extend(values.iter().skip(feature).step_by(width));
+        let mut values = vec![0.0; some.len()];
+        features.gather_part(&some, feature..feature + 1, &mut values);
+        column.extend(values);
     }
     column
 }

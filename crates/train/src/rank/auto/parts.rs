@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use toprank_core::Lists;
-use toprank_data::transform::{OnTheFly, Pipeline, Step};
+use toprank_data::transform::{OnTheFly, Pipeline};
 use toprank_data::{Column, Dataset, Matrix};
 use toprank_trees::Ensemble;
 
@@ -124,7 +124,7 @@ impl Part {
 
     /// True if a transform looks at whole lists.
     fn looks_at_lists(&self) -> bool {
-        self.transforms.steps.iter().any(|step| matches!(step, Step::PerList { .. }))
+        self.transforms.looks_at_lists()
     }
 
     /// True if it is made of trees that see features as they are, with nothing done to their scores.
