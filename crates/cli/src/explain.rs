@@ -167,7 +167,7 @@ impl Explain {
         if self.data.is_empty() {
             return Ok(found);
         }
-        let read = self.reading.read_all(&self.data, Vec::new(), common.quiet)?;
+        let read = self.reading.as_trained(model).read_all(&self.data, Vec::new(), common.quiet)?;
         let absent = if self.reading.absent_is_missing { f32::NAN } else { 0.0 };
         let explainer = Explainer::new(model, &self.data.join(", "), read, absent)?;
         let measure = self.measure(model)?;

@@ -142,7 +142,7 @@ impl Reading {
         }
     }
 
-    /// The same flags, with graphs read as in the training data of the model unless the flags say otherwise.
+    /// The same flags, with graphs and categorical columns read as in the training data of the model unless the flags say otherwise.
     pub fn as_trained(&self, model: &Model) -> Reading {
         let header = model.header();
         let column = || header.features.first().cloned();
@@ -151,6 +151,11 @@ impl Reading {
             Some(GraphKind::Smiles) if flags.graph.is_none() => flags.smiles = flags.smiles.or_else(column),
             Some(GraphKind::Edges) if flags.nodes.is_some() => flags.graph = flags.graph.or_else(column),
             _ => {}
+        }
+        if flags.categorical.is_empty() {
+            // A column of numbers that were categories would else be taken for their codes.
+            let names = header.levels.keys().filter_map(|&place| header.features.get(place));
+            flags.categorical = names.cloned().collect();
         }
         flags
     }

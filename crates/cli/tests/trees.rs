@@ -147,6 +147,29 @@ fn what_each_feature_adds_makes_up_the_score() {
 }
 
 #[test]
+fn a_column_that_was_categorical_in_training_is_read_so_by_all_that_take_the_model() {
+    let shell = Toprank::new();
+    let row = |i: usize| {
+        let (code, word) = ([90210, 10001, 60601, 33101][i % 4], ["red", "green", "blue"][i % 3]);
+        format!("{},{code},{word},{}\n", u8::from(i % 4 % 3 == 0), i % 7)
+    };
+    shell.file("d.csv", &("label,code,colour,number\n".to_string() + &(0..120).map(row).collect::<String>()));
+    let asked = "--label label --categorical code,colour";
+    shell.ok(&format!(
+        "train --data d.csv {asked} --model trees --objective auroc --trees 5 -o m.toprank --quiet"
+    ));
+    shell.ok(&format!("predict m.toprank --data d.csv {asked} -o said.txt --quiet"));
+    shell.ok("predict m.toprank --data d.csv --label label -o known.txt --quiet");
+    assert_eq!(shell.read("said.txt"), shell.read("known.txt"));
+    let found =
+        json(&shell.ok("evaluate --data d.csv --label label --scores known.txt -m auroc --json --quiet"));
+    assert_eq!(found["metrics"]["auroc"], 1.0, "the codes decide");
+    let explained = json(&shell.ok("explain m.toprank --data d.csv --label label --rounds 1 --json --quiet"));
+    assert_eq!(explained["features"][0]["feature"], "code");
+    assert!(explained["features"][0]["permutation"]["loss"].as_f64().unwrap() > 0.1, "{explained}");
+}
+
+#[test]
 fn words_keep_their_meaning_in_a_file_that_counts_them_otherwise() {
     let shell = Toprank::new();
     let row = |i: usize, words: [&str; 3]| format!("{},{},{}\n", u8::from(i % 3 == 1), words[i % 3], i % 7);

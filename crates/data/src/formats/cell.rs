@@ -11,9 +11,13 @@ pub(crate) fn is_missing(text: &[u8]) -> bool {
     text.is_empty() || (text.len() < 5 && MISSING.iter().any(|word| word.as_bytes() == text))
 }
 
-/// True if the cell is a finite number.
+/// True if the cell is a number: a finite one, or digits that are beyond the range, which is an error where it is read.
 pub(crate) fn is_number(text: &[u8]) -> bool {
-    number(text).is_ok_and(|value| !value.is_nan())
+    match number(text) {
+        Ok(value) => !value.is_nan(),
+        Err(NoNumber::TooLarge) => text.iter().any(u8::is_ascii_digit),
+        Err(NoNumber::Text) => false,
+    }
 }
 
 /// Why a cell is not a number.

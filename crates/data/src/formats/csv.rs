@@ -308,6 +308,10 @@ mod tests {
                 "t.csv:3: column f: \"1e39\" is too large for a 32-bit number; expected a finite number below 3.4e38 or an empty cell.",
             ),
             (
+                "label,f\n1,-1e300\n0,2\n",
+                "t.csv:2: column f: \"-1e300\" is too large for a 32-bit number; expected a finite number below 3.4e38 or an empty cell.",
+            ),
+            (
                 "label,f\n1,2\n0,inf\n",
                 "t.csv:3: column f: \"inf\" is too large for a 32-bit number; expected a finite number below 3.4e38 or an empty cell.",
             ),

@@ -27,7 +27,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use toprank_core::{Entry, Lists, ParamError, Policy};
-use toprank_data::Dataset;
+use toprank_data::{Dataset, Matrix};
 use toprank_metrics::{Better, Measure, evaluate};
 
 use self::blend::{mean, select};
@@ -362,6 +362,14 @@ fn check_data(train: &Dataset, valid: Option<&Dataset>, measure: &Measure) -> Re
         let expected = "relevant and other items in a list: a model learns their order";
         return Err(TrainError::unsuitable(Input::Data, "labels of one class", expected));
     }
+    if !any_varies(&train.features) {
+        let found = "features that are constant or missing in every row";
+        return Err(TrainError::unsuitable(
+            Input::Data,
+            found,
+            "a feature that differs between rows: a model learns from it",
+        ));
+    }
     let mut chance = 0.0;
     for (input, data) in [(Input::Data, Some(train)), (Input::Valid, valid)] {
         let Some(data) = data else { continue };
@@ -373,6 +381,18 @@ fn check_data(train: &Dataset, valid: Option<&Dataset>, measure: &Measure) -> Re
         })?;
     }
     Ok(chance)
+}
+
+/// True if some feature differs between two rows; missing values are equal.
+fn any_varies(features: &Matrix) -> bool {
+    let (mut first, mut row) = (vec![0.0; features.width()], vec![0.0; features.width()]);
+    if features.rows() > 0 {
+        features.row_into(0, &mut first);
+    }
+    (1..features.rows()).any(|place| {
+        features.row_into(place, &mut row);
+        first.iter().zip(&row).any(|(a, b)| a != b && !(a.is_nan() && b.is_nan()))
+    })
 }
 
 impl<'a> Task<'a> {
