@@ -18,7 +18,8 @@ item change, so `expected` is that of the item's place in its list.
 Cost of sampled values: at most 2 · rows · samples · features scores (times the length of the list, where the model looks at it).
 
 Sources: Lundberg, Lee, "A unified approach to interpreting model predictions", NeurIPS 2017; Štrumbelj, Kononenko, "Explaining
-prediction models and individual predictions with feature contributions", KAIS 2014 (samples of orders and of background rows);
+prediction models and individual predictions with feature contributions", Knowledge and Information Systems 2014 (samples of orders
+and of background rows);
 Mitchell, Cooper, Frank, Holmes, "Sampling permutations for Shapley value estimation", JMLR 2022 (an order and its reverse).
 */
 
