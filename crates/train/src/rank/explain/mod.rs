@@ -132,7 +132,9 @@ impl<'a> Explainer<'a> {
         let mut columns = self.columns.clone();
         if let Some(trees) = self.model.scoring().trees() {
             let splits = split_importance(trees.ensemble());
-            columns.iter_mut().for_each(|columns| columns.retain(|&column| splits[column] > 0));
+            for columns in &mut columns {
+                columns.retain(|&column| splits[column] > 0);
+            }
         }
         let whole = [0, self.rows() as u64];
         let offsets = if lists.rows.is_some() { &whole[..] } else { &lists.offsets };

@@ -19,8 +19,7 @@ Cost of sampled values: at most 2 · rows · samples · features scores (times t
 
 Sources: Lundberg, Lee, "A unified approach to interpreting model predictions", NeurIPS 2017; Štrumbelj, Kononenko, "Explaining
 prediction models and individual predictions with feature contributions", Knowledge and Information Systems 2014 (samples of orders
-and of background rows);
-Mitchell, Cooper, Frank, Holmes, "Sampling permutations for Shapley value estimation", JMLR 2022 (an order and its reverse).
+and of background rows); Mitchell, Cooper, Frank, Holmes, "Sampling permutations for Shapley value estimation", JMLR 2022 (an order and its reverse).
 */
 
 use rayon::prelude::*;
@@ -307,7 +306,9 @@ impl Draws<'_> {
             let inner = order.len().saturating_sub(1);
             let mut mixed = other.clone();
             let mut switch_on = |mixed: &mut [f32], feature: u32| {
-                columns[feature as usize].iter().for_each(|&column| mixed[column] = own[column]);
+                for &column in &columns[feature as usize] {
+                    mixed[column] = own[column];
+                }
                 scored.push(mixed)
             };
             order[..inner].iter().try_for_each(|&feature| switch_on(&mut mixed, feature))?;
