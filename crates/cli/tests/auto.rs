@@ -233,7 +233,7 @@ fn what_cannot_be_blended_is_said() {
 fn odd_data_end_with_a_model_that_scores_them_or_with_an_error_that_says_why() {
     let shell = Toprank::new();
     let lines = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
-    let label = |i: usize, every: usize| u8::from(i % every == 0);
+    let label = |i: usize, every: usize| u8::from(i.is_multiple_of(every));
     let noise = |i: usize| (i * 7919 % 1009) as f32 / 1009.0;
     let members = "--members trees:epochs=5,linear:epochs=2,mlp:epochs=2 --folds 2";
     let wide: Vec<String> = (0..500).map(|column| format!("w{column}")).collect();

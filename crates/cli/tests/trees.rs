@@ -151,7 +151,7 @@ fn a_column_that_was_categorical_in_training_is_read_so_by_all_that_take_the_mod
     let shell = Toprank::new();
     let row = |i: usize| {
         let (code, word) = ([90210, 10001, 60601, 33101][i % 4], ["red", "green", "blue"][i % 3]);
-        format!("{},{code},{word},{}\n", u8::from(i % 4 % 3 == 0), i % 7)
+        format!("{},{code},{word},{}\n", u8::from((i % 4).is_multiple_of(3)), i % 7)
     };
     shell.file("d.csv", &("label,code,colour,number\n".to_string() + &(0..120).map(row).collect::<String>()));
     let asked = "--label label --categorical code,colour";
