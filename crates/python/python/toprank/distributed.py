@@ -90,7 +90,7 @@ class Torch:
         return found
 
 
-def command(workers: Any, *words: Any, **flags: Any) -> Any:
+def command(workers: Any, /, *words: Any, **flags: Any) -> Any:
     """Do the work of ``toprank train`` as one of several processes, who all call this with the same words.
 
     Parameters
