@@ -101,7 +101,8 @@ def one(program, folder, model, objective):
     done = call(program, "train", "--data", str(folder / "train.csv"), "--label", "label", *wanted,
                 "--model", model, "--seed", "1", "--quiet", "--force", "-o", kept)  # fmt: skip
     if done.returncode:
-        return None, None, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"
+        said = done.stderr.strip().replace(f"{folder}/", "")
+        return None, None, said.splitlines()[-1] if said else "no message"
     test, scores = folder / "test.csv", folder / "scores.txt"
     done = call(program, "predict", kept, "--data", str(test), "-o", str(scores))
     if done.returncode:
