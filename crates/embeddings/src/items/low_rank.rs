@@ -117,7 +117,11 @@ impl ItemModel for LowRank {
     fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError> {
         let found = parameters.values.len();
         let rank = self.rank_of(items, parameters);
-        match found == items.saturating_mul(2 * rank) && rank >= 1 && rank <= self.rank && parameters.numbers.is_empty() {
+        match found == items.saturating_mul(2 * rank)
+            && rank >= 1
+            && rank <= self.rank
+            && parameters.numbers.is_empty()
+        {
             true => Ok(()),
             false => {
                 let expected = format!("twice {items} vectors of at most {} numbers", self.rank);
