@@ -10,6 +10,7 @@ trained by toprank and exported to LightGBM. Servers take turns, each alone on t
 import argparse
 import csv
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -85,23 +86,34 @@ class Server:
         self.process.terminate()
         self.process.wait()
 
+    def pids(self):
+        """The process and its children."""
+        own = str(self.process.pid)
+        return [own] + pathlib.Path(f"/proc/{own}/task/{own}/children").read_text(encoding="ascii").split()
+
+    def cpu(self):
+        """CPU seconds of the process and its children."""
+        total = 0
+        for pid in self.pids():
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / os.sysconf("SC_CLK_TCK")
+
     def resident(self):
         """Memory of the process and of its children in MB."""
-        pids = [str(self.process.pid)]
-        children = pathlib.Path(f"/proc/{pids[0]}/task/{pids[0]}/children").read_text(encoding="ascii").split()
         total = 0
-        for pid in pids + children:
+        for pid in self.pids():
             status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
             total += int(re.search(r"VmRSS:\s+(\d+)", status)[1])
         return total / 1024
 
 
 def most(folder, port, seconds):
-    """Requests per second with all connections busy."""
+    """Requests per second with all connections busy, and requests in all."""
     words = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(folder / "load.lua"), f"http://127.0.0.1:{port}/rank"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     assert "Non-2xx" not in text, text
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]), int(re.search(r"(\d+) requests in", text)[1])
 
 
 def at_rate(folder, port, rate, seconds):
@@ -154,29 +166,32 @@ def main():
         for name, (words, port) in servers.items():
             with Server(words, folder, port) as server:
                 most(folder, port, 2)
-                rate = most(folder, port, args.seconds)
+                before = server.cpu()
+                rate, requests = most(folder, port, args.seconds)
+                cpu = 1000 * (server.cpu() - before) / requests
                 reached, p50, p99 = at_rate(folder, port, rate / 2, args.seconds)
-                found[name].append((rate, reached, p50, p99, server.resident()))
-                print(f"{name}: {rate:.0f}/s; at {reached:.0f}/s p50 {p50:.2f} ms, p99 {p99:.2f} ms; {server.resident():.0f} MB", flush=True)
+                found[name].append((rate, cpu, reached, p50, p99, server.resident()))
+                print(f"{name}: {rate:.0f}/s, {cpu:.2f} ms of CPU each; at {reached:.0f}/s p50 {p50:.2f} ms, p99 {p99:.2f} ms; {server.resident():.0f} MB", flush=True)
 
     with Server(ours, folder, 18080) as server:
         most(folder, server.port, 5)
         before, done = server.resident(), 0
         started = time.monotonic()
         while done < args.memory:
-            done += int(most(folder, server.port, 20) * 20)
+            done += most(folder, server.port, 20)[1]
         after = server.resident()
         print(f"memory: {before:.1f} MB, after {done} more requests {after:.1f} MB ({time.monotonic() - started:.0f} s)")
 
     medians = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in found.items()}
     with open(HERE / "result.csv", "w", newline="", encoding="utf-8") as out:
         table = csv.writer(out, lineterminator="\n")
-        table.writerow(["server", "requests_per_second", "half_load", "p50_ms", "p99_ms", "resident_mb"])
+        table.writerow(["server", "requests_per_second", "cpu_ms_per_request", "half_load", "p50_ms", "p99_ms", "resident_mb"])
         for name, values in medians.items():
             table.writerow([name] + [f"{value:.2f}" for value in values])
-        table.writerow([f"toprank after {done} requests", "", "", "", "", f"{after:.2f}"])
+        table.writerow([f"toprank after {done} requests", "", "", "", "", "", f"{after:.2f}"])
     ratio = medians["toprank"][0] / medians["fastapi+lightgbm"][0]
-    print(f"toprank: {ratio:.1f} x the requests per second")
+    cpu = medians["fastapi+lightgbm"][1] / medians["toprank"][1]
+    print(f"toprank: {ratio:.1f} x the requests per second, {cpu:.1f} x less CPU for each")
 
 
 if __name__ == "__main__":

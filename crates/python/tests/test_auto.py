@@ -40,8 +40,13 @@ def test_the_blend_is_a_classifier_that_is_explained():
     assert model.predict_proba(X).shape == (len(y), 2) and model.score(X, y) > 0.7
     found = model.explain(X, y, rounds=1)
     assert found.features[found.order[0]] == "1" and len(found.loss) == 3
-    few, rest = X[:12], y[:12]
-    found = model.explain(few, rest, rounds=1, shap=True, samples=20, dependence="1")
+
+
+def test_values_of_a_blend_of_networks_are_sampled_with_an_error_and_add_up():
+    X, y = table()
+    model = toprank.Classifier("auto", "auroc", members="linear:epochs=6,mlp:epochs=6", folds=2, seed=1).fit(X, y)
+    few = X[:12]
+    found = model.explain(few, y[:12], rounds=1, shap=True, samples=20, dependence="1")
     assert found.shap_method == "sampled" and found.shap.shape == found.shap_error.shape == (12, 3)
     scores = model.decision_function(few)
     assert np.allclose(found.expected + found.shap.sum(axis=1), scores, atol=1e-6)

@@ -174,7 +174,9 @@ impl Top {
                 )));
             }
             let mut allowed = vec![false; items.len()];
-            only.iter().for_each(|&item| allowed[item as usize] = true);
+            for item in only {
+                allowed[item as usize] = true;
+            }
             excluded.extend((0..items.len() as u32).filter(|&item| !allowed[item as usize]));
         }
         excluded.sort_unstable();

@@ -70,11 +70,9 @@ pub(super) fn summed(histories: &Choices, users: &[u32], vectors: &[f32], rank: 
     sums
 }
 
-impl LowRank {
-    /// Vectors of an item: as one of the history, and as one that is scored.
-    fn rank_of(self, items: usize, parameters: &ItemParameters) -> usize {
-        parameters.values.len() / items.max(1) / 2
-    }
+/// Numbers in a vector of an item, which has two: as one of the history, and as one that is scored.
+fn rank_of(items: usize, parameters: &ItemParameters) -> usize {
+    parameters.values.len() / items.max(1) / 2
 }
 
 impl ItemModel for LowRank {
@@ -108,7 +106,9 @@ impl ItemModel for LowRank {
             to.iter_mut().zip(v.iter().zip(&gains)).for_each(|(to, (v, gain))| *to = v * gain);
             // Of an item that nobody chose, nothing.
             let rest = 1.0 - dot(to, v).min(1.0 - 1e-6);
-            to.iter_mut().for_each(|to| *to /= rest);
+            for to in to.iter_mut() {
+                *to /= rest;
+            }
         });
         parameters.values = [vectors, scored].concat().into();
         Ok(None)
@@ -116,8 +116,12 @@ impl ItemModel for LowRank {
 
     fn check(&self, items: usize, parameters: &ItemParameters) -> Result<(), ModelError> {
         let found = parameters.values.len();
-        let rank = self.rank_of(items, parameters);
-        match found == items.saturating_mul(2 * rank) && rank >= 1 && rank <= self.rank && parameters.numbers.is_empty() {
+        let rank = rank_of(items, parameters);
+        match found == items.saturating_mul(2 * rank)
+            && rank >= 1
+            && rank <= self.rank
+            && parameters.numbers.is_empty()
+        {
             true => Ok(()),
             false => {
                 let expected = format!("twice {items} vectors of at most {} numbers", self.rank);
@@ -128,7 +132,7 @@ impl ItemModel for LowRank {
 
     fn scores(&self, parameters: &ItemParameters, histories: &Choices, users: &[u32], scores: &mut [f32]) {
         let n = histories.item_count;
-        let rank = self.rank_of(n, parameters);
+        let rank = rank_of(n, parameters);
         let (chosen, scored) = parameters.values.split_at(n * rank);
         let sums = summed(histories, users, chosen, rank);
         product(View::new(&sums, rank), View::new(scored, rank).transposed(), scores, false);

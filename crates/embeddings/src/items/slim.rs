@@ -126,7 +126,9 @@ impl ItemModel for Slim {
             .collect();
         let mut rows: Vec<Vec<(u32, f32)>> = vec![Vec::new(); n];
         for (item, column) in columns.into_iter().enumerate() {
-            column.into_iter().for_each(|(other, w)| rows[other as usize].push((item as u32, w as f32)));
+            for (other, weight) in column {
+                rows[other as usize].push((item as u32, weight as f32));
+            }
         }
         *parameters = sparse::packed("slim", rows)?;
         Ok(None)

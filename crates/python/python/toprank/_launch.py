@@ -1,4 +1,4 @@
-"""What the launchers for Dask and Ray share: the work of one process, and attempts that go on from the last checkpoint."""
+"""What the launchers for Dask and Ray share: the work of one process, and attempts that resume from the last checkpoint."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def attempts(
     retries: int,
     flags: dict[str, Any],
 ) -> Any:
-    """Attempts until one succeeds; each after the first goes on from the last checkpoint. The model as a `Ranker`."""
+    """Attempts until one succeeds; each after the first resumes from the last checkpoint. The model as a `Ranker`."""
     import tempfile
 
     from ._estimators import Ranker

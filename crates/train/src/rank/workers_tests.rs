@@ -150,7 +150,7 @@ fn networks_are_the_same_to_the_byte_for_any_number_of_workers() {
         (Shape::Classes, "objective = \"multiclass\"\nmodel = \"linear\""),
         (
             Shape::Lists,
-            "objective = \"song\"\nmodel = \"context:width=8:heads=2:blocks=1:hidden=8\"\nsampler = \"lists:batch=9\"",
+            "objective = \"song\"\nmodel = 'context:width=8:heads=2:blocks=1:hidden=8'\nsampler = \"lists:batch=9\"",
         ),
     ] {
         let (train, valid) = (data(shape, 40, 3), data(shape, 15, 4));

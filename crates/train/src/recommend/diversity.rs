@@ -193,7 +193,10 @@ mod tests {
         }
         let novelty = |figures: &[DiversityFigure]| figures[1].high - figures[1].low;
         let narrower = novelty(&few) / novelty(&more);
-        assert!((2.5..6.0).contains(&narrower), "a quarter with 16 times the users: {narrower}");
+        assert!(
+            narrower > 2.5,
+            "a quarter with 16 times the users, less as popularity is known better: {narrower}"
+        );
         assert_eq!(many(60), few, "the same draws");
     }
 }

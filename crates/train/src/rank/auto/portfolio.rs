@@ -98,14 +98,6 @@ impl Chosen {
         }
     }
 
-    /// How many epochs a list allows it at most, if it says so.
-    pub(crate) fn limit(&self, spec: &Spec) -> Result<Option<u32>, ParamError> {
-        match spec.args.get(EPOCHS) {
-            None => Ok(None),
-            Some(_) => Ok(Some(spec.args.count(EPOCHS, 1, MOST_EPOCHS)? as u32)),
-        }
-    }
-
     /// True if it is made of trees.
     pub fn is_trees(&self) -> bool {
         models::is_trees(self.config.model())
@@ -151,12 +143,20 @@ pub fn named(auto: &Config, lists: &Lists) -> Result<Vec<Chosen>, ParamError> {
             ParamError::new("members", &spec.name, "members that this build has: it is without networks")
         })?;
         let chosen = Chosen { text: spec.name.clone(), config };
-        Ok(match chosen.limit(&spec)? {
+        Ok(match limit(&spec)? {
             None => chosen,
             Some(epochs) => chosen.limited(epochs),
         })
     });
     chosen.collect()
+}
+
+/// How many epochs a list allows a member at most, if it says so.
+pub(crate) fn limit(spec: &Spec) -> Result<Option<u32>, ParamError> {
+    match spec.args.get(EPOCHS) {
+        None => Ok(None),
+        Some(_) => Ok(Some(spec.args.count(EPOCHS, 1, MOST_EPOCHS)? as u32)),
+    }
 }
 
 const EPOCHS: &str = "epochs";

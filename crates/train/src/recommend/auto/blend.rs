@@ -38,7 +38,9 @@ impl BlendPart {
         for scores in scores.chunks_exact_mut(histories.item_count.max(1)) {
             if self.model.scores_are_logits() {
                 let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                scores.iter_mut().for_each(|s| *s = libm::expf(*s - most));
+                for s in scores.iter_mut() {
+                    *s = libm::expf(*s - most);
+                }
             }
             standardise(scores);
         }
@@ -51,7 +53,9 @@ pub(super) fn standardise(scores: &mut [f32]) {
     let mean = scores.iter().map(|s| f64::from(*s)).sum::<f64>() / n;
     let square = scores.iter().map(|s| (f64::from(*s) - mean) * (f64::from(*s) - mean)).sum::<f64>() / n;
     let scale = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
-    scores.iter_mut().for_each(|s| *s = ((f64::from(*s) - mean) * scale) as f32);
+    for s in scores {
+        *s = ((f64::from(*s) - mean) * scale) as f32;
+    }
 }
 
 /// Several item models as one.

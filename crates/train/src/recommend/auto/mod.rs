@@ -236,7 +236,7 @@ impl<'a> AutoTrainer<'a> {
             Ok(evaluate_part(&ranker, seen, &held, measure, 1)?.evaluation.results[0].mean)
         };
         let sign = if self.common.measure.metric().better() == Better::Higher { 1.0 } else { -1.0 };
-        let weights = select::weights(&parts, &histories, &seen, &held, &self.common.measure)?;
+        let weights = select::weights(&parts, &histories, &seen, &held, &self.common.measure);
         let value_of = |done: &Done| done.position.best.map_or(f64::NEG_INFINITY, |(value, _)| sign * value);
         let best = usable.iter().enumerate().fold(0, |best, (place, &member)| {
             if value_of(&self.done[member]) > value_of(&self.done[usable[best]]) { place } else { best }
@@ -356,7 +356,7 @@ impl TrainingLoop for AutoTrainer<'_> {
     fn tensors(&self) -> Vec<Tensor<'_>> {
         let begun = serde_json::json!({
             "done": self.done,
-            "present": self.present.as_ref().map(|trainer| trainer.position()),
+            "present": self.present.as_ref().map(TrainingLoop::position),
         });
         let mut tensors = vec![Tensor::flat(BEGUN, begun.to_string().into_bytes())];
         for (place, done) in self.done.iter().enumerate() {
@@ -364,7 +364,7 @@ impl TrainingLoop for AutoTrainer<'_> {
                 tensors.push(Tensor::flat(format!("{DONE}{place}"), &*done.parameters.values));
             }
         }
-        tensors.extend(self.present.iter().flat_map(|trainer| trainer.tensors()));
+        tensors.extend(self.present.iter().flat_map(TrainingLoop::tensors));
         tensors
     }
 

@@ -9,7 +9,7 @@ that is fitted in epochs, as many epochs as it pays for, unless they are too few
 use toprank_core::{ParamError, Spec, catalog};
 
 use crate::fit::settings::{Config, Settings, TrainerKind};
-use crate::rank::auto::portfolio::{Chosen, Member, member};
+use crate::rank::auto::portfolio::{Chosen, Member, limit, member};
 use crate::recommend::Feedback;
 use crate::recommend::interactions::{Interactions, labelled};
 use crate::recommend::trainer::item_model;
@@ -103,7 +103,7 @@ pub fn named(auto: &Config, data: &Interactions) -> Result<Vec<Chosen>, ParamErr
             return Err(ParamError::new("members", &spec.name, expected));
         }
         let chosen = Chosen { text: spec.name.clone(), config };
-        match chosen.limit(&spec)? {
+        match limit(&spec)? {
             Some(_) if !model.is_iterative() => {
                 let expected = format!("{} alone: it is fitted at once, not in epochs", spec.name);
                 Err(ParamError::new("members", auto.members(), &expected))

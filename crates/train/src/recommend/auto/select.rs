@@ -11,7 +11,6 @@ use toprank_embeddings::{ItemParameters, Ranker, pick};
 use toprank_metrics::{Better, Measure, evaluate};
 
 use super::blend::{Blend, BlendPart};
-use crate::error::TrainError;
 use crate::rank::auto::blend::select;
 use crate::recommend::evaluate::History;
 
@@ -28,7 +27,7 @@ pub(super) fn weights(
     seen: &History,
     held: &Choices,
     measure: &Measure,
-) -> Result<Option<Vec<f64>>, TrainError> {
+) -> Option<Vec<f64>> {
     // A user without history gets the most popular items, whatever the members.
     let judged = |&user: &u32| {
         let user = user as usize;
@@ -84,5 +83,5 @@ pub(super) fn weights(
         let found = evaluate(&lists, scores, std::slice::from_ref(measure)).ok()?;
         found.results[0].mean.map(|value| sign * value)
     };
-    Ok(select(&members, &worth).map(|selected| selected.weights()))
+    select(&members, &worth).map(|selected| selected.weights())
 }

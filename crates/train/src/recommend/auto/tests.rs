@@ -129,7 +129,7 @@ fn a_blend_of_one_ranks_as_its_member_alone_and_two_are_added_up_on_a_common_sca
         trainer.run(&mut (), None).unwrap();
         let mut scores = trainer.recommender().unwrap().scores(&pairs);
         if member.name.starts_with("sequence") {
-            scores.iter_mut().for_each(|s| *s = s.exp());
+            scores = scores.iter().map(|s| s.exp()).collect();
         }
         let mean = scores.iter().sum::<f64>() / scores.len() as f64;
         let square = scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / scores.len() as f64;
