@@ -260,6 +260,19 @@ fn hostile_names_and_texts_reach_the_pages_as_text_and_the_files_as_they_are() {
     let (status, page) = serving.get("/report");
     assert!(status == 200 && !page.contains("<script>alert") && !page.contains('\u{202e}'));
     assert!(shell.read("judged/judge-a.qrels").contains(&format!("d3{hostile} 2")));
+    // A name of a megabyte, without judgements to begin with.
+    let shell = Toprank::new();
+    let long = "x".repeat(1 << 20);
+    shell.file("a.run", &format!("q Q0 {long} 1 1 a\nq Q0 y 1 2 a\n"));
+    let serving = Serving::start(&shell, &["--run", "a=a.run", "--judgements", "judged"]);
+    let (_, next) = judge(&serving, &value!({"judge": "a"}));
+    let next = grade(&serving, "a", &next, 1);
+    assert!(next["item"]["document_name"].as_str().unwrap().len() < 1000);
+    assert_eq!(next["item"]["document"].as_str().unwrap(), long);
+    assert_eq!(grade(&serving, "a", &next, 2)["left"], 0);
+    assert!(shell.read("judged/consensus.qrels").contains(&format!("q 0 {long} 2\n")));
+    let (status, page) = serving.get("/report");
+    assert!(status == 200 && page.len() < 500_000, "{status}, {} bytes", page.len());
     // Blanks do not fit into TREC files.
     let shell = Toprank::new();
     shell.file("qrels.json", "{\"a query\": {\"x y\": 1}}");

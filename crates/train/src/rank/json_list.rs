@@ -21,6 +21,7 @@ use toprank_core::Lists;
 use toprank_core::text::visible_json;
 use toprank_data::{Column, Dataset, Matrix};
 
+use super::json_plain;
 use crate::error::TrainError;
 use crate::store::model_file::Model;
 
@@ -114,6 +115,14 @@ impl ListReader {
     /// # Errors
     /// If the text is no such object, or a row has other features than the model.
     pub fn read(&self, text: &[u8]) -> Result<JsonList, Refused> {
+        match json_plain::read(text, self.width, self.most) {
+            Some((id, values)) => Ok(JsonList { id, values }),
+            None => self.read_any(text),
+        }
+    }
+
+    /// The same of every list, also of those that [`json_plain`] leaves; slower.
+    fn read_any(&self, text: &[u8]) -> Result<JsonList, Refused> {
         let mut rows = Rows { reader: self, items: 0, values: Vec::new(), refused: None };
         let mut parser = serde_json::Deserializer::from_slice(text);
         let id = Whole(&mut rows).deserialize(&mut parser).and_then(|id| parser.end().map(|()| id));
@@ -525,6 +534,119 @@ pub fn id_of(text: &[u8]) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Lists as bits: NaN is equal to itself.
+    fn bits(list: JsonList) -> (Option<Value>, Vec<u32>) {
+        (list.id, list.values.iter().map(|value| value.to_bits()).collect())
+    }
+
+    #[test]
+    fn the_fast_reader_reads_what_the_parser_reads_to_the_bit_or_leaves_it() {
+        let numbers = [
+            "0",
+            "-0",
+            "-0.0",
+            "1",
+            "0.1",
+            "-1.5e3",
+            "1E+2",
+            "1e-7",
+            "123456789012345",
+            "1234567890123456",
+            "9007199254740993",
+            "0.1234567890123456789",
+            "123456789012345678901234567890",
+            "1e22",
+            "1e23",
+            "1e-22",
+            "1e-23",
+            "3.4028235e38",
+            "1e-45",
+            "7.006492321624085e-46",
+            "1e-400",
+            "0e999999999999999999999",
+            "16777217",
+            "0.30000001192092896",
+            "null",
+            "1e0000000000001",
+        ];
+        // True if the fast reader has read it.
+        let same = |text: &str| {
+            let slow = reader().read_any(text.as_bytes()).map(bits);
+            let plain = json_plain::read(text.as_bytes(), 2, usize::MAX);
+            let is_plain = plain.is_some();
+            if let Some((id, values)) = plain {
+                assert_eq!(Ok(bits(JsonList { id, values })), slow, "{text}");
+            }
+            assert_eq!(reader().read(text.as_bytes()).map(bits), slow, "{text}");
+            is_plain
+        };
+        for a in numbers {
+            for b in numbers {
+                assert!(
+                    same(&format!("{{\"features\": [[{a},{b}],[ {b} , {a} ]]}}")),
+                    "{a} and {b} are plain"
+                );
+            }
+        }
+        // Random numbers of all lengths, from a generator that needs no crate.
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..3000 {
+            let mut number = || {
+                let digits: String = (0..=draw(18)).map(|_| char::from(b'0' + draw(10) as u8)).collect();
+                format!(
+                    "{}{}.{digits}e{}",
+                    if draw(2) == 0 { "-" } else { "" },
+                    draw(1000),
+                    draw(60) as i64 - 30
+                )
+            };
+            assert!(same(&format!("{{\"id\":\"é\",\"features\":[[{},{}]]}}\n", number(), number())));
+        }
+        for text in [
+            "{}",
+            "{\"features\": []}",
+            "{\"features\": [[]]}",
+            "{\"features\": [[1,2]], \"id\": 7}",
+            "{\"id\": 007, \"features\": []}",
+            "{\"id\": 1.5, \"features\": [[1,2]]}",
+            "{\"id\": null, \"features\": [[1,2]]}",
+            "{\"id\": \"a\\u0041\", \"features\": [[1,2]]}",
+            "{\"id\": 1, \"id\": 2, \"features\": [[1,2]]}",
+            "{\"features\": [[1,2]], \"features\": [[1,2]]}",
+            "{\"features\": [[1,2],]}",
+            "{\"features\": [[1,2,]]}",
+            "{\"features\": [[1,2]]} x",
+            "{\"features\": [[1,2]],}",
+            "{\"features\": [[1,2,3]]}",
+            "{\"features\": [[1]]}",
+            "{\"features\": [[01,2]]}",
+            "{\"features\": [[1.,2]]}",
+            "{\"features\": [[.5,2]]}",
+            "{\"features\": [[+1,2]]}",
+            "{\"features\": [[1e,2]]}",
+            "{\"features\": [[1e999,2]]}",
+            "{\"features\": [[-,2]]}",
+            "{\"features\": [[nul,2]]}",
+            "{\"features\": [[NaN,2]]}",
+            "{\"features\": [[1,2]]",
+            "{\"features\": [{\"a\": 1}]}",
+            "{\"other\": 1, \"features\": [[1,2]]}",
+            "{\"id\": \"x\ty\", \"features\": [[1,2]]}",
+            "\u{feff}{\"features\": [[1,2]]}",
+        ] {
+            same(text);
+        }
+        let few = reader().at_most(4);
+        for rows in 0..5 {
+            let text = format!("{{\"features\": [{}]}}", vec!["[1,2]"; rows].join(","));
+            assert_eq!(few.read(text.as_bytes()), few.read_any(text.as_bytes()), "{text}");
+        }
+    }
 
     fn reader() -> ListReader {
         ListReader::new(&["a".to_string(), "b".to_string()], 2)

@@ -24,6 +24,7 @@ pub mod forecast;
 pub(crate) mod graph_model;
 pub mod job;
 pub mod json_list;
+mod json_plain;
 pub mod models;
 pub(crate) mod position_bias;
 pub mod predict;
