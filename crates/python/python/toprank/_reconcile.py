@@ -22,7 +22,8 @@ class Reconciliation:
     own: float | None
     """The metric under our defaults."""
     presets: dict[str, float]
-    """Presets that give the number (``like=`` of `evaluate`), with the metric under them."""
+    """Presets that give the number (``like=`` of `evaluate`), with the metric under them; ``xgboost:empty=zero`` is a preset with a rule
+    that the tool lets its users choose."""
     conventions: list[tuple[dict[str, str], float]]
     """Rules that differ from our defaults, fewest first, with the metric under them (``policy=`` of `evaluate`)."""
     undecided: list[str]
