@@ -2,11 +2,11 @@
 Real data sets: where they are, and tests that need them.
 
 The sets may not be passed on, so a clone does not hold them. They are looked for in the folder named by
-`TOPRANK_REAL_DATA`, else in `../shared/data` beside the checkout, when this crate is built. Tests on them are listed in
-[`real_data_tests!`](crate::real_data_tests); without the folder `cargo test` counts them as ignored.
+`TOPRANK_REAL_DATA`, else in `../shared/data` beside the checkout of the build. Tests on them are listed in
+[`real_data_tests!`](crate::real_data_tests); without the folder at the build `cargo test` counts them as ignored.
 */
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A file of the real data sets, or `None` with a message on standard error where it is not on this machine.
 ///
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// }
 /// ```
 pub fn real_data(file: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("TOPRANK_REAL_DATA_FOLDER")).join(file);
+    let built = || PathBuf::from(env!("TOPRANK_REAL_DATA_FOLDER"));
+    let path = std::env::var_os("TOPRANK_REAL_DATA").map_or_else(built, PathBuf::from).join(file);
     if path.exists() {
         return Some(path);
     }
