@@ -16,7 +16,7 @@ const FILES: &[&str] = &["DATA", "FILE", "FOLDER", "FROM", "MODEL", "NAME=FILE",
 /// The arguments whose files are written; all other files are read. A resumed run reads its checkpoint and writes the model.
 const WRITTEN: &[&str] = &[
     "curves",
-    "judgements",
+    "judged",
     "output",
     "per_list",
     "per_query",
@@ -160,7 +160,7 @@ mod tests {
 
     /// Values that are no files.
     const OTHERS: &str = "ADDRESS ALPHA AVERAGE BITS COLUMN COLUMNS D DANGLING E FEATURES FORMAT FRACTION H HOST:PORT HOW ITEMS K KIND \
-        L LABEL LAMBDA LEVEL LIST LOW..HIGH MB METHOD METRIC METRICS N NAME NORM OBJECTIVE ON PART PARTS \
+        L LABEL LAMBDA LEVEL LIST LOW..HIGH MB METHOD METRIC METRICS MODELS N NAME NORM OBJECTIVE ON PART PARTS \
         PYTHON R RATE RULE SCORE SECONDS SHELL SOLVER SPLIT STYLE TASK TESTS TIME TOOL VALUE VIEWS WHAT WHERE WHICH WORDS error|skip fp=A,fn=B yes|no";
 
     fn all(command: &Command, names: &mut std::collections::BTreeSet<String>) {

@@ -76,13 +76,19 @@ pub struct Serve {
     #[arg(long, short, value_name = "METRICS", default_value = "ndcg@10", help_heading = "Pages")]
     metrics: String,
     /// Folder for the judgements of /judge; one server at a time may have it
-    #[arg(long, value_name = "FOLDER", requires = "run", conflicts_with = "data", help_heading = "Pages")]
-    judgements: Option<PathBuf>,
+    #[arg(
+        long = "judgements",
+        value_name = "FOLDER",
+        requires = "run",
+        conflicts_with = "data",
+        help_heading = "Pages"
+    )]
+    judged: Option<PathBuf>,
     /// Texts of documents, to judge them by
-    #[arg(long, value_name = "FILE", requires = "judgements", help_heading = "Pages")]
+    #[arg(long, value_name = "FILE", requires = "judged", help_heading = "Pages")]
     documents: Option<PathBuf>,
     /// Texts of queries
-    #[arg(long, value_name = "FILE", requires = "judgements", help_heading = "Pages")]
+    #[arg(long, value_name = "FILE", requires = "judged", help_heading = "Pages")]
     queries: Option<PathBuf>,
     /// Number of places of each run to judge
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "Pages")]
@@ -181,7 +187,7 @@ impl Serve {
         if self.data.is_some() {
             labels = ("--data", self.data.clone());
         }
-        if let Some(folder) = &self.judgements {
+        if let Some(folder) = &self.judged {
             let judged = JudgingFiles {
                 runs: files.clone(),
                 qrels: self.qrels.clone(),

@@ -202,14 +202,17 @@ fn generated_files_are_not_mixed_with_those_of_an_earlier_run() {
 fn splits_have_the_same_names_in_every_command() {
     let shell = Toprank::new();
     shell.ok("generate interactions --users 30 --items 40 --length 8 --seed 1 -o shop --quiet");
-    for split in ["leave-last", "random:fractions=80/10/10", "none"] {
+    for split in ["leave-last", "temporal:fractions=80/10/10", "random:fractions=80/10/10", "none"] {
         shell.ok(&format!("split shop/interactions.csv --list user --label rating --method {split} --input-format interactions --force -o parts"));
         shell.ok(&format!(
             "recommend train --data shop/interactions.csv --split {split} --model mf:width=2 --epochs 1 -o r.toprank --quiet"
         ));
     }
     let error = shell.fails(2, "recommend train --data shop/interactions.csv --split k-fold -o r.toprank");
-    assert!(error.contains("leave-last, random[:fractions=80/10/10] or none"), "{error}");
+    assert!(
+        error.contains("leave-last, temporal[:fractions=80/10/10], random[:fractions=80/10/10] or none"),
+        "{error}"
+    );
 }
 
 #[test]
