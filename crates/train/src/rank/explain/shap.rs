@@ -123,7 +123,7 @@ impl Shap {
 }
 
 impl Explainer<'_> {
-    /// What each feature adds to the score of each row; see the [module](self) for the formulas.
+    /// What each feature adds to the score of each row.
     ///
     /// # Errors
     /// If there would be too many values, too few samples, or the model cannot score the data.

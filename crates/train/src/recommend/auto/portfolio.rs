@@ -1,7 +1,7 @@
 /*!
 The members that `recommend train --model auto` may train, and which of them a budget pays for.
 
-The list is a function of settings, data and the stored times of the models ([`ItemModel::seconds`]) alone, so that it depends neither
+The list is a function of settings, data and the stored times of the models (`seconds` of [`ItemModel`](toprank_embeddings::ItemModel)) alone, so that it depends neither
 on the machine nor on its load. Members are looked at in their order: one that what is left of the budget pays for is taken; of a model
 that is fitted in epochs, as many epochs as it pays for, unless they are too few to learn anything.
 */
