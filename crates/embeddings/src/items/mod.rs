@@ -99,7 +99,7 @@ pub trait ItemModel: Send + Sync {
         usize::MAX
     }
 
-    /// Appends to an ONNX graph the scores float[1, items] of all items for the history int64[length], item numbers from the first to
+    /// Appends to an ONNX graph the scores, `float[1, items]`, of all items for the history, `int64[length]`: item numbers from the first to
     /// the last, at most [`ItemModel::history_limit`] of them. `None`: the model has no such form.
     fn export(&self, _: &ItemParameters, _items: usize, _: &mut Graph, _history: &Value) -> Option<Value> {
         None
